@@ -10,8 +10,9 @@ endif
 BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 ENGINE = $(VENV)/.engine
-C_FILES = core/*.c core/*.h icd/*.c icd/*.h icd/shim/*.c icd/shim/*.h icd/preload/*.c icd/host/*.c icd/mmd/*.c icd/mmd/*.h icd/process/*.c icd/process/*.h conformance/c/*.c conformance/c/*.h conformance/surroundings/*.c tests/programs/*.c tests/programs/*.h examples/*.c examples/*/*.c benchmarks/*.c benchmarks/shapes/*.c benchmarks/shapes/*.h clients/*.c fpgart/*/*.c fpgart/*/*.h tests/checks/*.c tests/checks/*.h tests/engine_faults/*.c include/aocl_mmd.h $(wildcard examples/intel-host/*/src/*.cpp examples/intel-host/*/src/*/*.cpp examples/intel-host/*/inc/*/*.h)
-DRIVER_SOURCES = $(wildcard core/*.c core/*.h icd/*.c icd/shim/*.c icd/shim/*.h icd/host/*.c icd/mmd/*.c icd/mmd/*.h icd/process/*.c icd/process/*.h icd/*.h icd/*.py include/*.h include/CL/*.h fpgart/*/*.c fpgart/*/*.h tests/checks/*.c tests/checks/*.h) build_icd.py pyproject.toml setup.py
+FORMATTED = core icd fpgart conformance tests examples benchmarks clients include/aocl_mmd.h
+C_FILES = $(shell find $(FORMATTED) -name '*.[ch]' -not -path 'fpgart/include/*' -o -name '*.cpp' -path 'examples/intel-host/*')
+DRIVER_SOURCES = $(shell find core icd include fpgart tests/checks -name '*.[ch]' -not -path 'fpgart/include/*' -o -path 'icd/entry/*.py') build_icd.py pyproject.toml setup.py
 
 # Else each process of the tests would compile all of them again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -22,7 +23,7 @@ unexport PYTHONDONTWRITEBYTECODE
 help:
 	@echo "make demo     build everything, run a C host and a pyopencl host on the simulated board"
 	@echo "make test     the tests, Python and conformance, but for the slow ones; WORKERS=8 for more at once"
-	@echo "make shake    the tests RUNS=20 times in random orders, at LOADS=\"1 4 12\"; TESTS=tests/test_usm.py for a part; AGAIN=1 from the start"
+	@echo "make shake    the tests RUNS=20 times in random orders, at LOADS=\"1 4 12\"; TESTS=tests/runtime/memory/test_usm.py for a part; AGAIN=1 from the start"
 	@echo "make nightly  all tests, ten times the random examples and schedules, and those for Intel's engine"
 	@echo "make roots    both commands of the README in new roots of Debian 13 and the newest Ubuntu; ROOTS=bookworm for others"
 	@echo "make intel    the tests that PoCL cannot run, on Intel's engine, which is downloaded into build/intel (810 MB)"
@@ -127,13 +128,13 @@ intel: intel-engine
 
 isolated: build
 	FPGART_ISOLATE=1 $(PYTEST) -m "not slow" conformance --driver fpgart
-	$(PYTEST) tests/test_isolation.py tests/test_isolation_protocol.py
+	$(PYTEST) tests/engine/test_isolation.py tests/engine/test_isolation_protocol.py
 
 served: build
 	$(BIN)/python conformance/served.py -m "not slow"
 
 check-remote: build
-	POCLD=$(abspath $(POCLD)) $(BIN)/pytest tests/test_remote_engine.py
+	POCLD=$(abspath $(POCLD)) $(BIN)/pytest tests/engine/test_remote_engine.py
 
 lint: build
 	$(BIN)/ruff format --check .

@@ -44,8 +44,10 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent
 ICD = ROOT / "icd"
+ENTRY = ICD / "entry"
+CORE = ROOT / "core"
 INCLUDE = ROOT / "include"
-sys.path[:0] = [str(ICD), str(ROOT)]
+sys.path[:0] = [str(ENTRY), str(ROOT)]
 
 ERRORS = [f"-Werror={each}" for each in ("implicit", "int-conversion", "incompatible-pointer-types")]
 """What GCC 14 and later refuse, refused by every compiler: what one builds, all build."""
@@ -79,9 +81,9 @@ finally:
 
 
 START = "int fpgart_start_embedding(void) { return cffi_start_python(); }\n"
-INTERPRETER = ("interpreter.c", "guest.c", "usher.c")
+INTERPRETER = ("interpreter/interpreter.c", "interpreter/guest.c", "interpreter/usher.c")
 """The sources that every library with an interpreter has, and that are compiled for each series of Python."""
-PLACE = ("place.c", "secure.c")
+PLACE = ("interpreter/place.c", "interpreter/secure.c")
 """What they and the shim need of the system."""
 SHIM = ("shim/behind.c", "shim/python.c", *PLACE)
 
@@ -151,8 +153,8 @@ def quoted(*words: str) -> str:
 
 
 def option_names() -> list[tuple[str, str]]:
-    """Macros for the options that C code reads before an interpreter has started (icd/lobby.c)."""
-    from fpgart import config
+    """Macros for the options that C code reads before an interpreter has started (icd/entry/lobby.c)."""
+    from fpgart.base import config
     from fpgart.board.keystone import partition
 
     numbers = (config.SIMULATOR_DEVICES, config.EMULATOR_DEVICES, config.CPU_EMULATE_DEVICES)
@@ -223,7 +225,7 @@ class Library:
 
     def build(self, into: Path, work: Path, series: Iterable[Python]) -> list[Path]:
         """The shim, and one library for each series."""
-        options = [f"-I{ICD}", f"-I{INCLUDE}", *self.options]
+        options = [f"-I{ICD / 'interpreter'}", f"-I{INCLUDE}", *self.options]
         work.mkdir()
         shim = self._shim(work, options)
         if self.program:
@@ -306,10 +308,9 @@ def driver(work: Path) -> Library:
     ffi.cdef(declarations(api))
     parameters = [(f.name, [p.name for p in f.parameters], f.returns) for f in implemented_in_python(api)]
     ffi.embedding_init_code(
-        INIT_CODE.format(module="_fpgart_icd", package="fpgart.api", first="first", parameters=parameters)
+        INIT_CODE.format(module="_fpgart_icd", package="fpgart.startup", first="first", parameters=parameters)
     )
     ffi.set_source("_fpgart_icd", '#include "carried.h"\n' + START)
-    of_series = {*INTERPRETER, *PLACE}
     return Library(
         name="libfpgart",
         exports="cl*; fpgart_control*; __malloc_*; __free_*; __is_in_malloced_region",
@@ -317,10 +318,13 @@ def driver(work: Path) -> Library:
         source=calls_at_once(emitted(ffi, work / "_fpgart_icd.c"), AT_ONCE),
         sources=(
             *(work / name for name in texts),
-            *(path for path in sorted(ICD.glob("*.c")) if path.name not in of_series),
-            *sorted((ROOT / "core").glob("*.c")),
+            *sorted(ENTRY.glob("*.c")),
+            *sorted(CORE.glob("*.c")),
         ),
-        options=tuple(defined([*OPENCL_3, *option_names()])),
+        options=(
+            *(f"-I{folder}" for folder in (ENTRY, CORE, ROOT / "fpgart/engine")),
+            *defined([*OPENCL_3, *option_names()]),
+        ),
     )
 
 
@@ -369,46 +373,48 @@ def build_native(into: Path, work: Path, python: Python) -> Path:
         "board/copies.c",
         "board/pages.c",
         "check/contents.c",
-        "check/faults.c",
-        "engine/apart.c",
+        "check/pages/faults.c",
+        "engine/isolated/apart.c",
         "engine/calls.c",
         "engine/carrier.c",
-        "engine/links.c",
-        "engine/channels.c",
-        "engine/crash.c",
-        "engine/fifo_log.c",
-        "engine/environment.c",
-        "engine/exits.c",
-        "engine/interrupts.c",
-        "engine/lanes.c",
-        "engine/redirect.c",
-        "engine/signals.c",
-        "engine/stacks.c",
-        "engine/stream_clock.c",
+        "channels/links.c",
+        "channels/channels.c",
+        "engine/containment/crash.c",
+        "channels/fifo_log.c",
+        "engine/containment/environment.c",
+        "engine/containment/exits.c",
+        "engine/containment/interrupts.c",
+        "engine/isolated/lanes.c",
+        "engine/containment/redirect.c",
+        "engine/containment/signals.c",
+        "engine/containment/stacks.c",
+        "channels/stream_clock.c",
     )
     inner = (  # which C alone calls
-        "check/code.c",
-        "check/fault_table.c",
-        "check/fault_words.c",
-        "engine/diagnostics.c",
-        "engine/fifo.c",
-        "engine/io_file.c",
-        "engine/network.c",
-        "engine/outlet.c",
-        "engine/tally.c",
-        "engine/waiting.c",
+        "check/pages/code.c",
+        "check/pages/fault_table.c",
+        "check/pages/fault_words.c",
+        "engine/containment/diagnostics.c",
+        "channels/fifo.c",
+        "channels/io_file.c",
+        "channels/network.c",
+        "engine/isolated/outlet.c",
+        "engine/isolated/tally.c",
+        "channels/waiting.c",
     )
-    core = sorted((ROOT / "core").glob("*.c"))
+    core = sorted(CORE.glob("*.c"))
     outer = [ROOT / "fpgart" / part for part in parts]
     sources = [*core, *outer, *(ROOT / "fpgart" / part for part in inner)]
-    headers = [ROOT / "core/core.h", *(source.with_suffix(".h") for source in outer)]
+    headers = [CORE / "core.h", *(source.with_suffix(".h") for source in outer)]
     ffi = FFI()
     for header in headers:
         ffi.cdef(header.read_text().split("/* cffi */")[1])
     ffi.set_source("_native", "".join(f'#include "{header.name}"\n' for header in headers))
     module = work / "_native.c"
     emitted(ffi, module)
-    folders = dict.fromkeys([str(INCLUDE), *(str(source.parent) for source in sources), python.include])
+    folders = dict.fromkeys(
+        [str(INCLUDE), str(ROOT / "fpgart/base"), *(str(source.parent) for source in sources), python.include]
+    )
     options = [*(f"-I{folder}" for folder in folders), *defined(OPENCL_3)]
     return linked(into / "_native.abi3.so", compiled([module, *sources], work / "native", options), "PyInit__native")
 
@@ -452,7 +458,7 @@ def remove_earlier(into: Path) -> None:
 
 
 def record_interpreter(into: Path) -> None:
-    """Note for which Python a package is that lies among its sources: its path does not tell (icd/place.h)."""
+    """Note for which Python a package is that lies among its sources: its path does not tell (interpreter/place.h)."""
     import _cffi_backend
 
     notes = {

@@ -13,8 +13,8 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
+from fpgart.base.config import HOST_CHECKS
 from fpgart.cli import running
-from fpgart.config import HOST_CHECKS
 
 ROOT = Path(__file__).resolve().parent.parent
 ROWS = {

@@ -26,8 +26,8 @@ from pathlib import Path
 from client import FPGART, run
 
 from fpgart.cli import running
-from fpgart.cli.sdk import sdk_variables
 from fpgart.engine.choice import EMULATOR, candidates
+from fpgart.sdk.folder import sdk_variables
 
 ALONE = "emulator"
 DRIVERS = (ALONE, FPGART)

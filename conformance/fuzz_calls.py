@@ -26,7 +26,7 @@ from hashlib import sha256
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "icd"))
+sys.path.insert(0, str(ROOT / "icd" / "entry"))
 
 from prototypes import Prototype, read_api  # noqa: E402
 

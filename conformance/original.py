@@ -20,8 +20,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from fpgart.base.registration import board_folder
 from fpgart.board.device_address import DeviceAddress
-from fpgart.cli.registration import board_folder
 from fpgart.watch import report
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -692,7 +692,7 @@ def test_ctrl_c_kills_the_host_as_usual(build: Build, driver_environment: Enviro
 
 
 def test_no_program_is_left_out() -> None:
-    """Each source in c/ is compiled by some test here, needs containers (tests/test_board_traffic.py), or measures."""
+    """Each source in c/ is compiled by a test here, needs containers (test_board_traffic.py), or measures."""
     programs = {path.stem for path in SOURCES.iterdir() if path.suffix in (".c", ".cpp")}
     used = set(re.findall(r'build\("(\w+)"\)', Path(__file__).read_text()))
     used |= {program for program, *_ in HOSTS.values()}

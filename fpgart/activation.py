@@ -13,10 +13,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from fpgart import config, control
-from fpgart.cli.registration import RegistrationError
+from fpgart.base import config
+from fpgart.base.registration import RegistrationError
 from fpgart.cli.running import for_loaders
 from fpgart.cli.validation import refuse_wrong_options
+from fpgart.control import requests as control
 from fpgart.testing import driver
 from fpgart.watch import report as traces
 from fpgart.watch.page.fragment import as_fragment

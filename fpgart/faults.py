@@ -16,10 +16,10 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from fpgart import control
 from fpgart.board import faults as board_faults
 from fpgart.board.fault_rules import FaultSyntaxError, Rule, parse
 from fpgart.board.faults import FAULTS
+from fpgart.control import requests as control
 
 __all__ = ["Fault", "FaultSyntaxError", "active", "add", "clear", "injected", "injecting", "remove"]
 

@@ -18,9 +18,9 @@ from pathlib import Path
 
 from fpgart.board.board_spec import parse
 from fpgart.board.timing import Access, Jump, Pace
-from fpgart.engine.access_patterns import patterns
-from fpgart.engine.kernel_loops import kernel_loops
-from fpgart.engine.kernel_streams import kernel_streams
+from fpgart.kernels.loops.access_patterns import patterns
+from fpgart.kernels.loops.kernel_loops import kernel_loops
+from fpgart.kernels.loops.kernel_streams import kernel_streams
 from fpgart.runtime.model.streaming import Group, OpenLaunch
 
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "time.md"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write fpgart/opencl.py, the constants of include/CL as Python sees them.
+"""Write fpgart/base/opencl.py, the constants of include/CL as Python sees them.
 
 python scripts/generate_constants.py [--check]
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 HEADERS = ("cl.h", "cl_ext.h", "cl_ext_intelfpga.h", "cl_ext_ti.h")
-TARGET = ROOT / "fpgart" / "opencl.py"
+TARGET = ROOT / "fpgart" / "base" / "opencl.py"
 DEFINE = re.compile(r"^#define (CL_\w+) (\S.*)$")
 COMMENT = re.compile(r"^/\* (.*) \*/$")
 FUNCTION = re.compile(r"^extern CL_API_ENTRY ([\w *]+?) ?CL_API_CALL\s+(cl\w+)\(", re.MULTILINE)
@@ -36,7 +36,7 @@ def value_of(text: str) -> str | None:
 
 
 def generate() -> str:
-    """The text of fpgart/opencl.py."""
+    """The text of fpgart/base/opencl.py."""
     lines = [HEAD]
     statuses: dict[int, str] = {}
     seen: set[str] = set()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fpgart import config
+from fpgart.base import config
 from fpgart.engine.choice import choose_engine
 from fpgart.engine.interface import NoEngine
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
-from fpgart import opencl as cl
+from fpgart.base import opencl as cl
 from fpgart.runtime.scheduling.core import Core
 from fpgart.runtime.scheduling.event import COMPLETE, RUNNING, SUBMITTED, Event, ReadyList
 from fpgart.runtime.scheduling.occupancy import Claim, Direction

@@ -12,7 +12,7 @@ from pathlib import Path
 from pycparser import c_ast, c_generator, c_parser
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "icd"))
+sys.path.insert(0, str(ROOT / "icd" / "entry"))
 
 from prototypes import STANDARD, preprocessed  # noqa: E402
 

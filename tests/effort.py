@@ -5,3 +5,5 @@ from __future__ import annotations
 import os
 
 EFFORT = int(os.environ.get("FPGART_TEST_EFFORT", "1"))
+MOST_SCHEDULES = int(os.environ.get("FPGART_TEST_SCHEDULES", "1500"))
+"""Schedules of each small host that an explorer tries."""

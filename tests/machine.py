@@ -12,22 +12,16 @@ from dataclasses import dataclass, field
 from struct import unpack_from
 from typing import Any
 
-from fpgart import opencl as cl
+from fpgart.base import opencl as cl
+from fpgart.base.errors import CLError, OutOfResources
+from fpgart.base.notices import NOTICES
+from fpgart.base.personality import Personality
 from fpgart.board.catalogue import describe
 from fpgart.board.description import BoardDescription
 from fpgart.board.simulated_board import SimulatedBoard
-from fpgart.engine.interface import (
-    ArgumentInterface,
-    Batch,
-    EngineKernel,
-    KernelInterface,
-    Plugs,
-    Reach,
-    no_plugs,
-)
-from fpgart.errors import CLError, OutOfResources
-from fpgart.notices import NOTICES
-from fpgart.personality import Personality
+from fpgart.channels.interface import Plugs, no_plugs
+from fpgart.engine.interface import Batch, EngineKernel, Reach
+from fpgart.kernels.interface import ArgumentInterface, KernelInterface
 from fpgart.runtime.commands.new_launch import new_launch
 from fpgart.runtime.commands.transfers import ReadBuffer, WriteBuffer
 from fpgart.runtime.memory.buffer import Buffer

@@ -13,9 +13,9 @@ import json
 from dataclasses import dataclass, field
 from struct import Struct
 
-from fpgart.engine.interface import KernelInterface
-from fpgart.errors import InvalidBinary
-from fpgart.json_input import parse_json, typed, untyped
+from fpgart.base.errors import InvalidBinary
+from fpgart.base.json_input import parse_json, typed, untyped
+from fpgart.kernels.interface import KernelInterface
 
 SIGNATURE = b"FPGART\x01\n"
 LENGTH = Struct("<Q")

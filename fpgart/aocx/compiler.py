@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from xml.sax.saxutils import quoteattr
 
-from fpgart import opencl as cl
 from fpgart.aocx import container as sections
 from fpgart.aocx.autodiscovery import format as format_autodiscovery
 from fpgart.aocx.binary import ProgramBinary
@@ -30,20 +29,13 @@ from fpgart.aocx.system import (
     Memory,
     TypeQualifier,
 )
+from fpgart.base import opencl as cl
+from fpgart.base.errors import CLError
 from fpgart.board.csr import register_bytes
 from fpgart.board.description import BoardDescription
-from fpgart.engine.interface import (
-    ArgumentInterface,
-    BuildFailed,
-    BuiltProgram,
-    Engine,
-    EngineKernel,
-    KernelInterface,
-    PipeArgument,
-    with_places,
-)
-from fpgart.engine.opencl_c import buffer_locations, kernel_attributes, size_of_type
-from fpgart.errors import CLError
+from fpgart.engine.interface import BuildFailed, BuiltProgram, Engine, EngineKernel
+from fpgart.kernels.interface import ArgumentInterface, KernelInterface, PipeArgument, with_places
+from fpgart.kernels.opencl_c import buffer_locations, kernel_attributes, size_of_type
 
 SOURCE_ENGINE = "OpenCL C"
 """The engine of a binary whose payload is source."""

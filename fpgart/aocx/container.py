@@ -16,7 +16,7 @@ from pathlib import Path
 from struct import Struct
 
 from fpgart.aocx.errors import AocxError
-from fpgart.input_file import LARGEST_CONTAINER, read_input
+from fpgart.base.input_file import LARGEST_CONTAINER, read_input
 
 BOARD = ".acl.board"
 AUTODISCOVERY = ".acl.autodiscovery"

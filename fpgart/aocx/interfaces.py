@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from fpgart import opencl as cl
 from fpgart.aocx import container as sections
 from fpgart.aocx.autodiscovery import parse
 from fpgart.aocx.container import Container
 from fpgart.aocx.system import Access, AddressSpace, Argument, TypeQualifier
-from fpgart.engine.interface import ArgumentInterface, KernelInterface
+from fpgart.base import opencl as cl
+from fpgart.kernels.interface import ArgumentInterface, KernelInterface
 
 SPACES = {
     AddressSpace.NONE: cl.CL_KERNEL_ARG_ADDRESS_PRIVATE,

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from fpgart.aocx.container import Container
 from fpgart.aocx.errors import AocxError
+from fpgart.base.input_file import LARGEST_CONTAINER, LARGEST_DESCRIPTION, LARGEST_SOURCE, read_input, read_text
 from fpgart.board.xml_elements import BoardSpecError, Element, walk
-from fpgart.input_file import LARGEST_CONTAINER, LARGEST_DESCRIPTION, LARGEST_SOURCE, read_input, read_text
 
 ARCHIVE = b"!<arch>\n"
 ELF = b"\x7fELF"

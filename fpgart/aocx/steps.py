@@ -19,8 +19,8 @@ from fpgart.aocx.compiler import Options
 from fpgart.aocx.container import Container
 from fpgart.aocx.errors import AocxError
 from fpgart.aocx.units import Text, Unit, given_headers, without_copies
-from fpgart.engine.preprocessing.files import Embedded, Input, Inside
-from fpgart.json_input import parse_json
+from fpgart.base.json_input import parse_json
+from fpgart.kernels.preprocessing.files import Embedded, Input, Inside
 
 STEP = ".acl.fpgart.step"
 """What a later step needs to know, as JSON; only files before the last step have it."""

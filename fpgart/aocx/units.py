@@ -12,16 +12,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from fpgart import opencl as cl
 from fpgart.aocx.compiler import CompileError, Options, compile_source, ignore
 from fpgart.aocx.container import Container
 from fpgart.aocx.libraries import find_library, models_of
+from fpgart.base import opencl as cl
+from fpgart.base.input_file import LARGEST_SOURCE, read_text
 from fpgart.board.description import BoardDescription
-from fpgart.engine.dialect import APINT_HEADER, CompilerOptions, apint_header, predefined_macros
 from fpgart.engine.interface import BuildFailed, Engine
-from fpgart.engine.preprocessing.files import Embedded, Includes, Input, Inside, PreprocessorError
-from fpgart.engine.preprocessing.preprocessor import Preprocessed, preprocess_all
-from fpgart.input_file import LARGEST_SOURCE, read_text
+from fpgart.kernels.dialect import APINT_HEADER, CompilerOptions, apint_header, predefined_macros
+from fpgart.kernels.preprocessing.files import Embedded, Includes, Input, Inside, PreprocessorError
+from fpgart.kernels.preprocessing.preprocessor import Preprocessed, preprocess_all
 
 MESSAGE = re.compile(
     r"(?:(?P<kind>error|warning|note): )?(?P<file>[^:\s]+):(?P<line>\d+):(?P<column>\d+)(?: <Spelling=[^>]*>)?: "

@@ -10,16 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from fpgart import opencl as cl
-from fpgart.api.entry import REGISTERED, Command, Mapped, WaitList, bind, entry, failed
-from fpgart.api.handles import find
-from fpgart.errors import (
-    CLError,
-    InvalidMemObject,
-    InvalidOperation,
-    InvalidSampler,
-    InvalidValue,
-)
+from fpgart.base import opencl as cl
+from fpgart.base.errors import CLError, InvalidMemObject, InvalidOperation, InvalidSampler, InvalidValue
+from fpgart.bridge.entry import REGISTERED, Command, Mapped, WaitList, bind, entry, failed
+from fpgart.bridge.handles import find
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.objects.context import Context
 from fpgart.runtime.objects.queue import CommandQueue

@@ -8,14 +8,11 @@ from typing import Any
 
 from _fpgart_icd import lib
 
-from fpgart import config
-from fpgart import opencl as cl
-from fpgart.api import info
 from fpgart.api.device import KNOWN_TYPES, device_list, matching
-from fpgart.api.entry import entry, string_at
-from fpgart.api.handles import find, references
 from fpgart.api.platform import the_platform
-from fpgart.errors import (
+from fpgart.base import config
+from fpgart.base import opencl as cl
+from fpgart.base.errors import (
     CLError,
     DeviceNotAvailable,
     DeviceNotFound,
@@ -25,6 +22,9 @@ from fpgart.errors import (
     InvalidProperty,
     InvalidValue,
 )
+from fpgart.bridge import info
+from fpgart.bridge.entry import entry, string_at
+from fpgart.bridge.handles import find, references
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.objects.context import Context, Notify
 from fpgart.runtime.objects.platform import Platform

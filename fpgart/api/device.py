@@ -5,16 +5,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from fpgart import opencl as cl
-from fpgart.api.entry import entry
-from fpgart.api.handles import find
-from fpgart.errors import (
-    DeviceNotFound,
-    InvalidDevice,
-    InvalidDeviceType,
-    InvalidOperation,
-    InvalidValue,
-)
+from fpgart.base import opencl as cl
+from fpgart.base.errors import DeviceNotFound, InvalidDevice, InvalidDeviceType, InvalidOperation, InvalidValue
+from fpgart.bridge.entry import entry
+from fpgart.bridge.handles import find
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.objects.platform import Platform
 

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Any
 
-from fpgart import opencl as cl
-from fpgart.api import info
 from fpgart.api.device_languages import (
     extensions,
     il_version,
@@ -18,11 +16,13 @@ from fpgart.api.device_languages import (
     opencl_c_version,
     opencl_c_versions,
 )
-from fpgart.api.entry import entry
+from fpgart.base import opencl as cl
+from fpgart.base.errors import InvalidValue
+from fpgart.base.personality import PROFILE
 from fpgart.board.global_memory import GlobalMemory
 from fpgart.board.mmd import Capability, Info, OfflineInfo
-from fpgart.errors import InvalidValue
-from fpgart.personality import PROFILE
+from fpgart.bridge import info
+from fpgart.bridge.entry import entry
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.programs.local_memory import local_memory
 from fpgart.version import __version__

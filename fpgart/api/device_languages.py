@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from fpgart import opencl as cl
-from fpgart.api import info
+from fpgart.base import opencl as cl
+from fpgart.base.errors import InvalidValue
 from fpgart.board.global_memory import AllocationType
-from fpgart.engine.features import FEATURES_NOT_OFFERED
-from fpgart.errors import InvalidValue
+from fpgart.bridge import info
+from fpgart.kernels.features import FEATURES_NOT_OFFERED
 from fpgart.runtime.memory.device import Device
 
 # What a kernel may use comes from the engine's compiler, what a host may use from the driver itself.

@@ -7,18 +7,18 @@ from typing import Any
 
 from _fpgart_icd import lib
 
-from fpgart import opencl as cl
-from fpgart.api import info
-from fpgart.api.entry import entry, wait_list
-from fpgart.api.handles import references
-from fpgart.errors import (
+from fpgart.base import opencl as cl
+from fpgart.base.errors import (
     ExecStatusErrorForEventsInWaitList,
     InvalidContext,
     InvalidEvent,
     InvalidEventWaitList,
     InvalidValue,
 )
-from fpgart.notices import NOTICES
+from fpgart.base.notices import NOTICES
+from fpgart.bridge import info
+from fpgart.bridge.entry import entry, wait_list
+from fpgart.bridge.handles import references
 from fpgart.runtime.objects.context import Context
 from fpgart.runtime.scheduling.event import COMPLETE, SUBMITTED, Event
 

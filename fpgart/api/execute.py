@@ -10,12 +10,10 @@ from typing import Any
 
 from _fpgart_icd import ffi
 
-from fpgart import opencl as cl
-from fpgart.api.carrying import carries_launch
 from fpgart.api.device_info import DEVICE_INFO
 from fpgart.api.device_languages import extensions
-from fpgart.api.entry import Command, WaitList, entry
-from fpgart.errors import (
+from fpgart.base import opencl as cl
+from fpgart.base.errors import (
     InvalidContext,
     InvalidGlobalOffset,
     InvalidGlobalWorkSize,
@@ -27,6 +25,8 @@ from fpgart.errors import (
     InvalidWorkGroupSize,
     InvalidWorkItemSize,
 )
+from fpgart.bridge.carrying import carries_launch
+from fpgart.bridge.entry import Command, WaitList, entry
 from fpgart.runtime.commands.host_work import HostWork
 from fpgart.runtime.commands.new_launch import new_launch
 from fpgart.runtime.memory.device import Device

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from _fpgart_icd import lib
 
 from fpgart.api.device import device_list
-from fpgart.api.entry import Pointer, entry, string_at
-from fpgart.api.handles import HELD, find, view_all
 from fpgart.api.platform import the_platform
-from fpgart.errors import InvalidDevice, InvalidEvent, InvalidOperation, InvalidValue, OutOfResources
+from fpgart.base.errors import InvalidDevice, InvalidEvent, InvalidOperation, InvalidValue, OutOfResources
+from fpgart.bridge.entry import Pointer, entry, string_at
+from fpgart.bridge.handles import HELD, find, view_all
 from fpgart.runtime.commands.operation import operation_of, running_kernel
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.device import Device

@@ -10,24 +10,11 @@ from typing import Any
 
 from _fpgart_icd import lib
 
-from fpgart import opencl as cl
 from fpgart._native import ffi as native_ffi
 from fpgart._native import lib as native
-from fpgart.api import info
-from fpgart.api.arguments import (
-    forget_in_c,
-    let_buffers_pass,
-    let_local_pass,
-    let_svm_pass,
-    let_usm_pass,
-    let_value_pass,
-)
 from fpgart.api.device_languages import extensions
-from fpgart.api.entry import bytes_at, entry, string_at
-from fpgart.api.handles import HELD, find, publish, references
-from fpgart.board.global_memory import AllocationType
-from fpgart.engine.opencl_c import size_of_type
-from fpgart.errors import (
+from fpgart.base import opencl as cl
+from fpgart.base.errors import (
     EXHAUSTED,
     CLError,
     InvalidArgIndex,
@@ -40,6 +27,19 @@ from fpgart.errors import (
     InvalidValue,
     KernelArgInfoNotAvailable,
 )
+from fpgart.board.global_memory import AllocationType
+from fpgart.bridge import info
+from fpgart.bridge.arguments import (
+    forget_in_c,
+    let_buffers_pass,
+    let_local_pass,
+    let_svm_pass,
+    let_usm_pass,
+    let_value_pass,
+)
+from fpgart.bridge.entry import bytes_at, entry, string_at
+from fpgart.bridge.handles import HELD, find, publish, references
+from fpgart.kernels.opencl_c import size_of_type
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.memory.usm_use import Indirect

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from fpgart import opencl as cl
-from fpgart.api import info
-from fpgart.api.entry import Address, Command, WaitList, entry, string_at
-from fpgart.api.handles import references
-from fpgart.errors import InvalidArgValue, InvalidContext, InvalidOperation, InvalidPipeSize, InvalidValue
+from fpgart.base import opencl as cl
+from fpgart.base.errors import InvalidArgValue, InvalidContext, InvalidOperation, InvalidPipeSize, InvalidValue
+from fpgart.bridge import info
+from fpgart.bridge.entry import Address, Command, WaitList, entry, string_at
+from fpgart.bridge.handles import references
 from fpgart.runtime.commands.packets import MovePacket, MoveVariable
 from fpgart.runtime.objects.context import Context
 from fpgart.runtime.objects.programming import program_device

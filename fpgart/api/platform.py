@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from fpgart import opencl as cl
-from fpgart.api import info
-from fpgart.api.entry import entry
-from fpgart.api.handles import HELD
-from fpgart.errors import InvalidValue
-from fpgart.personality import ICD_SUFFIX, PLATFORM_EXTENSIONS, PROFILE
+from fpgart.base import opencl as cl
+from fpgart.base.errors import InvalidValue
+from fpgart.base.personality import ICD_SUFFIX, PLATFORM_EXTENSIONS, PROFILE
+from fpgart.bridge import info
+from fpgart.bridge.entry import entry
+from fpgart.bridge.handles import HELD
 from fpgart.runtime.objects.platform import Platform
 
 EXTENSIONS = {name: info.version(1, 0) for name in PLATFORM_EXTENSIONS}

@@ -9,13 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from _fpgart_icd import ffi, lib
 
-from fpgart import config, log
-from fpgart import opencl as cl
-from fpgart.api import info
 from fpgart.api.device import device_list
-from fpgart.api.entry import Attempt, bytes_at, cast, entry, string_at, text_at
-from fpgart.api.handles import find, references
-from fpgart.errors import (
+from fpgart.base import config, log
+from fpgart.base import opencl as cl
+from fpgart.base.errors import (
     CLError,
     CompilerNotAvailable,
     InvalidBinary,
@@ -29,7 +26,10 @@ from fpgart.errors import (
     OutOfHostMemory,
     without_frames,
 )
-from fpgart.input_file import LARGEST_CONTAINER, LARGEST_SOURCE, LONGEST_OPTIONS
+from fpgart.base.input_file import LARGEST_CONTAINER, LARGEST_SOURCE, LONGEST_OPTIONS
+from fpgart.bridge import info
+from fpgart.bridge.entry import Attempt, bytes_at, cast, entry, string_at, text_at
+from fpgart.bridge.handles import find, references
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.objects.context import Context
 from fpgart.runtime.objects.programming import program_device
@@ -298,7 +298,7 @@ def link_program(
                 raise InvalidOperation("a program that is to be linked has not been compiled")
     made, error = link(context, chosen, checked_options(options, InvalidLinkerOptions), programs)
     if pfn_notify:
-        from fpgart.api.handles import publish
+        from fpgart.bridge.handles import publish
 
         lib.fpgart_call_about_object(pfn_notify, publish(made), user_data)
     return made, error

@@ -5,18 +5,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from fpgart import opencl as cl
-from fpgart.api import info
 from fpgart.api.context import property_pairs
-from fpgart.api.entry import Command, WaitList, entry, wait_list
-from fpgart.api.handles import references
-from fpgart.errors import (
+from fpgart.base import opencl as cl
+from fpgart.base.errors import (
     InvalidCommandQueue,
     InvalidDevice,
     InvalidOperation,
     InvalidQueueProperties,
     InvalidValue,
 )
+from fpgart.bridge import info
+from fpgart.bridge.entry import Command, WaitList, entry, wait_list
+from fpgart.bridge.handles import references
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.objects.context import Context
 from fpgart.runtime.objects.queue import CommandQueue
@@ -117,7 +117,7 @@ def enqueue_barrier_with_wait_list(command_queue: CommandQueue, wait_list: WaitL
 
 @entry("clEnqueueMarker")
 def enqueue_marker(command_queue: CommandQueue, event: Any) -> None:
-    from fpgart.api.handles import publish
+    from fpgart.bridge.handles import publish
 
     if not event:
         raise InvalidValue("a marker without an event to wait for is of no use")
@@ -131,7 +131,7 @@ def enqueue_barrier(command_queue: CommandQueue) -> None:
 
 @entry("clEnqueueWaitForEvents")
 def enqueue_wait_for_events(command_queue: CommandQueue, num_events: int, event_list: Any) -> None:
-    from fpgart.errors import InvalidEvent, InvalidEventWaitList
+    from fpgart.base.errors import InvalidEvent, InvalidEventWaitList
 
     if not num_events or not event_list:
         raise InvalidValue("there are no events to wait for")

@@ -8,14 +8,14 @@ from typing import Any
 
 from _fpgart_icd import ffi, lib
 
-from fpgart import opencl as cl
 from fpgart._native import ffi as native_ffi
 from fpgart._native import lib as native
 from fpgart.api.buffer.flags import ACCESS, MAP_FLAGS, one_of
 from fpgart.api.buffer.transfers import LARGEST_PATTERN
-from fpgart.api.entry import Command, Pointer, WaitList, bytes_at, entry
-from fpgart.api.handles import HELD
-from fpgart.errors import InvalidOperation, InvalidValue, MemCopyOverlap
+from fpgart.base import opencl as cl
+from fpgart.base.errors import InvalidOperation, InvalidValue, MemCopyOverlap
+from fpgart.bridge.entry import Command, Pointer, WaitList, bytes_at, entry
+from fpgart.bridge.handles import HELD
 from fpgart.runtime.commands.host_work import HostWork
 from fpgart.runtime.memory import svm
 from fpgart.runtime.objects.context import Context

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from fpgart import log
-from fpgart.api.entry import Pointer, entry
 from fpgart.api.platform import the_platform
-from fpgart.errors import CLError
+from fpgart.base import log
+from fpgart.base.errors import CLError
+from fpgart.bridge.entry import Pointer, entry
 from fpgart.runtime.memory.device import Device
 
 MSMC = "msmc"

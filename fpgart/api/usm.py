@@ -7,14 +7,11 @@ from typing import Any
 
 from _fpgart_icd import lib
 
-from fpgart import opencl as cl
-from fpgart.api import info
 from fpgart.api.buffer.transfers import LARGEST_PATTERN
 from fpgart.api.context import property_pairs
-from fpgart.api.entry import Address, Command, WaitList, bytes_at, entry
-from fpgart.api.handles import find, view_all
-from fpgart.closed_memory import driver_address
-from fpgart.errors import (
+from fpgart.base import opencl as cl
+from fpgart.base.closed_memory import driver_address
+from fpgart.base.errors import (
     InvalidBufferSize,
     InvalidDevice,
     InvalidOperation,
@@ -22,6 +19,9 @@ from fpgart.errors import (
     InvalidValue,
     MemCopyOverlap,
 )
+from fpgart.bridge import info
+from fpgart.bridge.entry import Address, Command, WaitList, bytes_at, entry
+from fpgart.bridge.handles import find, view_all
 from fpgart.runtime.commands.host_work import HostWork
 from fpgart.runtime.commands.usm import UsmCopy, UsmFill, UsmPointer, by_host
 from fpgart.runtime.memory import usm
@@ -117,7 +117,7 @@ def device_in(context: Context, handle: int) -> Device:
 
 
 def _known(context: Context, allocation: UsmAllocation) -> int:
-    """The pointer of a new allocation, which C knows from now on as a right argument (icd/arguments.c)."""
+    """The pointer of a new allocation, which C knows from now on as a right argument (icd/entry/arguments.c)."""
     is_plain = allocation.pointer == allocation.address and len(allocation.reached_by) == len(context.devices)
     lib.fpgart_allocation_made(context.handle, allocation.pointer, allocation.size, is_plain)
     return allocation.pointer

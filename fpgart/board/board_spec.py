@@ -17,12 +17,12 @@ import itertools
 import os
 from collections.abc import Sequence
 
+from fpgart.base.input_file import LARGEST_DESCRIPTION, read_input
 from fpgart.board.description import BoardDescription, IoChannel, Timing
 from fpgart.board.device_address import BOARD_MASK
 from fpgart.board.global_memory import AllocationType, GlobalMemory, Interface
 from fpgart.board.xml_elements import BoardSpecError as BoardSpecError
 from fpgart.board.xml_elements import Element, walk
-from fpgart.input_file import LARGEST_DESCRIPTION, read_input
 
 MOST_MEMORIES = 32
 PCIE = {

@@ -6,11 +6,11 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Sequence
 
-from fpgart import config
+from fpgart.base import config
+from fpgart.base.personality import ANY, EMULATED, PERSONALITIES, SIMULATED, Personality
 from fpgart.board import board_spec
 from fpgart.board.board_spec import BoardSpecError
 from fpgart.board.description import BoardDescription
-from fpgart.personality import ANY, EMULATED, PERSONALITIES, SIMULATED, Personality
 
 FOLDER = os.path.join(os.path.dirname(__file__), "boards")
 

@@ -14,8 +14,8 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TypeVar
 
-from fpgart import opencl as cl
-from fpgart import option_values
+from fpgart.base import opencl as cl
+from fpgart.base import option_values
 
 T = TypeVar("T")
 DEFAULT_LIMIT_S = 10.0

@@ -3,7 +3,7 @@
 
 While there are rules about boards, each device's Mmd and MemorySystem are wrapped; without rules nothing is, and
 nothing costs. A call that is made to fail is not made at all: no byte moves, nothing is claimed, no kernel runs. Entry
-points ask about calls of the API (api/call_faults.py).
+points ask about calls of the API (startup/call_faults.py).
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from functools import partial
 from time import monotonic_ns
 from typing import TYPE_CHECKING, Protocol
 
-from fpgart import log
 from fpgart._native import ffi
+from fpgart.base import log
+from fpgart.base.notices import NOTICES
 from fpgart.board.fault_rules import Action, Call, Ecc, Rule, parse
 from fpgart.board.memory_system import MemoryRange, MemorySystem
 from fpgart.board.mmd import Around, BoardError, Mmd
-from fpgart.notices import NOTICES
 
 if TYPE_CHECKING:
     from random import Random

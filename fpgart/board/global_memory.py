@@ -7,7 +7,7 @@ import enum
 import os
 from typing import NamedTuple
 
-from fpgart import config
+from fpgart.base import config
 
 ZERO_PAGE = 1024
 """The first kibibyte of a memory that begins at 0 is never handed out: no buffer has address 0."""

@@ -10,8 +10,10 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from fpgart import config, log
 from fpgart._native import ffi, lib
+from fpgart.base import config, log
+from fpgart.base.closed_memory import driver_address
+from fpgart.base.notices import NOTICES
 from fpgart.board.description import BoardDescription
 from fpgart.board.first_fit import round_up
 from fpgart.board.global_memory import AllocationType
@@ -30,8 +32,6 @@ from fpgart.board.mmd import (
     StatusHandler,
     Traffic,
 )
-from fpgart.closed_memory import driver_address
-from fpgart.notices import NOTICES
 
 if TYPE_CHECKING:
     from fpgart.board.stretch import Stretch
@@ -162,7 +162,7 @@ class SimulatedBoard:
                 return
             base = self._map()
             if not base:
-                from fpgart.memory_limit import limit_of_memory  # only who fails pays for it
+                from fpgart.base.memory_limit import limit_of_memory  # only who fails pays for it
 
                 raise BoardError(
                     f"{self._size} bytes of address space for the memory of board "

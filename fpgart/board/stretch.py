@@ -13,8 +13,8 @@ import threading
 from collections import deque
 from collections.abc import Iterator
 
-from fpgart import closed_memory
 from fpgart._native import lib
+from fpgart.base import closed_memory
 from fpgart.board.first_fit import FirstFit, round_up
 from fpgart.board.memory_file import lengthen
 from fpgart.board.mmd import BoardError
@@ -55,7 +55,7 @@ class Stretch:
             if page:
                 return begin, page
         os.close(self.descriptor)
-        from fpgart.memory_limit import limit_of_memory  # only who fails pays for it
+        from fpgart.base.memory_limit import limit_of_memory  # only who fails pays for it
 
         limit = limit_of_memory(PAGE)
         raise BoardError(f"no addresses from {FIRST_BEGIN:#x} on are free for memory that is shared{limit}")
@@ -84,7 +84,7 @@ class Stretch:
             if lib.map_part(self.descriptor, self.offset(found), found, size, huge):
                 self._parts[found] = size
                 return found
-            # Something else is there now, such as the grave of an allocation (check/guarded.py): it is left alone.
+            # Something else is there now, such as a freed allocation (check/pages/guarded.py): it is left alone.
 
     def close(self, address: int) -> bool:
         """Leave the host no access to what allocate() gave; the driver has it mapped once more from now on."""

@@ -9,15 +9,15 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from fpgart import opencl as cl
 from fpgart._native import lib
+from fpgart.base import opencl as cl
+from fpgart.base.errors import CLError, InvalidOperation, InvalidValue, OutOfHostMemory, without_frames
 from fpgart.engine.build_step import StepDone
 from fpgart.engine.choice import prepare
 from fpgart.engine.driver import Driver, DriverError, Handover, open_driver
 from fpgart.engine.interface import BuildFailed
 from fpgart.engine.isolated import messages as m
 from fpgart.engine.opencl_engine.steps import do, release
-from fpgart.errors import CLError, InvalidOperation, InvalidValue, OutOfHostMemory, without_frames
 from fpgart.version import __version__
 
 

@@ -10,12 +10,12 @@ from itertools import count
 from typing import Any, TypeVar
 
 from fpgart._native import ffi, lib
+from fpgart.base.errors import CLError, InvalidValue, without_frames
+from fpgart.channels.network import Fifo, Network
 from fpgart.engine.interface import BuildFailed, BuiltProgram, Engine, EngineKernel
 from fpgart.engine.isolated import messages as m
-from fpgart.engine.network import Fifo, Network
 from fpgart.engine.opencl_engine.engine import OpenCLEngine
 from fpgart.engine.opencl_engine.kernel import DriverKernel
-from fpgart.errors import CLError, InvalidValue, without_frames
 
 T = TypeVar("T")
 SIZES_BYTES = 72

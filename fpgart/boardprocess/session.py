@@ -9,14 +9,14 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
-from fpgart import config, log
 from fpgart._native import ffi, lib
+from fpgart.base import config, log
+from fpgart.base.errors import CLError, InvalidValue, OutOfHostMemory, OutOfResources
 from fpgart.engine.choice import choose_engine
 from fpgart.engine.interface import Engine, NoEngine
 from fpgart.engine.isolated import messages as m
 from fpgart.engine.isolated.codec import ProtocolError
 from fpgart.engine.isolated.layout import CHANNELS_WATCHED, CRASH, HOST_WAITS, LANE_ALIGNMENT
-from fpgart.errors import CLError, InvalidValue, OutOfHostMemory, OutOfResources
 from fpgart.version import __version__
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class Session:
         if not 0 < begin < TOP or not 0 < size <= TOP - begin or begin % PAGE or size % PAGE:
             raise InvalidValue(f"{size} bytes at {begin:#x} are no memory of a host")
         if not lib.map_part(descriptor, 0, begin, size, False):
-            from fpgart.memory_limit import limit_of_memory  # only who fails pays for it
+            from fpgart.base.memory_limit import limit_of_memory  # only who fails pays for it
 
             limit = limit_of_memory(size)
             raise OutOfResources(f"{size} bytes at {begin:#x} are not free in the board process{limit}")

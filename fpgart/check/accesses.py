@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
-from fpgart import opencl as cl
+from fpgart.base import opencl as cl
 from fpgart.check.words import allocation_maker, allocation_name, buffer_maker, buffer_name
-from fpgart.engine.interface import ArgumentInterface
-from fpgart.engine.opencl_c import Use, argument_uses
+from fpgart.kernels.interface import ArgumentInterface
+from fpgart.kernels.opencl_c import Use, argument_uses
 from fpgart.runtime.commands.access import AccessMode, MemoryAccess
 from fpgart.runtime.commands.launch import LaunchKernel
 from fpgart.runtime.commands.operation import DeviceOperation

@@ -2,10 +2,10 @@
 """The families of checks that FPGART_CHECK can name.
 
 A family is made of parts: modules with a function `start(findings)` that returns what it watches with, an object
-whose methods are named like notices (fpgart/notices.py). Its `finish()`, called at the end of the process, may
+whose methods are named like notices (fpgart/base/notices.py). Its `finish()`, called at the end of the process, may
 report what only shows then.
 
-To add one: name it in fpgart.option_values.CHECKS and its modules here.
+To add one: name it in fpgart.base.option_values.CHECKS and its modules here.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Protocol, cast
 
+from fpgart.base.notices import NOTICES
 from fpgart.check.findings import Findings
-from fpgart.notices import NOTICES
 
 PARTS = {
-    "usm": ("fpgart.check.protection", "fpgart.check.shared", "fpgart.check.usm"),
+    "usm": ("fpgart.check.pages.protection", "fpgart.check.shared", "fpgart.check.usm"),
     "buffers": (
-        "fpgart.check.protection",
+        "fpgart.check.pages.protection",
         "fpgart.check.races",
         "fpgart.check.host_memory",
         "fpgart.check.mappings",
@@ -28,7 +28,7 @@ PARTS = {
     ),
     "order": ("fpgart.check.races",),
     "fpga": ("fpgart.check.fpga",),
-    "kernels": (),  # begins with the engine: api/start.py
+    "kernels": (),  # begins with the engine: startup/start.py
 }
 
 

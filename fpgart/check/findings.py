@@ -15,9 +15,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from fpgart import log
-from fpgart.notices import NOTICES
-from fpgart.output_file import KeptOutput, open_output
+from fpgart.base import log
+from fpgart.base.notices import NOTICES
+from fpgart.base.output_file import KeptOutput, open_output
 from fpgart.watch.callers import Site
 from fpgart.watch.origins import NoOrigins, Origins
 from fpgart.watch.places import Places

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
-from fpgart import opencl as cl
 from fpgart._native import lib
+from fpgart.base import opencl as cl
 from fpgart.check.findings import Finding, Findings
 from fpgart.check.words import buffer_maker, buffer_name, command
-from fpgart.engine.dependences import broken_promises
 from fpgart.engine.interface import POINTER
+from fpgart.kernels.loops.dependences import broken_promises
 from fpgart.runtime.commands.access import AccessMode
 from fpgart.runtime.commands.launch import LaunchKernel
 from fpgart.runtime.commands.operation import DeviceOperation, operation_of

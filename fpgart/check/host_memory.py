@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
-from fpgart import opencl as cl
 from fpgart._native import lib
+from fpgart.base import opencl as cl
 from fpgart.check.accesses import Interval
 from fpgart.check.contexts import context_of
 from fpgart.check.findings import Finding, Findings

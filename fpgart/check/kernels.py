@@ -6,8 +6,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from fpgart import log
-from fpgart import opencl as cl
+from fpgart.base import log
+from fpgart.base import opencl as cl
 from fpgart.board.mmd import Around, Mmd
 from fpgart.check.findings import Finding, Findings
 from fpgart.engine.contents import Contents

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from fpgart._native import lib
+from fpgart.base.closed_memory import driver_address
 from fpgart.check.accesses import Mode, accesses
 from fpgart.check.contexts import context_of
 from fpgart.check.findings import Finding, Findings
 from fpgart.check.words import buffer_maker, buffer_name, command, span
-from fpgart.closed_memory import driver_address
 from fpgart.runtime.commands.operation import DeviceOperation, operation_of, running_kernel
 from fpgart.runtime.memory.buffer import HOST_WRITES, Buffer
 from fpgart.runtime.scheduling.event import Event

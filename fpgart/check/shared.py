@@ -2,7 +2,7 @@
 """Shared memory that the host writes while a kernel uses it (family usm).
 
 Boards whose shared memory has no concurrent access leave it undefined what the kernel sees then. While kernels run that
-only read an allocation, its pages cannot be written; the handler of SIGSEGV (fpgart/check/faults.c) finds whoever
+only read an allocation, its pages cannot be written; the handler of SIGSEGV (fpgart/check/pages/faults.c) finds whoever
 does. Where anything else runs as well that might write there, they can.
 """
 
@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from fpgart._native import lib
 from fpgart.board.first_fit import round_up
 from fpgart.board.mmd import Capability
-from fpgart.check import guarded
 from fpgart.check.accesses import READ, accesses
 from fpgart.check.findings import Findings
+from fpgart.check.pages import guarded
 from fpgart.check.words import allocation_maker, allocation_name, command
 from fpgart.runtime.commands.operation import DeviceOperation, running_kernel
 from fpgart.runtime.memory.usm import CAPABILITIES, Kind, UsmAllocation

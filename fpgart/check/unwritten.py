@@ -6,7 +6,7 @@ A buffer counts as written, all of it, from when the first operation that may wr
 
 from __future__ import annotations
 
-from fpgart import opencl as cl
+from fpgart.base import opencl as cl
 from fpgart.check.findings import Finding, Findings
 from fpgart.check.words import buffer_maker, buffer_name, command
 from fpgart.runtime.commands.access import AccessMode

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Unified shared memory (family usm): pointers that a command may not be given, use after free, leaks.
 
-Who touches memory without a command, or from within a kernel, is caught by fpgart/check/protection.py.
+Who touches memory without a command, or from within a kernel, is caught by fpgart/check/pages/protection.py.
 """
 
 from __future__ import annotations

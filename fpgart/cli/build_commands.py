@@ -8,14 +8,14 @@ from pathlib import Path
 
 import click
 
-from fpgart.cli import registration
+from fpgart.base import registration
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "help_option_names": []}, add_help_option=False)
 @click.argument("words", nargs=-1, type=click.UNPROCESSED)
 def aoc(words: tuple[str, ...]) -> None:
     """Compile OpenCL C into an .aocx for a board, as Intel's aoc does (`fpgart aoc -help`)."""
-    from fpgart.cli.aoc import compile_command
+    from fpgart.sdk.aoc import compile_command
 
     sys.exit(compile_command(list(words)))
 
@@ -24,7 +24,7 @@ def aoc(words: tuple[str, ...]) -> None:
 @click.argument("words", nargs=-1, type=click.UNPROCESSED)
 def aocl(words: tuple[str, ...]) -> None:
     """Do what Intel's aocl does: flags for hosts, boards, containers (`fpgart aocl help`)."""
-    from fpgart.cli.aocl import run as answer
+    from fpgart.sdk.aocl import run as answer
 
     sys.exit(answer(list(words)))
 
@@ -33,7 +33,7 @@ def aocl(words: tuple[str, ...]) -> None:
 @click.argument("words", nargs=-1, type=click.UNPROCESSED)
 def clocl(words: tuple[str, ...]) -> None:
     """Compile OpenCL C for a 66AK2x, as TI's clocl does (`fpgart clocl --help`)."""
-    from fpgart.cli.clocl import run as compile_for_dsp
+    from fpgart.sdk.clocl import run as compile_for_dsp
 
     sys.exit(compile_for_dsp(list(words)))
 
@@ -45,7 +45,7 @@ def sdk(folder: Path | None) -> None:
 
     eval "$(fpgart sdk)"; make
     """
-    from fpgart.cli import sdk as folders
+    from fpgart.sdk import folder as folders
 
     click.echo(folders.export_lines(folders.lay_out(folder or folders.default_root())), nl=False)
 
@@ -53,7 +53,7 @@ def sdk(folder: Path | None) -> None:
 @click.command()
 def cflags() -> None:
     """Print the compiler flags for hosts."""
-    from fpgart.cli import sdk as folders
+    from fpgart.sdk import folder as folders
 
     click.echo(f"-I{folders.HEADERS}")
 
@@ -66,7 +66,7 @@ def libs(place: str | None) -> None:
 
     cc host.c $(fpgart cflags) $(fpgart libs)
     """
-    from fpgart.cli import sdk as folders
+    from fpgart.sdk import folder as folders
 
     straight = f"-L{registration.PACKAGE} -Wl,-rpath,{registration.PACKAGE} -lalteracl -lfpgart"
     click.echo({"cmake": folders.CMAKE, "pkgconfig": folders.PKG_CONFIG}.get(place or "", straight))
@@ -76,6 +76,6 @@ def libs(place: str | None) -> None:
 @click.argument("words", nargs=-1, type=click.UNPROCESSED)
 def aocx(words: tuple[str, ...]) -> None:
     """Show, extract or check an .aocx or .aocr file."""
-    from fpgart.cli.aoc import aocx as group
+    from fpgart.sdk.aoc import aocx as group
 
     group(list(words), prog_name="fpgart aocx", standalone_mode=False)

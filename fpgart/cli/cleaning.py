@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from fpgart.cli import registration, sdk
-from fpgart.engine.cache import cache_folder, temporary_folders
+from fpgart.base import registration
+from fpgart.base.output_file import is_private
+from fpgart.engine.compiling.cache import cache_folder, temporary_folders
 from fpgart.engine.driver import DriverError
-from fpgart.output_file import is_private
+from fpgart.sdk import folder as sdk
 
 BESIDE = ("fpgart.icd", "fpgart.fcd", "interpreter.cfg")
 """What `fpgart icd`, `fpgart fcd` and `fpgart run` write beside the library; uninstalling leaves it there."""

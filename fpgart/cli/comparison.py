@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from math import isnan
 from struct import Struct
 
-from fpgart.engine.opencl_c import size_of_type
+from fpgart.kernels.opencl_c import size_of_type
 
 MOST_TOLD = 10
 PIECE = 1 << 16

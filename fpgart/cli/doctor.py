@@ -18,12 +18,12 @@ from pathlib import Path
 
 import click
 
-from fpgart import config, option_paths, option_values
-from fpgart.cli import registration, running
+from fpgart.base import config, option_paths, option_values, registration
+from fpgart.cli import running
 from fpgart.cli.places import places
 from fpgart.cli.validation import wrong_options
-from fpgart.engine.cache import cache_folder
 from fpgart.engine.choice import EMULATOR, candidates, choose
+from fpgart.engine.compiling.cache import cache_folder
 from fpgart.engine.driver import DriverError
 from fpgart.engine.interface import NoEngine
 from fpgart.engine.known_faults import in_words, product_behind

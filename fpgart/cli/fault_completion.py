@@ -8,7 +8,7 @@ import re
 import click
 from click.shell_completion import CompletionItem
 
-from fpgart import opencl as cl
+from fpgart.base import opencl as cl
 from fpgart.board.fault_rules import CONDITIONS, POSSIBLE, STATUSES, VALUES, Action, Call, Ecc
 
 SIGN = re.compile(r"[;:,=]")

@@ -13,7 +13,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from fpgart.option_values import CHECKS
+from fpgart.base.option_values import CHECKS
 
 CHOICES = re.compile(r"(?P<name>FPGART_\w+)=(?P<value>.*?): (?:.*? is )?not one of (?P<choices>.*?)(?:, nor |$)")
 

@@ -11,17 +11,17 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from fpgart import config
+from fpgart.base import config
+from fpgart.base.personality import PERSONALITIES
+from fpgart.base.registration import LIBRARY
 from fpgart.board.board_spec import BoardSpecError
 from fpgart.board.catalogue import chosen_names, chosen_personality, describe, shipped
 from fpgart.board.description import BoardDescription
 from fpgart.board.global_memory import AllocationType
 from fpgart.cli.places import places, temporary
-from fpgart.cli.registration import LIBRARY
 from fpgart.engine.choice import candidates, choose
 from fpgart.engine.known_faults import Product, product_behind
 from fpgart.engine.known_faults import in_words as engine_in_words
-from fpgart.personality import PERSONALITIES
 from fpgart.version import __version__
 from fpgart.watch.words import in_words
 

@@ -12,20 +12,20 @@ from typing import NoReturn
 
 import click
 
-from fpgart import config
-from fpgart import opencl as cl
 from fpgart.aocx.errors import AocxError
+from fpgart.base import config, registration
+from fpgart.base import opencl as cl
+from fpgart.base.config import OptionError
+from fpgart.base.standard_output import end_with
 from fpgart.cli import doctor as doctor_checks
-from fpgart.cli import information, registration, running, settings
+from fpgart.cli import information, running, settings
 from fpgart.cli.build_commands import aoc, aocl, aocx, cflags, clocl, libs, sdk
 from fpgart.cli.hints import Commands
 from fpgart.cli.run_command import run
-from fpgart.cli.sdk import SdkError
 from fpgart.cli.serving import board as board_commands
-from fpgart.cli.standard_output import end_with
 from fpgart.cli.trace_commands import diff, report
 from fpgart.cli.validation import refuse_wrong_options
-from fpgart.config import OptionError
+from fpgart.sdk.folder import SdkError
 from fpgart.serving.places import ServiceError
 from fpgart.version import __version__
 from fpgart.watch import report as trace_report

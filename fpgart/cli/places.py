@@ -11,12 +11,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from fpgart import config, option_paths
-from fpgart.cli import registration, sdk
-from fpgart.cli.sdk import SdkError
-from fpgart.engine.cache import cache_folder
+from fpgart.base import config, option_paths, registration
+from fpgart.base.output_file import runtime_folders
+from fpgart.engine.compiling.cache import cache_folder
 from fpgart.engine.driver import DriverError
-from fpgart.output_file import runtime_folders
+from fpgart.sdk import folder as sdk
+from fpgart.sdk.folder import SdkError
 
 FOUND: dict[str, Callable[[], str | Path]] = {
     "compiled kernels": lambda: cache_folder().folder,

@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
-from fpgart import opencl as cl
 from fpgart._native import ffi, lib
+from fpgart.base import opencl as cl
+from fpgart.base.errors import CLError
+from fpgart.base.input_file import LARGEST_CONTAINER, read_input
+from fpgart.base.personality import PERSONALITIES
 from fpgart.board.board_spec import BoardSpecError
 from fpgart.board.catalogue import describe
 from fpgart.board.simulated_board import SimulatedBoard
 from fpgart.cli.comparison import MOST_TOLD, compare
 from fpgart.engine.interface import NoEngine
-from fpgart.errors import CLError
-from fpgart.input_file import LARGEST_CONTAINER, read_input
-from fpgart.personality import PERSONALITIES
 from fpgart.runtime.commands.new_launch import new_launch
 from fpgart.runtime.commands.transfers import ReadBuffer, WriteBuffer
 from fpgart.runtime.memory.buffer import Buffer

@@ -8,7 +8,7 @@ import sys
 
 import click
 
-from fpgart import config
+from fpgart.base import config
 from fpgart.cli import running
 from fpgart.cli.fault_completion import faults
 from fpgart.cli.hints import Choice, boards, checks, complete_list, files, refuse_dashes

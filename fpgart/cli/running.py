@@ -16,9 +16,9 @@ from pathlib import Path
 from types import FrameType
 from typing import NamedTuple
 
-from fpgart import config
-from fpgart.cli.registration import PACKAGE, vendor_folder
-from fpgart.cli.sdk import sdk_variables
+from fpgart.base import config
+from fpgart.base.registration import PACKAGE, vendor_folder
+from fpgart.sdk.folder import sdk_variables
 
 ONLY = PACKAGE / "libfpgart-only.so"
 YIELD = PACKAGE / "libfpgart-yield.so"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from fpgart import config
+from fpgart.base import config
 from fpgart.board.catalogue import chosen_names, describe
 from fpgart.cli.validation import refuse_wrong_options
 from fpgart.engine.isolated import messages as m

@@ -14,11 +14,11 @@ from collections.abc import MutableMapping
 from pathlib import Path
 from typing import Any
 
-from fpgart import config
+from fpgart.base import config
+from fpgart.base.config import PREFIX, OptionError
+from fpgart.base.input_file import LARGEST_DESCRIPTION, read_input
+from fpgart.base.option_paths import absolute
 from fpgart.cli.hints import did_you_mean
-from fpgart.config import PREFIX, OptionError
-from fpgart.input_file import LARGEST_DESCRIPTION, read_input
-from fpgart.option_paths import absolute
 
 OWN, SHARED = "fpgart.toml", "pyproject.toml"
 TRUE, FALSE = "1", "0"

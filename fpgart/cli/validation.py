@@ -10,10 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from fpgart import config, option_paths
+from fpgart.base import config, option_paths
+from fpgart.base.config import Option, OptionError
+from fpgart.base.option_paths import Holds
 from fpgart.cli.hints import with_suggestion
-from fpgart.config import Option, OptionError
-from fpgart.option_paths import Holds
 
 Check = Callable[[], object]
 
@@ -163,7 +163,7 @@ def check_faults() -> None:
 
 def check_kernel_check() -> None:
     """Raises OptionError where kernels are to be checked by an engine that cannot."""
-    from fpgart.api.checking import kernels_are_checked
+    from fpgart.startup.checking import kernels_are_checked
 
     kernels_are_checked()
 

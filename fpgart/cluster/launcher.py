@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fpgart import config
+from fpgart.base import config
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,10 +18,10 @@ from struct import Struct
 from time import monotonic, sleep
 from typing import Any
 
-from fpgart import log
 from fpgart._native import ffi, lib
-from fpgart.engine.links import Link
-from fpgart.errors import OutOfResources
+from fpgart.base import log
+from fpgart.base.errors import OutOfResources
+from fpgart.channels.links import Link
 
 CHUNK = 65_536
 """Bytes of packets in a message, at most."""

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fpgart.config import OptionError
-from fpgart.input_file import LARGEST_DESCRIPTION, read_text
+from fpgart.base.config import OptionError
+from fpgart.base.input_file import LARGEST_DESCRIPTION, read_text
 
 END = r"(?:n(?P<{0}n>\d+):acl(?P<{0}a>\d+)|(?P<{0}b>\d+)):(?P<{0}c>\S+?)"
 CABLE = re.compile(rf"{END.format('x')}\s*(?P<way>->|-)\s*{END.format('y')}")

@@ -12,14 +12,14 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from fpgart import config
+from fpgart.base import config
+from fpgart.base.errors import OutOfResources
+from fpgart.base.output_file import private_folder
 from fpgart.board.description import BoardDescription
+from fpgart.channels.links import Link, Links
 from fpgart.cluster import launcher, topology
 from fpgart.cluster.launcher import Place
 from fpgart.cluster.topology import Cable, End, Topology, TopologyError
-from fpgart.engine.links import Link, Links
-from fpgart.errors import OutOfResources
-from fpgart.output_file import private_folder
 
 if TYPE_CHECKING:
     from fpgart.cluster.remote import Remote

@@ -4,7 +4,7 @@
  * engine's driver. */
 #ifndef FPGART_CARRIER_H
 #define FPGART_CARRIER_H
-#include "../../core/core.h"
+#include "core.h"
 /* cffi */
 /* CARRIED_MARKER does nothing. CARRIED_MOVE copies a box of bytes, CARRIED_FILL repeats a pattern
  * that stands behind the operation. CARRIED_LAUNCH runs a kernel with the arguments that stand

@@ -11,18 +11,18 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from fpgart import config, log
-from fpgart import opencl as cl
 from fpgart._native import lib
-from fpgart.engine.cache import cache_folder
+from fpgart.base import config, log
+from fpgart.base import opencl as cl
+from fpgart.base.errors import CLError
+from fpgart.engine.compiling.cache import cache_folder
 from fpgart.engine.contents import Contents
 from fpgart.engine.driver import Driver, DriverError, open_driver, say
 from fpgart.engine.interface import Engine, NoEngine
-from fpgart.errors import CLError
 
 if TYPE_CHECKING:
+    from fpgart.engine.compiling.known_steps import KnownSteps
     from fpgart.engine.isolated.spawning import Isolation
-    from fpgart.engine.known_steps import KnownSteps
     from fpgart.engine.opencl_engine.engine import OpenCLEngine
 
 OCLGRIND = "liboclgrind-rt-icd.so"
@@ -208,11 +208,11 @@ def engine_on(name: str, driver: Driver) -> OpenCLEngine:
     if driver.shares_memory and config.ENGINE_BUFFERS.value == "auto":
         engine = _sharing_engine(name, driver)
         if config.COMPILE_APART.value:
-            from fpgart.engine.compiler_process import CompilerProcess  # not for hosts that use no engine
+            from fpgart.engine.compiling.compiler_process import CompilerProcess  # not for hosts that use no engine
 
             engine.compiler_process = CompilerProcess(name, engine.version, engine.path, known_steps(engine))
         return engine
-    from fpgart.engine.resident import ResidentEngine  # only who needs it pays for it
+    from fpgart.engine.copying.resident import ResidentEngine  # only who needs it pays for it
 
     return ResidentEngine(name, driver)
 
@@ -230,7 +230,7 @@ def _sharing_engine(name: str, driver: Driver) -> OpenCLEngine:
 
 def known_steps(engine: OpenCLEngine) -> KnownSteps:
     """Of an engine: by its file, its release, and the processor that it compiles for."""
-    from fpgart.engine.known_steps import KnownSteps
+    from fpgart.engine.compiling.known_steps import KnownSteps
 
     cache = ""
     if os.environ.get(NO_CACHE) != "0":
@@ -268,7 +268,7 @@ def opened(wanted: str, contents: Contents | None) -> Iterator[Engine | PassedOv
         try:
             prepare(path)
             if path.name == OCLGRIND:
-                from fpgart.engine.oclgrind import Oclgrind  # only who checks pays for it
+                from fpgart.engine.copying.oclgrind import Oclgrind  # only who checks pays for it
 
                 yield Oclgrind("oclgrind", path, contents)
             else:

@@ -16,10 +16,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from fpgart import opencl as cl
 from fpgart._native import ffi, lib
+from fpgart.base import opencl as cl
+from fpgart.base.errors import EXHAUSTED, CLError, OutOfResources, error_of
 from fpgart.engine.library_file import why_not_opened
-from fpgart.errors import EXHAUSTED, CLError, OutOfResources, error_of
 
 HOST_PIPE = "int(*)(uintptr_t, uintptr_t, char *, unsigned, void *, size_t, unsigned, uintptr_t *, uintptr_t *)"
 GLOBAL_VARIABLE = (

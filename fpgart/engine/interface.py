@@ -8,79 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from fpgart import opencl as cl
-from fpgart.errors import BuildProgramFailure, CLError, CompilerNotAvailable
+from fpgart.base import opencl as cl
+from fpgart.base.errors import BuildProgramFailure, CLError, CompilerNotAvailable
+from fpgart.base.shared_memory import SharedMemory
+from fpgart.channels.interface import KernelNetwork, Plugs, no_plugs
+from fpgart.kernels.interface import KernelInterface
 
 if TYPE_CHECKING:
-    from fpgart.engine.links import Links
     from fpgart.engine.mirrors import Mirrors
-
-Plugs = Callable[[], "Links"]
-"""Takes the ends of a board's cables, when a program with channels is there for the first time."""
-
-
-def no_plugs() -> Links:
-    """A board without cables."""
-    return {}
-
-
-class PipeArgument(NamedTuple):
-    """What the declaration of a pipe argument says; `depth` in packets, 0 if it says nothing of that."""
-
-    type_name: str
-    writes: bool
-    blocking: bool
-    host_accessible: bool
-    depth: int = 0
-
-
-class ArgumentInterface(NamedTuple):
-    """A kernel argument as the compiler sees it; the qualifiers are the CL_KERNEL_ARG_* values.
-
-    `buffer_location` names the memory that it has to be in, "" for the default one. `pipe` is for pipes.
-    """
-
-    name: str
-    type_name: str
-    address_qualifier: int
-    access_qualifier: int
-    type_qualifier: int
-    buffer_location: str = ""
-    pipe: PipeArgument | None = None
-
-
-class KernelInterface(NamedTuple):
-    name: str
-    arguments: tuple[ArgumentInterface, ...]
-    attributes: str = ""
-    required_work_group_size: tuple[int, int, int] = (0, 0, 0)
-
-
-def with_places(
-    interfaces: dict[str, KernelInterface], locations: dict[str, tuple[str, ...]]
-) -> dict[str, KernelInterface]:
-    """The interfaces with the buffer locations in them."""
-    if not locations:
-        return interfaces
-    found = dict(interfaces)
-    for name, places in locations.items():
-        interface = interfaces.get(name)
-        if interface is not None and len(places) == len(interface.arguments):
-            pairs = zip(interface.arguments, places, strict=True)
-            arguments = tuple(argument._replace(buffer_location=place) for argument, place in pairs)
-            found[name] = interface._replace(arguments=arguments)
-    return found
-
-
-def without_locations_from(interface: KernelInterface, most: int) -> KernelInterface:
-    """The interface without buffer locations that are numbers from `most` on."""
-    arguments = (
-        each._replace(buffer_location="")
-        if each.buffer_location.isdecimal() and int(each.buffer_location) >= most
-        else each
-        for each in interface.arguments
-    )
-    return interface._replace(arguments=tuple(arguments))
 
 
 class ArgumentKind(enum.IntEnum):
@@ -181,91 +116,6 @@ class Misuse(NamedTuple):
     offset: int = 0
     times: int = 1
     unwritten: tuple[tuple[int, int], ...] = ()
-
-
-class SharedMemory(Protocol):
-    """Memory of this process and of a board process: a file, mapped at the same addresses in both."""
-
-    descriptor: int
-    begin: int
-    size: int
-
-    def allocate(self, size: int, alignment: int = 4096) -> int:
-        """Address of `size` bytes of zeros; 0 when there is no room."""
-
-    def free(self, address: int) -> None:
-        """Give back what allocate() gave."""
-
-
-class Channel(Protocol):
-    """A channel of a program, which the host has one end of."""
-
-    @property
-    def packet(self) -> int:
-        """Bytes of a packet."""
-
-    def read(self, address: int, wait_ms: int = 0) -> bool:
-        """Move one packet to the host's memory; False if there was none for so long."""
-
-    def write(self, address: int, wait_ms: int = 0) -> bool:
-        """Move one packet from the host's memory; False if there was no room for so long."""
-
-
-class Variable(Protocol):
-    """A program-scope variable."""
-
-    @property
-    def size(self) -> int:
-        """In bytes."""
-
-    def read(self, offset: int, address: int, size: int) -> None:
-        """Copy a range of it to the host's memory."""
-
-    def write(self, offset: int, address: int, size: int) -> None:
-        """Copy from the host's memory to a range of it."""
-
-
-class Stall(NamedTuple):
-    """A kernel waited for a channel, in nanoseconds of the monotonic clock."""
-
-    kernel: str
-    writing: bool
-    begin: int
-    end: int
-
-
-class History(NamedTuple):
-    """What is remembered of a channel while it is watched; the more happens, the coarser."""
-
-    name: str
-    capacity: int
-    levels: list[tuple[int, int]]
-    """When, in nanoseconds of the monotonic clock, it held how many packets."""
-    stalls: list[Stall]
-
-
-class KernelNetwork(Protocol):
-    """What the kernels of a program share on one board."""
-
-    stopped: bool
-    began: int
-    """When, in nanoseconds of the monotonic clock."""
-    autorun: dict[str, int]
-    """The kernels that run by themselves, and how many of each."""
-    links: Links
-    """The cables that its I/O channels lead into."""
-
-    def history(self) -> list[History]:
-        """What happened to each channel since the last call, while channels were watched."""
-
-    def stop(self) -> None:
-        """Every kernel in it leaves, at once or with its next word to another."""
-
-    def channel(self, name: str) -> Channel | None:
-        """None for a name that no kernel has used yet."""
-
-    def variable(self, name: str) -> Variable | None:
-        """None for a name that no kernel has used yet."""
 
 
 class Batch(Protocol):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from fpgart import opencl as cl
+from fpgart.base import opencl as cl
 from fpgart.engine.interface import Engine
 
 POCL, INTEL, EMULATOR, OCLGRIND = "PoCL", "Intel's CPU runtime", "Intel's FPGA emulator", "Oclgrind"

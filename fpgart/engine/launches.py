@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import ClassVar, Generic, Protocol, TypeVar, cast
 
 from fpgart._native import ffi
+from fpgart.base.errors import CLError, error_of
 from fpgart.engine.interface import SUBMISSION, EngineKernel
-from fpgart.errors import CLError, error_of
 
 
 class CountedKernel(EngineKernel, Protocol):

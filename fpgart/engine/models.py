@@ -32,14 +32,17 @@ from pathlib import Path
 from struct import Struct, unpack_from
 from typing import TYPE_CHECKING, Any
 
-from fpgart import config, log
-from fpgart.closed_memory import driver_address
-from fpgart.engine.interface import BYTES, LOCAL, NULL, KernelInterface, Plugs, Reach, no_plugs
-from fpgart.engine.opencl_c import size_of_type
-from fpgart.errors import InvalidOperation, OutOfResources
+from fpgart.base import config, log
+from fpgart.base.closed_memory import driver_address
+from fpgart.base.errors import InvalidOperation, OutOfResources
+from fpgart.channels.interface import Plugs, no_plugs
+from fpgart.engine.interface import BYTES, LOCAL, NULL, Reach
+from fpgart.kernels.interface import KernelInterface
+from fpgart.kernels.opencl_c import size_of_type
 
 if TYPE_CHECKING:
-    from fpgart.engine.interface import Batch, KernelNetwork
+    from fpgart.channels.interface import KernelNetwork
+    from fpgart.engine.interface import Batch
     from fpgart.engine.mirrors import Mirrors
 
 GROUP = "fpgart.models"

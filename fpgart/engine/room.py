@@ -7,14 +7,14 @@ import os
 import threading
 from pathlib import Path
 
+from fpgart.base.memory_limit import limit_of_memory
 from fpgart.engine.driver import DriverError
-from fpgart.memory_limit import limit_of_memory
 
 PROCESSORS = "/sys/devices/system"
 SPARE = 1
 """The linker, a process, which counts as a thread where the user's are counted."""
 STACK = 256 << 20
-"""Bytes of the stack of one of its threads (engine/stacks.c)."""
+"""Bytes of the stack of one of its threads (engine/containment/stacks.c)."""
 LIBRARIES, DATA = 768 << 20, 400 << 20
 """Bytes of address space of PoCL, of its compiler and of what they allocate for a small kernel; of data among them."""
 FILES = 12

@@ -6,8 +6,8 @@ from __future__ import annotations
 import os
 import stat
 
-from fpgart import config
-from fpgart.output_file import KeptOutput, open_output
+from fpgart.base import config
+from fpgart.base.output_file import KeptOutput, open_output
 
 
 class CallLog:

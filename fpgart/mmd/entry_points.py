@@ -10,7 +10,7 @@ from typing import Any
 
 from _fpgart_mmd import ffi, lib
 
-from fpgart import log
+from fpgart.base import log
 from fpgart.board.global_memory import AllocationType
 from fpgart.board.mmd import BoardError, Info, OfflineInfo
 from fpgart.mmd.calls import CallLog

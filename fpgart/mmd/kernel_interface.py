@@ -8,8 +8,8 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from struct import Struct
 
-from fpgart import log
 from fpgart.aocx.system import DescribedKernel
+from fpgart.base import log
 from fpgart.board import csr
 from fpgart.board.invocation import FIXED
 from fpgart.mmd.errors import MmdError

@@ -9,10 +9,10 @@ from struct import Struct
 from fpgart.aocx.binary import SIGNATURE, ProgramBinary
 from fpgart.aocx.compiler import SOURCE_ENGINE, describe_kernels, sizes_of_structures
 from fpgart.aocx.system import AddressSpace, Argument, DescribedKernel, TypeQualifier
+from fpgart.base.errors import CLError
 from fpgart.board.description import BoardDescription
 from fpgart.board.invocation import FIXED, GLOBAL_POINTER, LOCAL_POINTER
 from fpgart.engine.interface import BYTES, LOCAL, NULL, POINTER, BuildFailed, BuiltProgram, Engine, pack_arguments
-from fpgart.errors import CLError
 from fpgart.mmd.errors import MmdError
 
 SIZES = Struct("9Q")

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fpgart import config, log
 from fpgart._native import ffi
 from fpgart.aocx.autodiscovery import format as format_autodiscovery
 from fpgart.aocx.compiler import NO_IDENTITY, memories_of
 from fpgart.aocx.system import Autodiscovery
+from fpgart.base import config, log
 from fpgart.board.description import BoardDescription
 from fpgart.board.device_address import DeviceAddress
 from fpgart.board.global_memory import GlobalMemory

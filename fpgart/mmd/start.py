@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from _fpgart_mmd import ffi, lib
 
-from fpgart import config, log
 from fpgart._native import lib as native
+from fpgart.base import config, log
 from fpgart.board.catalogue import chosen_boards
 from fpgart.mmd.calls import CallLog
 from fpgart.mmd.entry_points import EntryPoints

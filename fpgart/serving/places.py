@@ -9,7 +9,7 @@ import socket
 import struct
 from contextlib import suppress
 
-from fpgart.output_file import runtime_folder
+from fpgart.base.output_file import runtime_folder
 
 DEFAULT_NAME = "boards"
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,60}")

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import threading
 
-from fpgart import log
 from fpgart._native import lib
+from fpgart.base import log
 from fpgart.engine.isolated.process import GREETING_S
 from fpgart.engine.isolated.spawning import ProcessError, Spawned, spawn
 from fpgart.engine.isolated.warming import await_engine, warm_up

@@ -21,11 +21,11 @@ from contextlib import suppress
 from itertools import count
 from typing import Any
 
-from fpgart import log
+from fpgart.base import log
+from fpgart.base.errors import CLError, DeviceNotAvailable, InvalidOperation, InvalidValue, OutOfResources
 from fpgart.engine.isolated import messages as m
 from fpgart.engine.isolated.codec import ProtocolError
 from fpgart.engine.isolated.spawning import ProcessError, end_by_keeper
-from fpgart.errors import CLError, DeviceNotAvailable, InvalidOperation, InvalidValue, OutOfResources
 from fpgart.serving.places import ServiceError, peer_of
 from fpgart.serving.pool import Pool
 from fpgart.version import __version__

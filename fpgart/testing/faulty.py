@@ -7,8 +7,8 @@ import os
 from collections.abc import Callable
 
 from fpgart import faults
+from fpgart.base.config import FAULTS
 from fpgart.board.fault_rules import parse
-from fpgart.config import FAULTS
 
 
 class BenchFaults:

@@ -58,11 +58,11 @@ def _register(config: pytest.Config, option: str) -> None:
     if not board:
         return
     base = config.invocation_params.dir if option else config.rootpath
-    from fpgart import config as options
-    from fpgart.cli.registration import RegistrationError
+    from fpgart.base import config as options
+    from fpgart.base.option_values import names
+    from fpgart.base.registration import RegistrationError
     from fpgart.cli.running import for_loaders
     from fpgart.cli.validation import refuse_wrong_options
-    from fpgart.option_values import names
 
     try:
         boards = tuple(_absolute(name, base) for name in names(board))
@@ -84,8 +84,8 @@ def _of_project(root: Path) -> dict[str, str]:
     shared = root / "pyproject.toml"
     if not (root / "fpgart.toml").exists() and not (shared.exists() and b"tool.fpgart" in shared.read_bytes()):
         return {}
+    from fpgart.base.config import OptionError
     from fpgart.cli.settings import apply
-    from fpgart.config import OptionError
 
     found: dict[str, str] = {}
     try:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 
-from fpgart.output_file import runtime_folder
+from fpgart.base.output_file import runtime_folder
 from fpgart.watch import live
 
 PIPE = re.compile(r"host-(\d+)")

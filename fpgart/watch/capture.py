@@ -12,12 +12,12 @@ from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any
 
-from fpgart import log
 from fpgart._native import ffi
-from fpgart.closed_memory import driver_address
+from fpgart.base import log
+from fpgart.base.closed_memory import driver_address
+from fpgart.base.errors import CLError
+from fpgart.base.option_values import Launches
 from fpgart.engine.interface import BYTES, LOCAL, NULL
-from fpgart.errors import CLError
-from fpgart.option_values import Launches
 from fpgart.runtime.commands.launch import LaunchKernel
 from fpgart.runtime.commands.operation import DeviceOperation, running_kernel
 from fpgart.runtime.memory.buffer import Buffer

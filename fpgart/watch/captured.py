@@ -8,8 +8,8 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from fpgart.input_file import LARGEST_MANIFEST, read_input
-from fpgart.json_input import parse_json, typed
+from fpgart.base.input_file import LARGEST_MANIFEST, read_input
+from fpgart.base.json_input import parse_json, typed
 
 FORMAT = 1
 LAST_ADDRESS = (1 << 47) - 1

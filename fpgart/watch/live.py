@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from fpgart.output_file import runtime_folder
+from fpgart.base.output_file import runtime_folder
 
 DIGITS = frozenset("0123456789abcdef")
 QUESTION_LENGTH = 16

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from fpgart import opencl as cl
+from fpgart.base import opencl as cl
 from fpgart.runtime.commands.programming import PROGRAM_COMMAND
 from fpgart.runtime.memory.usm import Kind
 

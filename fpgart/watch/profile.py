@@ -14,7 +14,7 @@ from pathlib import Path
 from threading import Lock
 from time import monotonic_ns
 
-from fpgart.output_file import open_output
+from fpgart.base.output_file import open_output
 from fpgart.runtime.commands.operation import DeviceOperation, running_kernel
 from fpgart.runtime.scheduling.event import COMPLETE, Event
 

@@ -7,8 +7,8 @@ import os
 from dataclasses import dataclass
 from time import monotonic_ns
 
+from fpgart.base.output_file import open_output
 from fpgart.board.faults import FAULTS
-from fpgart.output_file import open_output
 from fpgart.runtime.memory.device import Block, Device
 from fpgart.runtime.objects.platform import Platform
 from fpgart.watch.family import MMD, movement

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import os
 
-from fpgart import log
-from fpgart.notices import NOTICES
-from fpgart.output_file import open_output
+from fpgart.base import log
+from fpgart.base.notices import NOTICES
+from fpgart.base.output_file import open_output
 from fpgart.runtime.commands.operation import DeviceOperation, running_kernel
 from fpgart.runtime.scheduling.event import Event
 

@@ -10,7 +10,7 @@ from time import monotonic_ns
 from typing import Any
 from weakref import WeakKeyDictionary, ref
 
-from fpgart import log
+from fpgart.base import log
 from fpgart.runtime.commands.operation import operation_of
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.scheduling.event import COMPLETE, RUNNING, Event, EventQueue, Operation

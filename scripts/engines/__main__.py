@@ -92,7 +92,7 @@ def tables(results: dict[str, Any]) -> str:
         when
         + "\n".join(lines)
         + "\n\n## Known faults\n\nThe table is fpgart/engine/known_faults.py; "
-        + ("tests/test_known_faults.py runs each host on the engine alone and on the driver.\n")
+        + ("tests/engine/test_known_faults.py runs each host on the engine alone and on the driver.\n")
         + "\n".join(faults)
     )
 

@@ -15,7 +15,6 @@ from hashlib import sha256
 from pathlib import Path
 from struct import pack
 
-from fpgart import config, option_paths
 from fpgart.aocx import container as sections
 from fpgart.aocx.autodiscovery import format as written
 from fpgart.aocx.autodiscovery import parse as parse_autodiscovery
@@ -29,25 +28,27 @@ from fpgart.aocx.libraries import archive, models_of
 from fpgart.aocx.steps import Step, object_of, unit_of
 from fpgart.aocx.system import AddressSpace, Argument, Autodiscovery, Category, DescribedKernel, PrintfFormat
 from fpgart.aocx.units import Unit, given_headers
+from fpgart.base import config, option_paths
+from fpgart.base.errors import CLError
+from fpgart.base.input_file import LONGEST_OPTIONS
+from fpgart.base.json_input import parse_json
 from fpgart.board import fault_rules
 from fpgart.board.catalogue import FOLDER, describe
 from fpgart.board.keystone import partition
 from fpgart.board.xml_elements import BoardSpecError
-from fpgart.cli.aoc_options import UsageError, read_command_line
-from fpgart.cli.board_packages import BoardPackage
-from fpgart.engine import call_graph, file_scope, lowering, network, opencl_c, spirv
-from fpgart.engine.access_patterns import patterns
-from fpgart.engine.dependences import broken_promises
-from fpgart.engine.dialect import Compiler, CompilerOptions, predefined_macros, translate
-from fpgart.engine.interface import ArgumentInterface, KernelInterface, PipeArgument
-from fpgart.engine.kernel_loops import kernel_loops
-from fpgart.engine.kernel_streams import kernel_streams
-from fpgart.engine.loop_tree import UncountableError
+from fpgart.channels import network
 from fpgart.engine.opencl_engine.binary import LOWERED, with_notes, without_notes
-from fpgart.engine.preprocessing.files import Embedded, Input, Inside, PreprocessorError
-from fpgart.errors import CLError
-from fpgart.input_file import LONGEST_OPTIONS
-from fpgart.json_input import parse_json
+from fpgart.kernels import call_graph, file_scope, lowering, opencl_c, spirv
+from fpgart.kernels.dialect import Compiler, CompilerOptions, predefined_macros, translate
+from fpgart.kernels.interface import ArgumentInterface, KernelInterface, PipeArgument
+from fpgart.kernels.loops.access_patterns import patterns
+from fpgart.kernels.loops.dependences import broken_promises
+from fpgart.kernels.loops.kernel_loops import kernel_loops
+from fpgart.kernels.loops.kernel_streams import kernel_streams
+from fpgart.kernels.loops.loop_tree import UncountableError
+from fpgart.kernels.preprocessing.files import Embedded, Input, Inside, PreprocessorError
+from fpgart.sdk.aoc_options import UsageError, read_command_line
+from fpgart.sdk.board_packages import BoardPackage
 from fpgart.watch import report
 from fpgart.watch.captured import (
     ArgumentKind,

@@ -1,4 +1,4 @@
-/* A call that comes while the ushers go to sleep wakes them (icd/usher.c). */
+/* A call that comes while the ushers go to sleep wakes them (icd/interpreter/usher.c). */
 #include "steps.h"
 
 #define PY_VERSION_HEX 0x030B0000
@@ -15,7 +15,7 @@ static void PyEval_SaveThread(void)
 {
 }
 
-#include "../../icd/usher.c"
+#include "../../icd/interpreter/usher.c"
 
 int fpgart_running(void)
 {

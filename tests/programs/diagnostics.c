@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Writes each argument to standard error, as a compiler's library does. */
-#include "engine/diagnostics.h"
+#include "engine/containment/diagnostics.h"
 
 #include <string.h>
 #include <unistd.h>

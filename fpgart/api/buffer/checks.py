@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from fpgart.errors import InvalidContext, InvalidOperation, InvalidValue
-from fpgart.notices import NOTICES
+from fpgart.base.errors import InvalidContext, InvalidOperation, InvalidValue
+from fpgart.base.notices import NOTICES
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.objects.queue import CommandQueue
 

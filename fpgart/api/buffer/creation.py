@@ -6,7 +6,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from fpgart import opencl as cl
 from fpgart.api.buffer.checks import check_range
 from fpgart.api.buffer.flags import (
     ACCESS,
@@ -19,8 +18,8 @@ from fpgart.api.buffer.flags import (
     check_flags,
 )
 from fpgart.api.context import property_pairs
-from fpgart.api.entry import cast, entry
-from fpgart.errors import (
+from fpgart.base import opencl as cl
+from fpgart.base.errors import (
     InvalidBufferSize,
     InvalidHostPtr,
     InvalidMemObject,
@@ -28,6 +27,7 @@ from fpgart.errors import (
     InvalidValue,
     MisalignedSubBufferOffset,
 )
+from fpgart.bridge.entry import cast, entry
 from fpgart.runtime.commands.transfers import WriteBuffer
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.objects.context import Context

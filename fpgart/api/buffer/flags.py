@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from fpgart import opencl as cl
-from fpgart.errors import InvalidValue
+from fpgart.base import opencl as cl
+from fpgart.base.errors import InvalidValue
 
 ACCESS = cl.CL_MEM_READ_WRITE | cl.CL_MEM_WRITE_ONLY | cl.CL_MEM_READ_ONLY
 HOST_ACCESS = cl.CL_MEM_HOST_WRITE_ONLY | cl.CL_MEM_HOST_READ_ONLY | cl.CL_MEM_HOST_NO_ACCESS

@@ -7,12 +7,12 @@ from functools import partial
 
 from _fpgart_icd import ffi, lib
 
-from fpgart import opencl as cl
 from fpgart.api.buffer.checks import check_context, check_host_access, check_transfer
 from fpgart.api.buffer.flags import MAP_FLAGS
-from fpgart.api.carrying import carries_map, carries_transfer
-from fpgart.api.entry import Command, Mapped, WaitList, entry
-from fpgart.errors import CLError, InvalidValue
+from fpgart.base import opencl as cl
+from fpgart.base.errors import CLError, InvalidValue
+from fpgart.bridge.carrying import carries_map, carries_transfer
+from fpgart.bridge.entry import Command, Mapped, WaitList, entry
 from fpgart.runtime.commands.host_work import HostWork
 from fpgart.runtime.commands.mapping import MapBuffer, UnmapBuffer
 from fpgart.runtime.commands.migration import map_in_place

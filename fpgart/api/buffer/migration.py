@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from fpgart import opencl as cl
 from fpgart.api.buffer.checks import check_context
-from fpgart.api.entry import Command, WaitList, entry
-from fpgart.api.handles import find
-from fpgart.errors import InvalidValue
+from fpgart.base import opencl as cl
+from fpgart.base.errors import InvalidValue
+from fpgart.bridge.entry import Command, WaitList, entry
+from fpgart.bridge.handles import find
 from fpgart.runtime.commands.migration import MigrateToHost, Migration, migrate_to_device
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.objects.queue import CommandQueue

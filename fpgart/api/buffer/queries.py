@@ -7,13 +7,13 @@ from typing import Any
 
 from _fpgart_icd import lib
 
-from fpgart import opencl as cl
-from fpgart.api import info
 from fpgart.api.buffer.mapping import hear_of_mappings
-from fpgart.api.entry import entry
-from fpgart.api.handles import HELD, find, references
 from fpgart.api.pipe import MEM_INFO as PIPE_MEM_INFO
-from fpgart.errors import InvalidValue
+from fpgart.base import opencl as cl
+from fpgart.base.errors import InvalidValue
+from fpgart.bridge import info
+from fpgart.bridge.entry import entry
+from fpgart.bridge.handles import HELD, find, references
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.programs.pipe import Pipe
 

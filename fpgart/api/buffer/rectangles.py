@@ -7,11 +7,11 @@ from typing import Any
 
 from _fpgart_icd import ffi
 
-from fpgart import opencl as cl
 from fpgart.api.buffer.checks import check_context, check_host_access
-from fpgart.api.entry import Command, WaitList, entry
-from fpgart.errors import InvalidValue, MemCopyOverlap
-from fpgart.notices import NOTICES
+from fpgart.base import opencl as cl
+from fpgart.base.errors import InvalidValue, MemCopyOverlap
+from fpgart.base.notices import NOTICES
+from fpgart.bridge.entry import Command, WaitList, entry
 from fpgart.runtime.commands.boxes import Box, pieces
 from fpgart.runtime.commands.transfers import CopyBuffer, ReadRect, WriteRect
 from fpgart.runtime.memory.buffer import NOT_FOR_HOST_READS, NOT_FOR_HOST_WRITES, Buffer

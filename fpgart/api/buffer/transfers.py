@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from fpgart import opencl as cl
 from fpgart.api.buffer.checks import check_context, check_host_access, check_transfer
-from fpgart.api.carrying import carries_transfer
-from fpgart.api.entry import Command, WaitList, bytes_at, entry
-from fpgart.closed_memory import driver_address
-from fpgart.errors import InvalidValue, MemCopyOverlap
+from fpgart.base import opencl as cl
+from fpgart.base.closed_memory import driver_address
+from fpgart.base.errors import InvalidValue, MemCopyOverlap
+from fpgart.bridge.carrying import carries_transfer
+from fpgart.bridge.entry import Command, WaitList, bytes_at, entry
 from fpgart.runtime.commands.transfers import CopyBuffer, FillBuffer, ReadBuffer, WriteBuffer
 from fpgart.runtime.memory.buffer import NOT_FOR_HOST_READS, NOT_FOR_HOST_WRITES, Buffer
 from fpgart.runtime.objects.queue import CommandQueue

@@ -21,7 +21,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
-from fpgart import config
+from fpgart.base import config
+from fpgart.base.input_file import LARGEST_DESCRIPTION, read_input
 from fpgart.board.description import BoardDescription
 from fpgart.board.global_memory import GlobalMemory
 from fpgart.board.keystone.addresses import (
@@ -40,7 +41,6 @@ from fpgart.board.keystone.addresses import (
 from fpgart.board.keystone.mpax import largest_region
 from fpgart.board.memory_system import MemorySystem
 from fpgart.board.xml_elements import BoardSpecError, Element, walk
-from fpgart.input_file import LARGEST_DESCRIPTION, read_input
 
 ROOT = "keystone"
 FOLDER = Path(__file__).parent / "boards"

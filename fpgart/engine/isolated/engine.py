@@ -7,15 +7,16 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-from fpgart import config, log
-from fpgart.engine.interface import BuiltProgram, SharedMemory
+from fpgart.base import config, log
+from fpgart.base.errors import InvalidOperation, OutOfResources
+from fpgart.base.shared_memory import SharedMemory
+from fpgart.engine.interface import BuiltProgram
 from fpgart.engine.isolated import messages as m
 from fpgart.engine.isolated.loss import BoardLost
 from fpgart.engine.isolated.process import BoardProcess, start_process
 from fpgart.engine.isolated.program import IsolatedProgram, linked
 from fpgart.engine.isolated.spawning import ProcessError, Spawned, spawn
 from fpgart.engine.mirrors import Mirrors
-from fpgart.errors import InvalidOperation, OutOfResources
 
 T = TypeVar("T")
 

@@ -11,17 +11,12 @@ from functools import partial
 from struct import Struct
 from typing import Protocol, TypeVar
 
-from fpgart import opencl as cl
 from fpgart._native import ffi, lib
-from fpgart.engine.interface import (
-    POINTER,
-    SUBMISSION,
-    Batch,
-    EngineKernel,
-    KernelNetwork,
-    Reach,
-    SharedMemory,
-)
+from fpgart.base import opencl as cl
+from fpgart.base.errors import CLError, OutOfResources
+from fpgart.base.shared_memory import SharedMemory
+from fpgart.channels.interface import KernelNetwork
+from fpgart.engine.interface import POINTER, SUBMISSION, Batch, EngineKernel, Reach
 from fpgart.engine.isolated import messages as m
 from fpgart.engine.isolated.codec import ProtocolError
 from fpgart.engine.isolated.loss import ENTRY, BoardLost
@@ -30,7 +25,6 @@ from fpgart.engine.isolated.patience import Patience
 from fpgart.engine.isolated.process import BoardProcess, Lane, error_in
 from fpgart.engine.isolated.staging import Staged
 from fpgart.engine.launches import AddedLaunches, launch_failure
-from fpgart.errors import CLError, OutOfResources
 
 T = TypeVar("T")
 U32 = Struct("<I")

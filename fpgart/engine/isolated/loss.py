@@ -8,8 +8,9 @@ import signal
 from struct import Struct
 from typing import NamedTuple
 
-from fpgart.engine.interface import POINTER, KernelInterface
-from fpgart.errors import OutOfResources
+from fpgart.base.errors import OutOfResources
+from fpgart.engine.interface import POINTER
+from fpgart.kernels.interface import KernelInterface
 
 ENTRY = Struct("<IIQ")
 """An argument as pack_arguments() lays it out: kind, size, value."""

@@ -16,9 +16,10 @@ from struct import Struct
 from time import monotonic
 from typing import Any, NamedTuple
 
+from fpgart.channels.interface import History
 from fpgart.engine.build_step import BuildStep, StepDone
-from fpgart.engine.interface import History, KernelInterface
 from fpgart.engine.isolated.codec import MOST_BYTES, ProtocolError, decoded, encoded
+from fpgart.kernels.interface import KernelInterface
 
 VERSION = 4
 """Of the messages: host and board process have to have the same, and the same release of fpgart."""
@@ -344,7 +345,7 @@ class WriteVariable(NamedTuple):
     data: bytes
 
 
-# A compiler process, which has an engine and no board (fpgart/engine/compiler_process.py)
+# A compiler process, which has an engine and no board (fpgart/engine/compiling/compiler_process.py)
 
 
 class OpenCompiler(NamedTuple):

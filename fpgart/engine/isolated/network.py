@@ -8,14 +8,14 @@ from time import monotonic_ns
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from fpgart._native import ffi
-from fpgart.engine.interface import History
+from fpgart.base.notices import NOTICES
+from fpgart.channels.interface import History
 from fpgart.engine.isolated import messages as m
 from fpgart.engine.isolated.loss import BoardLost
 from fpgart.engine.isolated.process import BoardProcess
-from fpgart.notices import NOTICES
 
 if TYPE_CHECKING:
-    from fpgart.engine.links import Links
+    from fpgart.channels.links import Links
 
 PIECE = 1 << 24
 """Bytes of a variable that go through one message."""

@@ -7,8 +7,8 @@ import select
 import socket
 from time import monotonic
 
-from fpgart import config
 from fpgart._native import lib
+from fpgart.base import config
 from fpgart.engine.isolated.process import BoardProcess
 
 LOOK_EVERY_MS = 50

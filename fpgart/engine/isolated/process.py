@@ -11,16 +11,17 @@ from contextlib import suppress
 from itertools import count
 from typing import Any, TypeVar
 
-from fpgart import log
 from fpgart._native import ffi, lib
-from fpgart.engine.interface import BuildFailed, SharedMemory
+from fpgart.base import log
+from fpgart.base.errors import CLError, OutOfResources, error_of
+from fpgart.base.shared_memory import SharedMemory
+from fpgart.engine.interface import BuildFailed
 from fpgart.engine.isolated import messages as m
 from fpgart.engine.isolated.codec import ProtocolError
 from fpgart.engine.isolated.layout import CRASH
 from fpgart.engine.isolated.loss import BoardLost, Loss
 from fpgart.engine.isolated.spawning import ProcessError, Spawned, spawn
 from fpgart.engine.isolated.warming import await_engine, modules
-from fpgart.errors import CLError, OutOfResources, error_of
 from fpgart.version import __version__
 
 T = TypeVar("T")

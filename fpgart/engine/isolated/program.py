@@ -6,11 +6,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 
-from fpgart.engine.interface import BuildFailed, BuiltProgram, KernelInterface, Plugs, no_plugs
+from fpgart.channels.interface import Plugs, no_plugs
+from fpgart.engine.interface import BuildFailed, BuiltProgram
 from fpgart.engine.isolated import messages as m
 from fpgart.engine.isolated.kernel import IsolatedKernel, Processes
 from fpgart.engine.isolated.network import IsolatedNetwork
 from fpgart.engine.isolated.process import BoardProcess
+from fpgart.kernels.interface import KernelInterface
 
 Make = Callable[[BoardProcess], int]
 """Makes a program in a board process; gives its number."""

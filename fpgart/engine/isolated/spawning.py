@@ -14,13 +14,14 @@ from contextlib import suppress
 from struct import Struct
 from typing import TYPE_CHECKING
 
-from fpgart import config, option_paths
 from fpgart._native import ffi, lib
+from fpgart.base import config, option_paths
 
 if TYPE_CHECKING:
-    from fpgart.engine.interface import SharedMemory
+    from fpgart.base.shared_memory import SharedMemory
 
-PROGRAM = os.path.join(os.path.dirname(config.__file__), "fpgart-board")
+PACKAGE = os.path.dirname(os.path.dirname(config.__file__))
+PROGRAM = os.path.join(PACKAGE, "fpgart-board")
 STATUS = Struct("<i")
 NOT_PASSED_ON = ("LD_PRELOAD", config.ISOLATE.name, config.SERVED.name, "FPGART_ONLY")
 """Variables that are for the host's process alone."""
@@ -142,7 +143,7 @@ def _start(descriptors: list[int], environment: Mapping[str, str], engine: str) 
 
 def words_for(error: int) -> str:
     """What the system says of an error, and the limit that it is about."""
-    from fpgart.memory_limit import limit_of_memory  # only who fails pays for it
+    from fpgart.base.memory_limit import limit_of_memory  # only who fails pays for it
 
     limit = limit_of_memory(SPAWNING, SPAWNING) if error == errno.ENOMEM else LIMITS.get(error, "")
     return os.strerror(error) + limit

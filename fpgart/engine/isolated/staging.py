@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fpgart import opencl as cl
 from fpgart._native import lib
-from fpgart.engine.interface import Reach, SharedMemory
+from fpgart.base import opencl as cl
+from fpgart.base.errors import OutOfHostMemory
+from fpgart.base.shared_memory import SharedMemory
+from fpgart.engine.interface import Reach
 from fpgart.engine.isolated.loss import ENTRY
-from fpgart.errors import OutOfHostMemory
 
 
 class _Piece:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 
+from fpgart.base.errors import InvalidBinary
+from fpgart.base.json_input import parse_json
+from fpgart.channels.network import table
 from fpgart.engine.build_step import Objects
 from fpgart.engine.isolated.codec import ProtocolError, decoded, encoded
-from fpgart.engine.lowering import Lowered
-from fpgart.engine.network import table
-from fpgart.errors import InvalidBinary
-from fpgart.json_input import parse_json
+from fpgart.kernels.lowering import Lowered
 
 LOWERED = b"fpgart lowered\0"
 OBJECTS = b"fpgart objects\0"

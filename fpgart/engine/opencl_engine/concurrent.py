@@ -6,12 +6,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from struct import Struct
 
-from fpgart import log
 from fpgart._native import ffi, lib
-from fpgart.engine.interface import KernelNetwork, Reach
-from fpgart.engine.network import GaveUp, Network
+from fpgart.base import log
+from fpgart.base.errors import CLError
+from fpgart.channels.interface import KernelNetwork
+from fpgart.channels.network import GaveUp, Network
+from fpgart.engine.interface import Reach
 from fpgart.engine.opencl_engine.kernel import DriverKernel, KernelProgram
-from fpgart.errors import CLError
 
 ONE_TASK = Struct("9Q").pack(0, 0, 0, 1, 1, 1, 1, 1, 1)
 

@@ -12,21 +12,22 @@ from time import monotonic, monotonic_ns, sleep
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from fpgart import opencl as cl
 from fpgart._native import ffi, lib
+from fpgart.base import opencl as cl
+from fpgart.base.errors import error_of
+from fpgart.base.notices import NOTICES
+from fpgart.channels.interface import History, Plugs, no_plugs
 from fpgart.engine.build_step import ProgramInput
-from fpgart.engine.fpga_spirv import FpgaModule, read_fpga_module
-from fpgart.engine.interface import BuiltProgram, History, Plugs, no_plugs
+from fpgart.engine.interface import BuiltProgram
 from fpgart.engine.launches import launch_failure, lay_out
 from fpgart.engine.opencl_engine.concurrent import SeatedKernel
 from fpgart.engine.opencl_engine.engine import OpenCLEngine
 from fpgart.engine.opencl_engine.kernel import DriverKernel, KernelProgram
 from fpgart.engine.opencl_engine.program import DriverProgram
-from fpgart.errors import error_of
-from fpgart.notices import NOTICES
+from fpgart.kernels.fpga_spirv import FpgaModule, read_fpga_module
 
 if TYPE_CHECKING:
-    from fpgart.engine.links import Links
+    from fpgart.channels.links import Links
 
 POLL_S = 0.0005
 """The emulator cannot wait for a packet for a limited time, so it is asked again and again."""

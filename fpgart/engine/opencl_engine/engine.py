@@ -8,16 +8,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cached_property
 
-from fpgart import log
-from fpgart import opencl as cl
+from fpgart.base import log
+from fpgart.base import opencl as cl
+from fpgart.base.errors import CLError, InvalidBinary, InvalidOperation, LinkProgramFailure
+from fpgart.base.shared_memory import SharedMemory
+from fpgart.channels.network import table
 from fpgart.engine.build_step import BUILD, LINK, BuildStep, Objects, ProgramInput, StepDone
-from fpgart.engine.compiler_process import CompilerEnded, CompilerProcess
-from fpgart.engine.dialect import HALF_EXTENSION, Compiler, predefined_macros
+from fpgart.engine.compiling.compiler_process import CompilerEnded, CompilerProcess
 from fpgart.engine.driver import Driver, Handover, keeping_signal_handlers
-from fpgart.engine.interface import BuildFailed, BuiltProgram, SharedMemory
-from fpgart.engine.lowering import TABLE
+from fpgart.engine.interface import BuildFailed, BuiltProgram
 from fpgart.engine.mirrors import Mirrors
-from fpgart.engine.network import table
 from fpgart.engine.opencl_engine.binary import has_objects, is_lowered, merged, objects_in, without_notes
 from fpgart.engine.opencl_engine.concurrent import ConcurrentKernel, SeatedKernel
 from fpgart.engine.opencl_engine.kernel import DriverKernel
@@ -25,7 +25,8 @@ from fpgart.engine.opencl_engine.program import NEEDS_POCL, DriverProgram, input
 from fpgart.engine.opencl_engine.queues import Queues
 from fpgart.engine.opencl_engine.steps import Result, do, link, load, release
 from fpgart.engine.opencl_engine.version_refusals import VersionRefusal
-from fpgart.errors import CLError, InvalidBinary, InvalidOperation, LinkProgramFailure
+from fpgart.kernels.dialect import HALF_EXTENSION, Compiler, predefined_macros
+from fpgart.kernels.lowering import TABLE
 
 EMPTY = input_of("kernel void nothing(void) {}\n")
 

@@ -11,24 +11,17 @@ from functools import cached_property, partial
 from struct import Struct
 from typing import Protocol, cast
 
-from fpgart import opencl as cl
 from fpgart._native import ffi, lib
+from fpgart.base import opencl as cl
+from fpgart.base.errors import EXHAUSTED, CLError, OutOfResources, error_of
+from fpgart.channels.interface import KernelNetwork
 from fpgart.engine.driver import Driver
-from fpgart.engine.interface import (
-    SUBMISSION,
-    ArgumentInterface,
-    Batch,
-    EngineKernel,
-    KernelInterface,
-    KernelNetwork,
-    PipeArgument,
-    Reach,
-)
+from fpgart.engine.interface import SUBMISSION, Batch, EngineKernel, Reach
 from fpgart.engine.launches import AddedLaunches, launch_failure
-from fpgart.engine.lowering import Lowered
-from fpgart.engine.opencl_c import size_of_type
 from fpgart.engine.opencl_engine.queues import Queues
-from fpgart.errors import EXHAUSTED, CLError, OutOfResources, error_of
+from fpgart.kernels.interface import ArgumentInterface, KernelInterface, PipeArgument
+from fpgart.kernels.lowering import Lowered
+from fpgart.kernels.opencl_c import size_of_type
 
 U32, U64, SIZE3 = Struct("I"), Struct("Q"), Struct("3Q")
 REQUIRED_SIZE = re.compile(r"reqd_work_group_size\s*\(\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*\)")

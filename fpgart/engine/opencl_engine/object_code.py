@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from struct import Struct
 
-from fpgart import log
-from fpgart.engine.bitcode import Damaged, global_variables
+from fpgart.base import log
+from fpgart.kernels.bitcode import Damaged, global_variables
 
 U32 = Struct("<I")
 FILE_OF_CODE = b"/program.bc"

@@ -10,24 +10,26 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from fpgart import config
-from fpgart import opencl as cl
+from fpgart.base import config
+from fpgart.base import opencl as cl
+from fpgart.base.errors import BuildProgramFailure, CompileProgramFailure
+from fpgart.channels.interface import KernelNetwork, Plugs, no_plugs
+from fpgart.channels.network import DepthMode, Network
 from fpgart.engine.build_step import BUILD, COMPILE, LINK, BuildStep, Objects, ProgramInput
-from fpgart.engine.dialect import Compiler, translate
 from fpgart.engine.driver import Driver, Handover
-from fpgart.engine.features import without_features
-from fpgart.engine.interface import BuildFailed, BuiltProgram, KernelInterface, KernelNetwork, Plugs, no_plugs
-from fpgart.engine.lowering import DECLARE, Lowered, LoweringError, has_channels
-from fpgart.engine.network import DepthMode, Network
-from fpgart.engine.opencl_c import attributes_in
+from fpgart.engine.interface import BuildFailed, BuiltProgram
 from fpgart.engine.opencl_engine.binary import with_notes, with_objects
 from fpgart.engine.opencl_engine.concurrent import ONE_TASK, ConcurrentKernel
 from fpgart.engine.opencl_engine.kernel import DriverKernel, KernelEngine
 from fpgart.engine.opencl_engine.object_code import local_variables
 from fpgart.engine.opencl_engine.steps import Result, as_building, binary_of, create, release, specialize
 from fpgart.engine.opencl_engine.version_refusals import REFUSALS, VersionRefusal
-from fpgart.engine.preprocessing.files import PreprocessorError
-from fpgart.errors import BuildProgramFailure, CompileProgramFailure
+from fpgart.kernels.dialect import Compiler, translate
+from fpgart.kernels.features import without_features
+from fpgart.kernels.interface import KernelInterface
+from fpgart.kernels.lowering import DECLARE, Lowered, LoweringError, has_channels
+from fpgart.kernels.opencl_c import attributes_in
+from fpgart.kernels.preprocessing.files import PreprocessorError
 
 COMPUTE_ID_BITS = 20
 LOCAL_REFUSED = re.compile(r"local address space|'(?:__)?local' variable|in local memory")

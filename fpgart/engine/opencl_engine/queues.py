@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from fpgart import opencl as cl
+from fpgart.base import opencl as cl
 from fpgart.engine.driver import Driver
 
 

@@ -18,14 +18,9 @@ from contextlib import contextmanager
 from struct import Struct
 from typing import NamedTuple
 
-from fpgart import opencl as cl
 from fpgart._native import ffi, lib
-from fpgart.engine.build_step import BUILD, COMPILE, LINK, BuildStep, ProgramInput
-from fpgart.engine.driver import Driver, Handover
-from fpgart.engine.interface import BuildFailed
-from fpgart.engine.opencl_engine.object_code import intermediate_code
-from fpgart.engine.step_order import one_at_a_time
-from fpgart.errors import (
+from fpgart.base import opencl as cl
+from fpgart.base.errors import (
     BuildProgramFailure,
     CLError,
     CompileProgramFailure,
@@ -35,6 +30,11 @@ from fpgart.errors import (
     LinkProgramFailure,
     error_of,
 )
+from fpgart.engine.build_step import BUILD, COMPILE, LINK, BuildStep, ProgramInput
+from fpgart.engine.compiling.step_order import one_at_a_time
+from fpgart.engine.driver import Driver, Handover
+from fpgart.engine.interface import BuildFailed
+from fpgart.engine.opencl_engine.object_code import intermediate_code
 
 U64 = Struct("Q")
 ARG_INFO = "-cl-kernel-arg-info"

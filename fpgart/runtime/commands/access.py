@@ -7,7 +7,7 @@ import enum
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from fpgart.closed_memory import driver_address
+from fpgart.base.closed_memory import driver_address
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.device import Block
 from fpgart.runtime.memory.usm import UsmAllocation

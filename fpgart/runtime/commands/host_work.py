@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from fpgart.errors import CLError
+from fpgart.base.errors import CLError
 from fpgart.runtime.commands.access import Accesses
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.scheduling.attempt import fail_with

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from weakref import ref
 
-from fpgart import opencl as cl
+from fpgart.base import opencl as cl
 from fpgart.board.invocation import GLOBAL_POINTER, LOCAL_POINTER, LocalPlaces, fixed_part
 from fpgart.board.memory_system import Showing
 from fpgart.engine.interface import LOCAL, NOWHERE, POINTER, Reach

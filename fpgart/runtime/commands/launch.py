@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from time import monotonic_ns
 from typing import TYPE_CHECKING
 
+from fpgart.base.errors import OutOfResources
+from fpgart.base.notices import NOTICES
 from fpgart.board.memory_system import NotVisible, Window
 from fpgart.engine.interface import POINTER, Batch, EngineKernel, pack_arguments
-from fpgart.errors import OutOfResources
-from fpgart.notices import NOTICES
 from fpgart.runtime.commands.invocation import Invocation
 from fpgart.runtime.commands.migration import MoveToBlocks
 from fpgart.runtime.commands.programming import describe_program, load_onto
@@ -25,7 +25,7 @@ from fpgart.runtime.scheduling.event import Launch, Operation, ReadyList
 from fpgart.runtime.scheduling.occupancy import TAKEN, WAITS, Claim, Direction
 
 if TYPE_CHECKING:
-    from fpgart.engine.links import Links, LinkUse
+    from fpgart.channels.links import Links, LinkUse
 
 SPLIT_KERNELS = 5
 """The compiler mode that programs the board for every launch."""
@@ -386,7 +386,7 @@ class LaunchKernel(Invocation):
         engine_kernel.launched = True
 
     def _tell_packets(self, links: Links) -> None:
-        from fpgart.engine.links import last_uses  # loaded with the first network
+        from fpgart.channels.links import last_uses  # loaded with the first network
 
         self.uses = last_uses(links)
         if self.uses:

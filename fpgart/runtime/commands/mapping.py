@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from fpgart import opencl as cl
+from fpgart.base import opencl as cl
 from fpgart.runtime.commands.access import Accesses, AccessMode, MemoryAccess
 from fpgart.runtime.commands.transfers import BufferTransfer
 from fpgart.runtime.memory.buffer import HOST_WRITES, Buffer

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from weakref import ref
 
-from fpgart import config
+from fpgart.base import config
+from fpgart.base.errors import InvalidKernelArgs, InvalidOperation
+from fpgart.base.notices import NOTICES
 from fpgart.engine.interface import LOCAL, POINTER
-from fpgart.errors import InvalidKernelArgs, InvalidOperation
-from fpgart.notices import NOTICES
 from fpgart.runtime.commands.launch import LaunchKernel
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.device import Device

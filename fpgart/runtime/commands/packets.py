@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from fpgart.errors import InvalidArgValue, InvalidValue, OutOfResources
+from fpgart.base.errors import InvalidArgValue, InvalidValue, OutOfResources
 from fpgart.runtime.commands.access import Accesses
 from fpgart.runtime.commands.transfers import Transfer
 from fpgart.runtime.memory.device import Device

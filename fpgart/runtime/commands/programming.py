@@ -6,9 +6,9 @@ from __future__ import annotations
 import weakref
 from functools import partial
 
+from fpgart.base.errors import OutOfResources
+from fpgart.base.notices import NOTICES
 from fpgart.board.mmd import BoardError, Loaded
-from fpgart.errors import OutOfResources
-from fpgart.notices import NOTICES
 from fpgart.runtime.commands.access import Accesses
 from fpgart.runtime.memory.device import OWNERS, Block, Device, DeviceProgram
 from fpgart.runtime.memory.host_store import HostStore

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from fpgart._native import ffi, lib
+from fpgart.base.errors import InvalidValue
+from fpgart.base.notices import NOTICES
 from fpgart.board.device_address import USM_DEVICE_BIT
-from fpgart.errors import InvalidValue
-from fpgart.notices import NOTICES
 from fpgart.runtime.commands.access import Accesses, AccessMode, MemoryAccess
 from fpgart.runtime.commands.host_work import HostWork
 from fpgart.runtime.commands.transfers import Filling, Transfer

@@ -6,7 +6,7 @@ from __future__ import annotations
 from functools import partial
 from time import monotonic_ns
 
-from fpgart.notices import NOTICES
+from fpgart.base.notices import NOTICES
 from fpgart.runtime.memory.device import Block, Device
 from fpgart.runtime.memory.host_store import HostStore
 

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from fpgart import opencl as cl
 from fpgart._native import lib
-from fpgart.closed_memory import driver_address
-from fpgart.errors import InvalidValue
-from fpgart.notices import NOTICES
+from fpgart.base import opencl as cl
+from fpgart.base.closed_memory import driver_address
+from fpgart.base.errors import InvalidValue
+from fpgart.base.notices import NOTICES
 from fpgart.runtime.memory.block_copy import copy_block
 from fpgart.runtime.memory.device import OWNERS, Block, Device
 from fpgart.runtime.memory.residency import Residency

@@ -8,21 +8,22 @@ from collections.abc import Callable, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Protocol
 
+from fpgart.base.errors import DeviceNotAvailable
+from fpgart.base.notices import NOTICES
 from fpgart.board.description import BoardDescription
 from fpgart.board.device_address import DeviceAddress
 from fpgart.board.memory_system import MemoryRange, MemorySystem
 from fpgart.board.mmd import SHARED_VIRTUAL_MEMORY, BoardError, Capability, Info, Loaded, Mmd, OfflineInfo
-from fpgart.engine.interface import Plugs, no_plugs
-from fpgart.errors import DeviceNotAvailable
-from fpgart.notices import NOTICES
+from fpgart.channels.interface import Plugs, no_plugs
 from fpgart.runtime.memory.registry import Living
 from fpgart.runtime.scheduling.occupancy import Occupancy
 from fpgart.runtime.scheduling.reaper import Reaper
 from fpgart.runtime.scheduling.scheduler import Scheduler
 
 if TYPE_CHECKING:
-    from fpgart.engine.interface import Engine, KernelNetwork
-    from fpgart.personality import Personality
+    from fpgart.base.personality import Personality
+    from fpgart.channels.interface import KernelNetwork
+    from fpgart.engine.interface import Engine
 
 OPERATIONS = count(1)
 """Numbers of transfers that go on by themselves."""

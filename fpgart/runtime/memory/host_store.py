@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from fpgart._native import lib
+from fpgart.base.errors import OutOfHostMemory
 from fpgart.board.first_fit import round_up
-from fpgart.errors import OutOfHostMemory
 
 PAGE = 4096
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 from time import monotonic_ns
 from typing import TYPE_CHECKING, TypeVar
 
-from fpgart import log
-from fpgart.errors import MemObjectAllocationFailure
-from fpgart.notices import NOTICES
+from fpgart.base import log
+from fpgart.base.errors import MemObjectAllocationFailure
+from fpgart.base.notices import NOTICES
 from fpgart.runtime.memory.block_copy import copy_block
 from fpgart.runtime.memory.device import Block, Device
 from fpgart.runtime.memory.host_store import HostStore

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from fpgart.notices import NOTICES
+from fpgart.base.notices import NOTICES
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.memory.registry import AddressRegistry
 

@@ -17,12 +17,12 @@ from collections.abc import Iterator, Sequence
 from time import monotonic_ns
 from typing import Protocol
 
-from fpgart import config, log
-from fpgart import opencl as cl
 from fpgart._native import ffi, lib
+from fpgart.base import config, log
+from fpgart.base import opencl as cl
+from fpgart.base.errors import InvalidValue, OutOfHostMemory, OutOfResources
+from fpgart.base.notices import NOTICES
 from fpgart.board.mmd import Capability, Info
-from fpgart.errors import InvalidValue, OutOfHostMemory, OutOfResources
-from fpgart.notices import NOTICES
 from fpgart.runtime.memory.device import OWNERS, Block, Device
 from fpgart.runtime.memory.registry import AddressRegistry
 

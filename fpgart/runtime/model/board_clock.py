@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from fpgart import config
+from fpgart.base import config
 from fpgart.board.timing import Bank, Pace
-from fpgart.engine.loop_tree import UncountableError
+from fpgart.kernels.loops.loop_tree import UncountableError
 from fpgart.runtime.memory.block_copy import CHUNK
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.model.kernel_planning import jump_of

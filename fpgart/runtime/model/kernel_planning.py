@@ -10,10 +10,10 @@ from math import prod
 from weakref import WeakKeyDictionary
 
 from fpgart.board.timing import Access, Jump
-from fpgart.engine.access_patterns import Pattern, patterns
 from fpgart.engine.interface import BYTES
-from fpgart.engine.kernel_loops import KernelLoops, kernel_loops
-from fpgart.engine.kernel_streams import NOTHING, Streams, kernel_streams
+from fpgart.kernels.loops.access_patterns import Pattern, patterns
+from fpgart.kernels.loops.kernel_loops import KernelLoops, kernel_loops
+from fpgart.kernels.loops.kernel_streams import NOTHING, Streams, kernel_streams
 from fpgart.runtime.commands.launch import LaunchKernel
 from fpgart.runtime.model.steps import Run
 from fpgart.runtime.model.streaming import Talking

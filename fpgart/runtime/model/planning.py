@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import singledispatchmethod
 from weakref import WeakKeyDictionary
 
-from fpgart import opencl as cl
+from fpgart.base import opencl as cl
 from fpgart.board.global_memory import AllocationType
 from fpgart.board.timing import Access
 from fpgart.runtime.commands.launch import SPLIT_KERNELS, LaunchKernel

@@ -16,7 +16,7 @@ from heapq import heapify, heappop, heappush
 from itertools import count
 from weakref import WeakKeyDictionary
 
-from fpgart.notices import NOTICES
+from fpgart.base.notices import NOTICES
 from fpgart.runtime.model.board_clock import BoardClocks, StepTime
 from fpgart.runtime.model.kernel_planning import cabled_launch
 from fpgart.runtime.model.planning import Planner

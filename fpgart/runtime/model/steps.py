@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fpgart.board.timing import Access
-from fpgart.engine.access_patterns import Pattern
-from fpgart.engine.links import LinkUse
+from fpgart.channels.links import LinkUse
+from fpgart.kernels.loops.access_patterns import Pattern
 from fpgart.runtime.memory.device import Block, Device
 from fpgart.runtime.model.streaming import Talking
 from fpgart.runtime.programs.program import Program

@@ -14,11 +14,11 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from fpgart.engine.kernel_streams import Streams
-from fpgart.engine.loop_tree import UncountableError
-from fpgart.engine.stream_clock import Process, StreamClock, Wait
-from fpgart.engine.stream_steps import ENDLESS, UNIT, Step
-from fpgart.errors import OutOfHostMemory
+from fpgart.base.errors import OutOfHostMemory
+from fpgart.channels.stream_clock import Process, StreamClock, Wait
+from fpgart.kernels.loops.kernel_streams import Streams
+from fpgart.kernels.loops.loop_tree import UncountableError
+from fpgart.kernels.loops.stream_steps import ENDLESS, UNIT, Step
 
 MOST_STEPS = 4_000_000
 """What is run through of launches that have all begun; what is left then goes on as it did. A step takes about 3 ns."""

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from fpgart.notices import NOTICES
+from fpgart.base.notices import NOTICES
 from fpgart.runtime.commands.operation import DeviceOperation, operation_of
 from fpgart.runtime.memory.usm import UsmAllocation, free
 from fpgart.runtime.objects.context import Context

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from functools import partial
 
-from fpgart.errors import CLError
+from fpgart.base.errors import CLError
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.memory.registry import AddressRegistry, Living
 from fpgart.runtime.memory.svm import SvmAllocation

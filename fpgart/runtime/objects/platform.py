@@ -8,11 +8,11 @@ from functools import cached_property
 from time import monotonic_ns
 from typing import TYPE_CHECKING, NamedTuple
 
+from fpgart.base.personality import Personality
 from fpgart.board.memory_system import MemorySystem
 from fpgart.board.mmd import Mmd
 from fpgart.engine.contents import Contents
 from fpgart.engine.interface import Engine, NoEngine
-from fpgart.personality import Personality
 from fpgart.runtime.memory.board_malloc import BoardMalloc
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.scheduling.scheduler import Scheduler

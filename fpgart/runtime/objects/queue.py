@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from itertools import count
 
-from fpgart import opencl as cl
-from fpgart.notices import NOTICES
+from fpgart.base import opencl as cl
+from fpgart.base.notices import NOTICES
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.objects.context import Context
 from fpgart.runtime.scheduling.core import CoreQueue

@@ -6,7 +6,7 @@ from __future__ import annotations
 from fpgart.aocx.binary import ProgramBinary
 from fpgart.aocx.container import MAGIC, Container
 from fpgart.aocx.errors import AocxError
-from fpgart.errors import InvalidBinary
+from fpgart.base.errors import InvalidBinary
 from fpgart.runtime.memory.device import Device
 
 

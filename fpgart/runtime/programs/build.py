@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fpgart import opencl as cl
+from fpgart.base import opencl as cl
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from fpgart.errors import CLError
+from fpgart.base.errors import CLError
 from fpgart.runtime.memory.device import DevicePlatform
 from fpgart.runtime.memory.placement import Placement
 from fpgart.runtime.memory.registry import AddressRegistry

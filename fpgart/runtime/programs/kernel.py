@@ -7,10 +7,10 @@ from struct import Struct
 from typing import Protocol
 from weakref import ref
 
-from fpgart import opencl as cl
+from fpgart.base import opencl as cl
+from fpgart.base.errors import InvalidArgIndex, InvalidArgSize, InvalidArgValue
+from fpgart.base.notices import NOTICES
 from fpgart.engine.interface import BYTES, LOCAL, NULL, POINTER, EngineKernel
-from fpgart.errors import InvalidArgIndex, InvalidArgSize, InvalidArgValue
-from fpgart.notices import NOTICES
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.usm_use import Indirect
 from fpgart.runtime.programs.pipe import Pipe

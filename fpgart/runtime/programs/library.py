@@ -15,10 +15,10 @@ from pathlib import Path
 from fpgart.aocx.compiler import CompileError, Options, compile_source
 from fpgart.aocx.container import Container
 from fpgart.aocx.errors import AocxError
+from fpgart.base.errors import BuildProgramFailure
+from fpgart.base.input_file import LARGEST_CONTAINER, read_input
 from fpgart.board.description import BoardDescription
 from fpgart.engine.interface import BuildFailed, Engine
-from fpgart.errors import BuildProgramFailure
-from fpgart.input_file import LARGEST_CONTAINER, read_input
 
 DEFAULT_ROOT = "aocl_program_library"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fpgart import opencl as cl
+from fpgart.base import opencl as cl
+from fpgart.base.errors import CLError, error_of
 from fpgart.engine.interface import BuildFailed
-from fpgart.errors import CLError, error_of
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.programs.build import first_error
 from fpgart.runtime.programs.program import Program

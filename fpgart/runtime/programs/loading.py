@@ -6,12 +6,12 @@ from __future__ import annotations
 from hashlib import sha1
 from typing import TYPE_CHECKING
 
-from fpgart import opencl as cl
 from fpgart.aocx.binary import SIGNATURE, ProgramBinary
 from fpgart.aocx.container import BOARD, BOARD_IMAGE, EMULATOR_BOARD, MAGIC, RANDOM_HASH, Container
 from fpgart.aocx.errors import AocxError
+from fpgart.base import opencl as cl
+from fpgart.base.errors import CLError, InvalidBinary
 from fpgart.engine.models import ModelProgram
-from fpgart.errors import CLError, InvalidBinary
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.programs.program import Origin, Program
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from struct import Struct
 
-from fpgart import opencl as cl
+from fpgart.base import opencl as cl
+from fpgart.base.errors import EXHAUSTED, CLError, OutOfResources
 from fpgart.engine.interface import LOCAL, Engine
-from fpgart.errors import EXHAUSTED, CLError, OutOfResources
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.programs.kernel import Kernel
 

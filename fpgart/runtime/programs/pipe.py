@@ -12,11 +12,9 @@ from collections import deque
 from typing import TYPE_CHECKING, Protocol
 from weakref import ref
 
-from fpgart import config
-from fpgart import opencl as cl
-from fpgart.engine.interface import PipeArgument
-from fpgart.engine.network import Fifo
-from fpgart.errors import (
+from fpgart.base import config
+from fpgart.base import opencl as cl
+from fpgart.base.errors import (
     InvalidArgSize,
     InvalidArgValue,
     InvalidKernel,
@@ -26,6 +24,8 @@ from fpgart.errors import (
     PipeEmpty,
     PipeFull,
 )
+from fpgart.channels.network import Fifo
+from fpgart.kernels.interface import PipeArgument
 
 if TYPE_CHECKING:
     from fpgart.runtime.programs.context import ProgramContext

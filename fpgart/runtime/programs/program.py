@@ -11,19 +11,9 @@ from hashlib import sha1
 from itertools import count
 from typing import TYPE_CHECKING, Protocol
 
-from fpgart import opencl as cl
 from fpgart.aocx.binary import ProgramBinary
-from fpgart.engine.interface import (
-    BuildFailed,
-    BuiltProgram,
-    EngineKernel,
-    KernelInterface,
-    with_places,
-    without_locations_from,
-)
-from fpgart.engine.models import ModelKernel, has_model
-from fpgart.engine.opencl_c import buffer_locations, kernel_attributes
-from fpgart.errors import (
+from fpgart.base import opencl as cl
+from fpgart.base.errors import (
     BuildProgramFailure,
     CLError,
     InvalidBinary,
@@ -32,7 +22,11 @@ from fpgart.errors import (
     InvalidProgramExecutable,
     error_of,
 )
-from fpgart.notices import NOTICES
+from fpgart.base.notices import NOTICES
+from fpgart.engine.interface import BuildFailed, BuiltProgram, EngineKernel
+from fpgart.engine.models import ModelKernel, has_model
+from fpgart.kernels.interface import KernelInterface, with_places, without_locations_from
+from fpgart.kernels.opencl_c import buffer_locations, kernel_attributes
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.memory.registry import Living
 from fpgart.runtime.programs.build import Build, first_error
@@ -323,7 +317,7 @@ class Program:
     def known(self) -> dict[str, KernelInterface]:
         """Interfaces that the engine need not or cannot tell: of SPIR-V, and what a binary says of itself."""
         if self.il and not self._known:
-            from fpgart.engine import spirv  # only who has SPIR-V needs it
+            from fpgart.kernels import spirv  # only who has SPIR-V needs it
 
             self._known = spirv.interfaces(self.il)
             if self.context.platform.personality.ignores_wrong_locations:

@@ -12,9 +12,9 @@ from functools import lru_cache
 from math import prod
 from struct import Struct
 
-from fpgart import opencl as cl
-from fpgart.engine.call_graph import names_used
+from fpgart.base import opencl as cl
 from fpgart.engine.interface import Engine
+from fpgart.kernels.call_graph import names_used
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.programs.kernel import Kernel
 from fpgart.runtime.programs.program import Program

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from fpgart import log
+from fpgart.base import log
+from fpgart.base.errors import CLError, OutOfResources, without_frames
 from fpgart.board.mmd import BoardError
-from fpgart.errors import CLError, OutOfResources, without_frames
 from fpgart.runtime.scheduling.event import COMPLETE, Event
 
 T = TypeVar("T")

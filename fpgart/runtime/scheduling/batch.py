@@ -13,8 +13,8 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from fpgart import log
-from fpgart.errors import CLError, ExecStatusErrorForEventsInWaitList, OutOfResources
+from fpgart.base import log
+from fpgart.base.errors import CLError, ExecStatusErrorForEventsInWaitList, OutOfResources
 from fpgart.runtime.scheduling.attempt import fail_with, tell_failure
 from fpgart.runtime.scheduling.event import COMPLETE, Event, Launch
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from fpgart import log
+from fpgart.base import log
 from fpgart.runtime.scheduling.event import Callback, Event
 
 Call = tuple[Callback, Event, int]

@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any, Generic, TypeVar
 
-from fpgart import opencl as cl
 from fpgart._native import ffi as native_ffi
 from fpgart._native import lib as native
-from fpgart.errors import OutOfHostMemory
+from fpgart.base import opencl as cl
+from fpgart.base.errors import OutOfHostMemory
 from fpgart.runtime.scheduling.order import Role
 
 MOST = 64

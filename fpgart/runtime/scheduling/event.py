@@ -7,9 +7,9 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
-from fpgart import opencl as cl
-from fpgart.errors import CLError, InvalidOperation, InvalidValue, ProfilingInfoNotAvailable
-from fpgart.notices import NOTICES
+from fpgart.base import opencl as cl
+from fpgart.base.errors import CLError, InvalidOperation, InvalidValue, ProfilingInfoNotAvailable
+from fpgart.base.notices import NOTICES
 from fpgart.runtime.scheduling.core import Command, CoreQueue
 from fpgart.runtime.scheduling.occupancy import Claim, Direction
 from fpgart.runtime.scheduling.reaper import Reaper

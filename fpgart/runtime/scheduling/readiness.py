@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from fpgart import log
-from fpgart import opencl as cl
-from fpgart.errors import ExecStatusErrorForEventsInWaitList, OutOfResources
+from fpgart.base import log
+from fpgart.base import opencl as cl
+from fpgart.base.errors import ExecStatusErrorForEventsInWaitList, OutOfResources
 from fpgart.runtime.scheduling.core import Command, Core
 from fpgart.runtime.scheduling.event import (
     COMPLETE,

@@ -7,7 +7,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 
-from fpgart import log
+from fpgart.base import log
 
 Work = Callable[[], None]
 

@@ -15,9 +15,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Protocol, TypeVar
 
-from fpgart.engine.network import host_waits
-from fpgart.errors import OutOfResources, error_of
-from fpgart.notices import NOTICES
+from fpgart.base.errors import OutOfResources, error_of
+from fpgart.base.notices import NOTICES
+from fpgart.channels.network import host_waits
 from fpgart.runtime.scheduling.attempt import attempt, tell_failure
 from fpgart.runtime.scheduling.batch import LaunchBatch
 from fpgart.runtime.scheduling.callbacks import Callbacks

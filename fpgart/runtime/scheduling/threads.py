@@ -11,7 +11,7 @@ from time import monotonic_ns
 from types import TracebackType
 from typing import Protocol
 
-from fpgart import log
+from fpgart.base import log
 
 
 class Lock(Protocol):

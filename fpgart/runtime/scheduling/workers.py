@@ -7,7 +7,7 @@ for a while and commands wait. So there is always a thread for what the conflict
 run that wait for other commands.
 
 A thread that makes commands ready, or frees what they wait for, and then looks no further has to call leave(). That
-is the one rule against lost wake-ups; tests explore it (tests/test_scheduler_interleavings.py).
+is the one rule against lost wake-ups; tests explore it (tests/runtime/scheduling/test_scheduler_interleavings.py).
 
 The scheduler's lock guards all state here.
 """

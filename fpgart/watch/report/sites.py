@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fpgart import config
+from fpgart.base import config
 from fpgart.watch.callers import Site
 from fpgart.watch.code_location import CodeLocation
 from fpgart.watch.places import Places

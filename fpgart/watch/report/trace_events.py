@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from fpgart.input_file import LARGEST_TRACE, LONGEST_EVENT, check_size
-from fpgart.json_input import parse_json, parse_whole
+from fpgart.base.input_file import LARGEST_TRACE, LONGEST_EVENT, check_size
+from fpgart.base.json_input import parse_json, parse_whole
 from fpgart.watch.report.inflating import Reader
 
 Args = dict[str, Any]

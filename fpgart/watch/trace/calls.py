@@ -9,7 +9,7 @@ from functools import wraps
 from time import monotonic_ns
 from typing import Any
 
-from fpgart import opencl as cl
+from fpgart.base import opencl as cl
 from fpgart.watch.callers import MAY_WAIT
 from fpgart.watch.trace.commands import CommandNumbers
 from fpgart.watch.trace.sites import Sites

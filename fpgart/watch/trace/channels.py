@@ -6,7 +6,7 @@ from __future__ import annotations
 from time import monotonic_ns
 from weakref import WeakKeyDictionary
 
-from fpgart.engine.interface import History, KernelNetwork
+from fpgart.channels.interface import History, KernelNetwork
 from fpgart.runtime.commands.operation import DeviceOperation
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.scheduling.event import Event

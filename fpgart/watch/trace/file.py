@@ -10,8 +10,8 @@ import zlib
 from contextlib import suppress
 from itertools import count
 
-from fpgart import log
-from fpgart.output_file import KeptOutput, open_output
+from fpgart.base import log
+from fpgart.base.output_file import KeptOutput, open_output
 
 COMPRESSED = ".gz"
 MAGIC = b"\x1f\x8b"

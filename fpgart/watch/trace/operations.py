@@ -7,7 +7,7 @@ from dataclasses import asdict
 from time import monotonic_ns
 from typing import TYPE_CHECKING, Any
 
-from fpgart import opencl as cl
+from fpgart.base import opencl as cl
 from fpgart.board.memory_system import Showing
 from fpgart.runtime.commands.invocation import describe_regions
 from fpgart.runtime.commands.launch import LaunchKernel

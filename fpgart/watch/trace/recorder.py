@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from fpgart.base.notices import NOTICES
 from fpgart.board.mmd import Mmd
-from fpgart.engine.network import watch_channels
-from fpgart.notices import NOTICES
+from fpgart.channels.network import watch_channels
 from fpgart.runtime.memory.device import Block
 from fpgart.watch.origins import Origins
 from fpgart.watch.trace.blocks import Blocks

@@ -11,7 +11,7 @@ from itertools import count
 from time import monotonic_ns, time_ns
 from typing import Any
 
-from fpgart import config
+from fpgart.base import config
 from fpgart.board.description import BoardDescription
 from fpgart.board.global_memory import GlobalMemory
 from fpgart.board.timing import memory_rate, pcie_rate

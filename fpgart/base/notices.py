@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the layers tell to whoever watches. Watchers listen; they never steer.
+
+Each notice is a tuple of functions, empty when nobody listens, so that telling costs nothing then:
+
+    for listener in NOTICES.block_reserved:
+        listener(block)
+
+A listener may be called on any thread, and must not call back into the runtime. One that raises is logged and called
+no more: a watcher that fails must not take a command with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from fpgart.base import log
+
+Listener = Callable[..., None]
+
+
+class Notices:
+    """The notices of a process. Times are in nanoseconds of the host's monotonic clock."""
+
+    __slots__ = (
+        "bank_full",
+        "bank_ignored",
+        "block_freed",
+        "block_refused",
+        "block_reserved",
+        "buffer_created",
+        "buffer_destroyed",
+        "call_failed",
+        "command_enqueued",
+        "end_observed",
+        "event_made",
+        "fault_injected",
+        "finding_told",
+        "handle_given",
+        "kernel_misused",
+        "lock_refused",
+        "memory_refused",
+        "migrated",
+        "modelled",
+        "network_made",
+        "network_stopped",
+        "operation_began",
+        "operation_ended",
+        "packets_moved",
+        "place_hinted",
+        "pointer_refused",
+        "program_built",
+        "queue_drained",
+        "range_refused",
+        "region_mapped",
+        "region_unmapped",
+        "regions_restored",
+        "regions_set",
+        "svm_allocated",
+        "svm_freed",
+        "user_event_ended",
+        "usm_allocated",
+        "usm_freed",
+        "usm_migrated",
+        "yielded",
+    )
+
+    def __init__(self) -> None:
+        self.buffer_created: tuple[Listener, ...] = ()
+        """(buffer): a buffer or sub-buffer was made."""
+        self.buffer_destroyed: tuple[Listener, ...] = ()
+        """(number): the last reference to it is gone."""
+        self.call_failed: tuple[Listener, ...] = ()
+        """(call, status, words): a call of the host gives an error, on the calling thread."""
+        self.fault_injected: tuple[Listener, ...] = ()
+        """(device's number, call, rule, begin_ns): a call has the fault that was asked for; None: a call of the API."""
+        self.finding_told: tuple[Listener, ...] = ()
+        """(rule, facts): a check has found a mistake of the host; the facts are for JSON."""
+        self.event_made: tuple[Listener, ...] = ()
+        """(event): a command or user event was made, on the thread of the host's call."""
+        self.handle_given: tuple[Listener, ...] = ()
+        """(item): the host gets a handle, on the thread of its call."""
+        self.command_enqueued: tuple[Listener, ...] = ()
+        """(event, wait_list, blocking): a command is about to enter its queue, on the calling thread."""
+        self.end_observed: tuple[Listener, ...] = ()
+        """(event): the host has learnt that it ended: it waited, asked for the status, or was called back."""
+        self.user_event_ended: tuple[Listener, ...] = ()
+        """(event): the host is about to end a user event."""
+        self.queue_drained: tuple[Listener, ...] = ()
+        """(queue): the host has waited for all commands in it."""
+        self.region_mapped: tuple[Listener, ...] = ()
+        """(buffer, pointer, offset, bytes, flags): clEnqueueMapBuffer gives a region out, on the calling thread."""
+        self.region_unmapped: tuple[Listener, ...] = ()
+        """(buffer, pointer, offset, bytes, flags): clEnqueueUnmapMemObject takes it back, on the calling thread."""
+        self.regions_set: tuple[Listener, ...] = ()
+        """(launch, showing): a board shows a kernel memory in regions, from now until it has ended."""
+        self.regions_restored: tuple[Listener, ...] = ()
+        """(launch, showing): the kernel has ended, and the regions show again what they show at boot."""
+        self.range_refused: tuple[Listener, ...] = ()
+        """(buffer, offset, bytes): a command would leave its buffer; the call gives an error."""
+        self.memory_refused: tuple[Listener, ...] = ()
+        """(address): a command gets memory of a board that is in no allocation of its context; an error follows."""
+        self.pointer_refused: tuple[Listener, ...] = ()
+        """(kernel, index, allocation, device): an argument is memory of another device; the launch gives an error."""
+        self.program_built: tuple[Listener, ...] = ()
+        """(program, devices): the engine compiled or built a program for the host, well or not."""
+        self.bank_ignored: tuple[Listener, ...] = ()
+        """(buffer, device): it asks for a bank, where the binary on the board interleaves the banks."""
+        self.bank_full: tuple[Listener, ...] = ()
+        """(buffer, block): the bank that it asks for had no room, so that not all of the block is there."""
+        self.place_hinted: tuple[Listener, ...] = ()
+        """(buffer, location, argument): it has no place, and was set as an argument that needs it in a memory."""
+        self.block_reserved: tuple[Listener, ...] = ()
+        """(block): a range of a board's memory was claimed."""
+        self.block_refused: tuple[Listener, ...] = ()
+        """(device, bytes, number of the buffer or allocation): there was no room for it."""
+        self.block_freed: tuple[Listener, ...] = ()
+        """(block): it was given back."""
+        self.modelled: tuple[Listener, ...] = ()
+        """(event, command, steps): a command has its times in the simulated clock, before it really runs."""
+        self.network_made: tuple[Listener, ...] = ()
+        """(device, network): a board was programmed with kernels that have channels; autorun kernels run."""
+        self.network_stopped: tuple[Listener, ...] = ()
+        """(network): its kernels are about to leave, because the board is programmed anew or closed."""
+        self.operation_began: tuple[Listener, ...] = ()
+        """(event, operation): a device operation starts on the calling thread."""
+        self.operation_ended: tuple[Listener, ...] = ()
+        """(event, operation, begin_ns, status): it ended, 0 or a negative status."""
+        self.packets_moved: tuple[Listener, ...] = ()
+        """(launch): its kernel has left, and has moved `launch.uses` through cables; on its thread."""
+        self.svm_allocated: tuple[Listener, ...] = ()
+        """(address, size): shared virtual memory was allocated."""
+        self.svm_freed: tuple[Listener, ...] = ()
+        """(address): it was given back."""
+        self.usm_allocated: tuple[Listener, ...] = ()
+        """(allocation): unified shared memory was allocated."""
+        self.usm_freed: tuple[Listener, ...] = ()
+        """(allocation): it is about to be given back."""
+        self.usm_migrated: tuple[Listener, ...] = ()
+        """(allocation, offset, bytes, device or None for the host, begin_ns, reason): a shared range changed sides."""
+        self.kernel_misused: tuple[Listener, ...] = ()
+        """(misuse): the engine saw a kernel do something wrong, on the thread of its launch."""
+        self.lock_refused: tuple[Listener, ...] = ()
+        """(bytes, limit): the system does not lock host memory for a board; the limit is RLIMIT_MEMLOCK's."""
+        self.yielded: tuple[Listener, ...] = ()
+        """(device, begin_ns, calls): a command has yielded to a board until a transfer that it began had ended."""
+        self.migrated: tuple[Listener, ...] = ()
+        """(buffer, source, target, begin_ns, reason): contents were brought to block `target`.
+
+        `source` is the block they were in, None for the host's memory, `target` itself if nothing had to
+        move; `target` None is the host's memory.
+        """
+
+    @property
+    def hear_of_commands(self) -> bool:
+        """Whether somebody hears of commands, of what moves for them, or of objects.
+
+        None may be carried out, or made, in silence then.
+        """
+        return bool(
+            self.event_made
+            or self.command_enqueued
+            or self.operation_began
+            or self.operation_ended
+            or self.end_observed
+            or self.migrated
+            or self.handle_given
+            or self.buffer_created
+            or self.buffer_destroyed
+        )
+
+    def listen(self, watcher: Any) -> None:
+        """Call the methods of `watcher` that are named like notices."""
+        for name in self.__slots__:
+            method = getattr(watcher, name, None)
+            if method is not None:
+                setattr(self, name, (*getattr(self, name), self._guarded(name, watcher, method)))
+
+    def silence(self, watcher: Any) -> None:
+        """Call it no more."""
+        for name in self.__slots__:
+            setattr(self, name, tuple(each for each in getattr(self, name) if each.watcher is not watcher))
+
+    def _guarded(self, name: str, watcher: Any, method: Listener) -> Listener:
+        @wraps(method)
+        def call(*arguments: Any) -> None:
+            try:
+                method(*arguments)
+            except BaseException:
+                setattr(self, name, tuple(each for each in getattr(self, name) if each is not call))
+                log.bug(f"{type(watcher).__name__} failed to take note of {name} and hears of it no more")
+
+        call.watcher = watcher  # type: ignore[attr-defined]
+        return call
+
+
+NOTICES = Notices()

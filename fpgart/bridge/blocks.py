@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Blocks of a board's memory that C gives to the buffers that it makes (icd/entry/blocks.c)."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+from _fpgart_icd import lib
+
+from fpgart.base.notices import NOTICES
+
+if TYPE_CHECKING:
+    from fpgart.runtime.memory.device import Block, Device
+
+MOST_SIZES = 64
+"""That are remembered."""
+
+
+class Spares:
+    """The blocks of one board that C has, by their addresses: those of no buffer, and those of buffers that C made."""
+
+    __slots__ = ("_board", "_device", "_sizes", "blocks")
+
+    def __init__(self, device: Device, board: int) -> None:
+        self._device = device
+        self._board = board
+        self._sizes: OrderedDict[int, None] = OrderedDict()
+        self.blocks: dict[int, Block] = {}
+
+    def keep(self, block: Block, locations: int) -> bool:
+        """Give up a block of which nobody needs the contents, if its size has come before; False if it has not.
+
+        C gets the range that first fit gives the next buffer of that size. `locations`: memories that it counts for.
+        """
+        device, size = self._device, block.range.size
+        if not block.address or NOTICES.block_reserved or NOTICES.block_freed or not self._recurs(size):
+            return False
+        device.give_back(block)
+        again = device.allocate(size, None, 0, block.owner)
+        if again is None or again.range != block.range:
+            self.changed()
+        if again is None:  # another thread was faster
+            return True
+        self.blocks[again.address] = again
+        if not lib.fpgart_block_spare(self._board, again.address, size, again.pointer, locations):
+            self.take(again.address).release()
+        return True
+
+    def _recurs(self, size: int) -> bool:
+        if size in self._sizes:
+            self._sizes.move_to_end(size)
+            return True
+        self._sizes[size] = None
+        if len(self._sizes) > MOST_SIZES:
+            self._sizes.popitem(last=False)
+        return False
+
+    def changed(self) -> None:
+        """Memory of the board was given back: what first fit gives next may be another range."""
+        lib.fpgart_memory_changed(self._board)
+
+    def take(self, address: int) -> Block:
+        """A block that C has no more."""
+        return self.blocks.pop(address)
+
+    def free(self) -> None:
+        """Give the board back what no buffer has."""
+        while address := int(lib.fpgart_take_spare(self._board)):
+            self.take(address).release()

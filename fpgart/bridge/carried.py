@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What C tells of the commands that it carries (icd/entry/commands.c)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from _fpgart_icd import ffi
+
+from fpgart.base.errors import error_of
+from fpgart.base.log import error as log_error
+from fpgart.bridge.handles import HELD, known, seen
+
+
+def board_idle(handle: int) -> None:
+    """Nothing is carried on a board that is held."""
+    from fpgart.bridge.carrying import BOARDS
+
+    device = HELD[handle]
+    device.scheduler.board_idle(BOARDS[device])
+
+
+def renew(queue: int, kernel: int, count: int, uses: Any) -> int:
+    """The board of a command has changed: whether C knows what it needs now, so that it can be carried."""
+    from fpgart.bridge.carrying import renew
+
+    buffers = [seen(int(uses[i].buffer)) for i in range(count)]
+    return renew(known(queue), known(kernel) if kernel else None, [buffer for buffer in buffers if buffer is not None])
+
+
+def run_turned(
+    command: int, queue: int, kernel: int, kind: int, address: int, counter: int, count: int, uses: Any
+) -> None:
+    """The board of a command that was to be carried has changed, or is held, when it is its turn."""
+    from fpgart.bridge.turned import run_turned
+
+    run_turned(command, queue, kernel, kind, address, counter, count, uses)
+
+
+def failed(queue_handle: int, kernel_handle: int, status: int, place: int) -> None:
+    """A command has failed; `place`: where the engine refused a launch."""
+    from fpgart.engine.launches import launch_failure
+    from fpgart.runtime.objects.queue import CommandQueue
+    from fpgart.runtime.programs.kernel import Kernel
+
+    queue, kernel = known(queue_handle), known(kernel_handle)
+    if isinstance(kernel, Kernel):
+        error = launch_failure(kernel.name, place << 32 | int(ffi.cast("uint32_t", status)))
+    else:
+        error = error_of(status, "the engine could not carry a command out")
+    log_error(error)
+    if isinstance(queue, CommandQueue):
+        queue.context.notify(error)

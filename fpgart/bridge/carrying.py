@@ -1,0 +1,398 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The facts about boards, queues, kernels and buffers with which C submits commands (icd/entry/commands.c).
+
+It holds in one epoch of the board: whatever moves a buffer's contents or changes how the board is programmed ends that,
+and waits for the commands that are under way. A call of which C knows too little comes to Python, which finds out the
+rest and has C try again; where that does not do, the command is the scheduler's.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Iterable
+from itertools import count
+from typing import TYPE_CHECKING
+
+from _fpgart_icd import lib
+
+from fpgart._native import ffi as native_ffi
+from fpgart._native import lib as native
+from fpgart.base import config
+from fpgart.base import opencl as cl
+from fpgart.base.errors import MemObjectAllocationFailure
+from fpgart.base.notices import NOTICES
+from fpgart.bridge.arguments import is_kept
+from fpgart.bridge.blocks import Spares
+from fpgart.bridge.handles import reap_soon, release_put_off
+from fpgart.engine.interface import LOCAL, POINTER, pack_arguments
+from fpgart.engine.opencl_engine.engine import OpenCLEngine
+from fpgart.engine.opencl_engine.kernel import DriverKernel
+from fpgart.runtime.commands.launch import SPLIT_KERNELS
+from fpgart.runtime.programs.kernel import Kernel
+from fpgart.runtime.programs.local_memory import check_local_memory, local_memory, own_local_memory
+from fpgart.runtime.programs.pipe import Pipe
+
+if TYPE_CHECKING:
+    from fpgart.runtime.memory.buffer import Buffer
+    from fpgart.runtime.memory.device import Block, Device
+    from fpgart.runtime.objects.queue import CommandQueue
+    from fpgart.runtime.programs.program import Program
+    from fpgart.runtime.scheduling.scheduler import Scheduler
+
+LOCATIONS: defaultdict[str, int] = defaultdict(count().__next__)
+"""The numbers that C knows the memories by that arguments have to be in; 0 for those that may be in any."""
+LOCATIONS[""]
+MOST_LOCATIONS = 64
+
+
+class Numbers:
+    """Numbers that C knows names by; 0 for none."""
+
+    def __init__(self) -> None:
+        self._names = [""]
+        self._numbers = {"": 0}
+        self._lock = threading.Lock()
+
+    def number(self, name: str) -> int:
+        with self._lock:
+            if name not in self._numbers:
+                self._numbers[name] = len(self._names)
+                self._names.append(name)
+            return self._numbers[name]
+
+    def name(self, number: int) -> str:
+        return self._names[number]
+
+
+PROGRAMS = Numbers()
+"""By their identities."""
+
+
+class CarriedBoard:
+    """The commands of one board that C carries."""
+
+    __slots__ = ("_is_stopped", "address", "device", "is_awaited", "spares")
+
+    def __init__(self, device: Device, address: int) -> None:
+        self.device = device
+        self.address = address
+        self.is_awaited = False
+        self.spares = Spares(device, address)
+        self._is_stopped = False
+
+    def hold(self) -> None:
+        if lib.fpgart_board_hold(self.address):
+            self.is_awaited = True
+
+    def resume(self) -> None:
+        lib.fpgart_board_resume(self.address)
+
+    def idle(self) -> None:
+        self.is_awaited = False
+
+    def stop(self) -> bool:
+        """Have none begin until go_on(); whether none is under way. The scheduler's lock is held, as for go_on()."""
+        if not self._is_stopped:
+            self._is_stopped = True
+            self.hold()
+        return not self.is_awaited
+
+    def go_on(self) -> None:
+        if self._is_stopped:
+            self._is_stopped = False
+            self.resume()
+
+    def uses(self, handles: Iterable[int]) -> bool:
+        buffers = list(handles)
+        return bool(lib.fpgart_board_uses(self.address, len(buffers), buffers))
+
+    def is_open(self) -> bool:
+        return bool(lib.fpgart_board_is_open(self.address))
+
+    def note_ends(self) -> None:
+        """Release what only commands held that have ended. Calls nobody back."""
+        self.is_open()
+        lib.fpgart_settle_ends()
+        reap_soon(*release_put_off())
+
+    def loaded(self) -> str:
+        return PROGRAMS.name(int(lib.fpgart_board_program(self.address)))
+
+    def has_loaded(self, identity: str) -> None:
+        lib.fpgart_board_loaded(self.address, PROGRAMS.number(identity))
+
+    def end_epoch(self) -> None:
+        lib.fpgart_board_end_epoch(self.address)
+
+    def keep(self, block: Block) -> bool:
+        """As Spares.keep(), of blocks in the memory that arguments are in that do not say which."""
+        memories = self.device.memories
+        if not self.device.mmd.own_traffic:
+            return False  # each allocation is to be seen
+        if not block.memory == memories.default_memory(block.range.size) == memories.memory_for(""):
+            return False
+        return self.spares.keep(block, locations_of(self.device, block.memory))
+
+    def count_launches(self) -> None:
+        """Have the device know of the launches that have ended since it was asked last."""
+        self.device.kernels_run += int(lib.fpgart_board_take_launches(self.address))
+
+
+class CarriedQueue:
+    """The commands of one queue that C carries."""
+
+    __slots__ = ("_handle",)
+
+    def __init__(self, handle: int) -> None:
+        self._handle = handle
+
+    def wait_for_users(self, begin: int, end: int) -> None:
+        lib.fpgart_queue_wait_for_users(self._handle, begin, end)
+
+    def flush(self) -> None:
+        lib.fpgart_queue_flush(self._handle)
+
+
+BOARDS: dict[Device, CarriedBoard] = {}
+_making = threading.Lock()
+"""Held while one is made."""
+
+
+def end_epochs(scheduler: Scheduler) -> None:
+    """Watchers or faults come or go, or something else that C may not know of: it has to find out all anew."""
+    may = scheduler.carries and not NOTICES.hear_of_commands and not NOTICES.queue_drained
+    lib.fpgart_carry(may)
+    for board in BOARDS.values():
+        board.end_epoch()
+        board.count_launches()
+        board.spares.free()
+
+
+def board_of(queue: CommandQueue) -> CarriedBoard | None:
+    """The board of a queue whose commands C may carry, from now on if not before; None where it may not."""
+    device = queue.device
+    board = BOARDS.get(device)
+    if (
+        not queue.context.scheduler.carries
+        or NOTICES.hear_of_commands
+        or NOTICES.queue_drained
+        or not device.mmd.own_traffic
+        or device.before_kernel is not None
+        or device.network is not None
+        or device.cores
+        or not device.knows_memories
+    ):
+        return None
+    if board is None:
+        with _making:
+            board = BOARDS.get(device) or _new_board(device)
+    if board is not None and queue.carried is None:
+        in_order, has_profiling = queue.in_order, bool(queue.properties & cl.CL_QUEUE_PROFILING_ENABLE)
+        context = queue.context.handle
+        lib.fpgart_context_has(context, board.address, len(queue.context.devices) == 1)
+        core = queue.core.pointer
+        if not lib.fpgart_queue_carries(queue.handle, core, board.address, context, in_order, has_profiling):
+            return None
+        queue.carried = CarriedQueue(queue.handle)
+    return board
+
+
+def _new_board(device: Device) -> CarriedBoard | None:
+    engine = device.platform.engine_in_use
+    if engine.__class__ is not OpenCLEngine or not native.carrier_can(engine.driver.device):
+        return None
+    functions = int(native_ffi.cast("uintptr_t", native.carrier_functions()))
+    driver = engine.driver
+    address = lib.fpgart_board_new(device.handle, functions, driver.context, driver.device, device.mmd.own_traffic)
+    if not address:
+        return None
+    board = CarriedBoard(device, address)
+    BOARDS[device] = board
+    device.scheduler.while_none_begins(lambda: _begin_to_carry(device, board))
+    device.epoch_ended = board.end_epoch
+    device.note_ends = board.note_ends
+    device.keep = board.keep
+    device.free_spares = board.spares.free
+    device.memory_changed = board.spares.changed
+    device.scheduler.boards.append(board)
+    lib.fpgart_carry(True)
+    return board
+
+
+def _begin_to_carry(device: Device, board: CarriedBoard) -> None:
+    board.has_loaded(next(iter(device.loaded), ""))
+    device.occupancy.carried = board
+
+
+def carries_launch(queue: CommandQueue, kernel: Kernel) -> bool:
+    """Whether C carries the launch that the host's call is about, now that it knows enough."""
+    if lib.fpgart_watched():
+        return False
+    board = board_of(queue)
+    return board is not None and _learn_kernel(queue, kernel, board) and bool(lib.fpgart_carry_again())
+
+
+def _learn_kernel(queue: CommandQueue, kernel: Kernel, board: CarriedBoard) -> bool:
+    device, context = queue.device, queue.context
+    program = kernel.program.on(device)
+    if (
+        not _may_be_loaded(program, device)
+        or context.compiler_mode == SPLIT_KERNELS
+        or kernel.indirect
+        or kernel.usm_pointers
+        or not is_kept(kernel)
+    ):
+        return False
+    engine_kernel = kernel.engine_kernel_on(program)
+    if engine_kernel.__class__ is not DriverKernel or not engine_kernel.launched:
+        return False
+    kernel.hear()
+    epoch = int(lib.fpgart_board_epoch(board.address))
+    if not _may_be_loaded(program, device):
+        return False
+    image = _image_of(kernel, device, board, epoch)
+    if image is None:
+        return False
+    locations = [LOCATIONS[each.buffer_location] for each in kernel.interface.arguments]
+    if locations and max(locations) >= MOST_LOCATIONS:
+        return False
+    most, sizes = device.platform.group_limits
+    loads = [PROGRAMS.number(program.identity), len(program.image())]
+    local_room = max(0, local_memory(device) - own_local_memory(kernel))
+    limits = [*kernel.interface.required_work_group_size, most, *sizes, local_room, *loads]
+    lib.fpgart_kernel_is(
+        kernel.handle, board.address, epoch, engine_kernel.handle, image, len(image), locations, limits
+    )
+    return True
+
+
+def renew(queue: CommandQueue, kernel: Kernel | None, buffers: Iterable[Buffer]) -> bool:
+    """Have C know, in the present epoch, what a command needs that was to be carried in an earlier one.
+
+    False where something else is needed now. Nothing is placed or moved for it.
+    """
+    device, board = queue.device, board_of(queue)
+    if board is None or lib.fpgart_watched():
+        return False
+    epoch = int(lib.fpgart_board_epoch(board.address))
+    if kernel is not None and not _may_be_loaded(kernel.program.on(device), device):
+        return False
+    if not all(_learn_buffer(buffer, device, board, epoch) for buffer in buffers):
+        return False
+    if kernel is not None:
+        lib.fpgart_kernel_holds(kernel.handle, board.address, epoch)
+    return True
+
+
+def _may_be_loaded(program: Program, device: Device) -> bool:
+    """Whether the board has the program, or can be programmed for a launch without anything else being changed."""
+    return program.identity in device.loaded or (
+        program.interleaving in (None, device.interleaving)
+        and not device.mmd.is_shared
+        and not config.PROGRAM_SECONDS.value
+    )
+
+
+def _image_of(kernel: Kernel, device: Device, board: CarriedBoard, epoch: int) -> bytes | None:
+    """The arguments as the engine is given them, but buffers by their handles, and pointers into allocations marked.
+
+    None where a launch needs more than C could do.
+    """
+    packed: list[tuple[int, int, int | bytes]] = []
+    local = 0
+    for index, argument in enumerate(kernel.arguments):
+        if argument is None:
+            return None
+        kind, size, value = argument
+        if isinstance(value, Pipe):
+            return None
+        if isinstance(value, (int, bytes)):
+            if kind == POINTER and isinstance(value, int):
+                allocation = kernel.context.usm.find(value)
+                if allocation is not None:
+                    kind = lib.FPGART_IN_ALLOCATION
+                    if allocation.watched:
+                        return None
+                elif not device.has_svm:
+                    return None
+            elif kind == LOCAL:
+                local += size
+            packed.append((kind, size, value))
+            continue
+        buffer = value()
+        location = kernel.interface.arguments[index].buffer_location
+        if buffer is None or not buffer.handle:
+            return None
+        if not _learn_buffer(buffer, device, board, epoch, location, kernel.program.on(device)):
+            return None
+        packed.append((POINTER, 8, buffer.handle))
+    check_local_memory(kernel, device, local)
+    return pack_arguments(packed)
+
+
+def _learn_buffer(
+    buffer: Buffer, device: Device, board: CarriedBoard, epoch: int, location: str = "", program: Program | None = None
+) -> bool:
+    """Whether the contents are on the device. If there are none yet, they will be where `program` needs them."""
+    owner = buffer.owner
+    if owner.stays_on_host:
+        return False
+    if owner.home is None and not owner.on_host:
+        if program is None:
+            return False
+        try:
+            memory = device.memories.memory_for(location)
+            owner.adopt(owner.reserve(device, memory, interleaving=program.interleaving))
+        except (KeyError, MemObjectAllocationFailure):  # the scheduler's launch says it in words
+            return False
+    home = owner.home
+    if home is None or home.device is not device or owner.moving:
+        return False
+    LOCATIONS[location]
+    locations = locations_of(device, home.memory)
+    lib.fpgart_buffer_is_at(owner.handle, board.address, epoch, home.pointer, locations, _store_of(owner))
+    return True
+
+
+def locations_of(device: Device, memory: int) -> int:
+    """A bit for each of LOCATIONS that a memory of a device is, or counts for."""
+    found = 0
+    for name, number in list(LOCATIONS.items()):
+        try:
+            wanted = device.memories.memory_for(name)
+        except KeyError:
+            continue
+        if number < MOST_LOCATIONS and wanted in (None, memory):
+            found |= 1 << number
+    return found
+
+
+def _store_of(buffer: Buffer) -> int:
+    """The host's own memory that regions are mapped in; 0 where there is none, or the board's memory is mapped."""
+    if buffer.context.unified_memory:
+        return 0
+    return buffer.host_ptr or (buffer.store.address if buffer.store is not None else 0)
+
+
+def carries_map(queue: CommandQueue, buffer: Buffer) -> bool:
+    """As carries_transfer(), of a command that maps a region."""
+    if queue.context.unified_memory:
+        return False
+    buffer.host_address()  # which is made now, if it is not there
+    return carries_transfer(queue, buffer)
+
+
+def carries_transfer(queue: CommandQueue, *buffers: Buffer) -> bool:
+    """As carries_launch(), of a transfer."""
+    if lib.fpgart_watched():
+        return False
+    board = board_of(queue)
+    if board is None:
+        return False
+    epoch = int(lib.fpgart_board_epoch(board.address))
+    for buffer in buffers:
+        if not buffer.handle or not _learn_buffer(buffer, queue.device, board, epoch):
+            return False
+    queue.context.scheduler.call_due()  # a blocking one is waited for in C
+    return bool(lib.fpgart_carry_again())

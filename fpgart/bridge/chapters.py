@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The chapters of the specification: each is imported when a host first calls a function that is in it.
+
+Most hosts use few of them, and to import all takes longer than to start the interpreter.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from fpgart.bridge.entry import BOUND, OUT_OF_HOST_MEMORY, bind
+
+CHAPTERS = (
+    "platform",
+    "device",
+    "device_info",
+    "context",
+    "queue",
+    "buffer.creation",
+    "buffer.transfers",
+    "buffer.rectangles",
+    "buffer.mapping",
+    "buffer.migration",
+    "buffer.queries",
+    "program",
+    "kernel",
+    "execute",
+    "event",
+    "usm",
+    "svm",
+    "fpga",
+    "pipe",
+    "ti",
+    "absent",
+)
+"""In the order in which hosts come to need them; a function is looked for from the first to the last."""
+
+Functions = list[tuple[str, list[str], str]]
+"""API functions: name, names of the parameters, type of what is returned."""
+
+ERRORS = {"cl_int": OUT_OF_HOST_MEMORY, "void": None}
+"""What a call gives, by type, when its chapter cannot be imported; any other is a pointer or an object."""
+
+_to_come: list[str] = []
+_functions: Functions = []
+_loading = threading.RLock()
+
+
+def open_at(functions: Functions) -> None:
+    """Have C find every API function that Python implements."""
+    _functions[:] = functions
+    _to_come[:] = CHAPTERS
+    for name, _, returned in functions:
+        bind(name, _first_call(name), ERRORS.get(returned, 0))
+
+
+def load_all() -> None:
+    """Import what has not been needed yet."""
+    _load_until(lambda: False)
+
+
+def _first_call(name: str) -> Callable[..., Any]:
+    def call(*arguments: Any) -> Any:
+        _load_until(lambda: BOUND[name][0] is not call)
+        return BOUND[name][0](*arguments)
+
+    return call
+
+
+def _load_until(done: Callable[[], bool]) -> None:
+    with _loading:
+        while _to_come and not done():
+            chapter = import_module(f"fpgart.api.{_to_come[0]}")
+            if len(_to_come) == 1:
+                chapter.refuse_the_rest(_functions)
+            del _to_come[0]

@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a Python function becomes an entry point of the driver.
+
+    @entry("clRetainThing")
+    def retain_thing(thing: Thing, count: int) -> None: ...
+
+The annotations determine how C arguments are converted:
+
+- a class of fpgart.runtime: a handle, looked up; anything else gives CL_INVALID_<class>
+- `Class | None`: the same, with NULL allowed
+- `WaitList`: two C arguments (count and array) become a tuple of events of the context at hand
+- anything else is passed on: integers, addresses as integers, typed pointers as cffi has them
+
+The return annotation determines the result: `None` is CL_SUCCESS; `Command` is an event, handed out
+through one more C argument, the event pointer, if that is not NULL, or None where C has done that; a class of
+fpgart.runtime is returned as a handle, with the status in errcode_ret; `Attempt` is an object of such a class, returned
+whether or not the error beside it is the status; `Address` is an address with the status there, too; `Mapped` is an
+address and an event; `Pointer` is an address in a call that has no status, NULL for failure.
+A CLError becomes its status, any other exception CL_OUT_OF_HOST_MEMORY with a traceback
+in the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from _fpgart_icd import ffi, lib
+
+from fpgart.base import errors, log
+from fpgart.base.notices import NOTICES
+from fpgart.bridge.handles import HELD, KINDS, find, publish
+from fpgart.runtime.objects.context import Context
+from fpgart.runtime.scheduling.event import Event
+
+WaitList = tuple[Event, ...]
+Command = Event | None
+Pointer = int
+Address = int
+Mapped = tuple[int, Event | None]
+Attempt = tuple[Any, errors.CLError | None]
+F = TypeVar("F", bound=Callable[..., Any])
+
+OUT_OF_HOST_MEMORY = errors.OutOfHostMemory.status
+REGISTERED: dict[str, Callable[..., Any]] = {}
+Wrap = Callable[[str, Callable[..., Any]], Callable[..., Any]]
+_wraps: list[Wrap] = []
+BOUND: dict[str, tuple[Callable[..., Any], int | None]] = {}
+"""What C calls, by name, and what it gets when that raises."""
+
+
+def observe(wrap: Wrap) -> None:
+    """Let a watcher wrap every entry point that is registered from now on."""
+    _wraps.append(wrap)
+    lib.fpgart_remember_nothing()
+
+
+def _wrapped(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    for wrap in _wraps:
+        function = wrap(name, function)
+    return function
+
+
+def observe_bound(wrap: Wrap) -> Callable[[], None]:
+    """Let a watcher wrap every entry point that is registered by now, until what this returns is called."""
+    lib.fpgart_remember_nothing()
+    before = dict(BOUND)
+    for name, (function, error) in before.items():
+        bind(name, wrap(name, function), error)
+
+    def restore() -> None:
+        for name, (function, error) in before.items():
+            bind(name, function, error)
+
+    return restore
+
+
+def bind(name: str, function: Callable[..., Any], error: int | None) -> None:
+    """Have C call `function` for the API function `name`; `error` is returned when it raises."""
+    BOUND[name] = function, error
+    ffi.def_extern(name=f"py_{name}", error=error)(function)
+
+
+def entry(name: str, *more: str, status: bool = True) -> Callable[[F], F]:
+    """Register the decorated function as the API function `name` (and under further names).
+
+    `status` False is for the one function that returns nothing at all to C.
+    """
+
+    def register(function: F) -> F:
+        for each in (name, *more):
+            made = _make(each, function, status)
+            REGISTERED[each] = made
+            bind(each, _wrapped(each, made), _error_value(function) if status else None)
+        return function
+
+    return register
+
+
+def _error_value(function: Callable[..., Any]) -> int:
+    returned = function.__annotations__["return"]
+    return OUT_OF_HOST_MEMORY if returned in ("None", "Command") else 0
+
+
+def _make(name: str, function: Callable[..., Any], status: bool) -> Callable[..., Any]:
+    """The wrapper as source: what it does per call is spelled out, not interpreted."""
+    annotations = dict(function.__annotations__)
+    returned = annotations.pop("return")
+    if not status:
+        returned = "Void"
+    takes: list[str] = []
+    gives: list[str] = []
+    looks_up: list[str] = []
+    objects: list[str] = []
+    classes: dict[str, type] = {}
+    for argument, annotation in annotations.items():
+        kind, _, optional = annotation.partition(" | ")
+        if kind in KINDS:
+            classes[kind] = function.__globals__[kind]
+            takes.append(argument)
+            gives.append(f"o_{argument}")
+            objects.append(f"o_{argument}")
+            look_up = (
+                f"o_{argument} = HELD.get({argument})",
+                f"if o_{argument}.__class__ is not {kind}:",
+                f"    o_{argument} = {f'None if not {argument} else ' if optional else ''}find({argument}, {kind})",
+            )
+            looks_up += look_up
+        elif kind == "WaitList":
+            takes += ["event_count", "event_list"]
+            gives.append(
+                f"wait_list(event_count, event_list, {objects[0]}.context) if event_count or event_list else ()"
+            )
+        else:
+            takes.append(argument)
+            gives.append(argument)
+    call = f"call({', '.join(gives)})"
+    failure = "return failed(error, name, o)"
+    if returned == "None":
+        body = [call, "return 0"]
+    elif returned in ("Pointer", "Void"):
+        body = [f"return {call}"]
+        failure = "failed(error, name, o)"
+    elif returned == "Command":
+        takes.append("event_ret")
+        body = [f"made = {call}", "if event_ret and made is not None:", "    event_ret[0] = publish(made)", "return 0"]
+    else:
+        status_words = "0"
+        if returned == "Mapped":
+            takes.append("event_ret")
+            body = [f"made, event = {call}", "if event_ret and event is not None:", "    event_ret[0] = publish(event)"]
+        elif returned == "Attempt":
+            body = [f"made, error = {call}"]
+            status_words = f"failed(error, name, {objects[0]}) if error else 0"
+        else:
+            body = [f"made = {call}"]
+        takes.append("errcode_ret")
+        result = "publish(made)" if returned in KINDS or returned == "Attempt" else "made"
+        body += [f"result = {result}", f"errcode_ret[0] = {status_words}", "return result"]
+        failure = "errcode_ret[0] = failed(error, name, o)\n        return 0"
+    failure = failure.replace(", o)", f", {objects[0]})" if objects else ", None)")
+    crashed = "return crashed(name)"
+    if returned in ("Pointer", "Void"):
+        crashed = f"crashed(name)\n        return {'0' if returned == 'Pointer' else 'None'}"
+        failure += crashed[len("crashed(name)") :]
+    if "errcode_ret" in takes:
+        crashed = "errcode_ret[0] = crashed(name)\n        return 0"
+    lines = [f"def {name}({', '.join(takes)}):"]
+    lines += [f"    {o} = None" for o in objects[:1]]
+    lines += ["    try:"]
+    lines += [f"        {line}" for line in (*looks_up, *body)]
+    lines += ["    except CLError as error:", f"        {failure}", "    except BaseException:", f"        {crashed}"]
+    scope = {
+        "HELD": HELD,
+        "find": find,
+        "publish": publish,
+        "wait_list": wait_list,
+        "failed": failed,
+        "crashed": crashed_,
+        "CLError": errors.CLError,
+        "call": function,
+        "name": name,
+        **classes,
+    }
+    exec(compile("\n".join(lines), f"<entry {name}>", "exec"), scope)
+    made = scope[name]
+    assert callable(made)
+    return made
+
+
+def wait_list(count: int, events: Any, context: Context | None) -> tuple[Event, ...]:
+    """Events of `context`; raises InvalidEventWaitList, InvalidContext."""
+    if bool(count) != bool(events):
+        raise errors.InvalidEventWaitList(
+            f"{count} events are announced, but the list is {'not NULL' if events else 'NULL'}"
+        )
+    found = []
+    for index in range(count):  # one by one: nothing is read behind the first that is no event
+        handle = events[index]
+        try:
+            event = HELD.get(handle) or find(handle, Event)
+        except errors.InvalidEvent as error:
+            raise errors.InvalidEventWaitList(str(error)) from None
+        if event.__class__ is not Event:
+            raise errors.InvalidEventWaitList(f"{handle:#x} (a {event.__class__.__name__}) is not an Event")
+        if context is not None and event.context is not context:
+            raise errors.InvalidContext("an event of the wait list belongs to another context")
+        found.append(event)
+    return tuple(found)
+
+
+def failed(error: errors.CLError, name: str, item: Any) -> int:
+    """Tell whoever wants to know, and return the status."""
+    log.error(errors.without_frames(error), name)
+    for listener in NOTICES.call_failed:
+        listener(name, error.status, str(error))
+    tell_context(error, item)
+    return error.status
+
+
+def tell_context(error: errors.CLError, item: Any) -> None:
+    """The pfn_notify of the context that an object belongs to hears of an error."""
+    context = item if item.__class__ is Context else getattr(item, "context", None)
+    if context is not None:
+        context.notify(error)
+
+
+def crashed_(name: str) -> int:
+    """The exception at hand is no CLError: a bug, unless memory ran out."""
+    log.bug(f"{name} failed")
+    return OUT_OF_HOST_MEMORY
+
+
+def cast(pointer: str, address: int) -> Any:
+    """A typed pointer to an address of the host."""
+    return ffi.cast(pointer, address)
+
+
+def string_at(address: int) -> str:
+    """The C string at an address of the host."""
+    return bytes(ffi.string(ffi.cast("char *", address))).decode(errors="surrogateescape")
+
+
+def text_at(address: int, most: int) -> str:
+    """As string_at(), of a string that also ends after `most` bytes."""
+    return bytes(ffi.string(ffi.cast("char *", address), most)).decode(errors="surrogateescape")
+
+
+def bytes_at(address: int, size: int) -> bytes:
+    """`size` bytes at an address of the host."""
+    if size == 8 or size == 4:
+        return int(lib.fpgart_load(address, size)).to_bytes(size, "little")
+    return bytes(ffi.buffer(ffi.cast("char *", address), size))

@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From handles to objects and back.
+
+A handle from the host is an integer here. It stands for an object if, and only if, it is a key of
+`HELD` (the host holds references) or of `KEPT` (the host gave its references back, but other objects
+still need this one). Nothing is ever read through it.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import weakref
+from collections import deque
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from _fpgart_icd import ffi, lib
+
+from fpgart.base import errors
+from fpgart.base.notices import NOTICES
+from fpgart.runtime.objects.context import Context
+from fpgart.runtime.scheduling.event import COMPLETE, Event
+from fpgart.runtime.scheduling.reaper import Reaper
+
+if TYPE_CHECKING:
+    from fpgart.runtime.memory.buffer import Buffer
+    from fpgart.runtime.programs.program import Program
+
+T = TypeVar("T")
+
+KINDS: dict[str, tuple[int, type[errors.CLError]]] = {
+    "Platform": (1, errors.InvalidPlatform),
+    "Device": (2, errors.InvalidDevice),
+    "Context": (3, errors.InvalidContext),
+    "CommandQueue": (4, errors.InvalidCommandQueue),
+    "Buffer": (5, errors.InvalidMemObject),
+    "Pipe": (5, errors.InvalidMemObject),
+    "Program": (6, errors.InvalidProgram),
+    "Kernel": (7, errors.InvalidKernel),
+    "Event": (8, errors.InvalidEvent),
+}
+"""Classes of fpgart.runtime by name, because those that no host has used are not imported: what C calls them
+(enum fpgart_kind), and the error for another handle."""
+MEMORY = 4096  # how many dead handles are remembered at most, to name what they were
+
+ADDRESSES = 1 << 29
+"""Bytes of address space that handles take at least (icd/entry/handles.c); few of them are touched."""
+
+HELD: dict[int, Any] = {}
+KEPT: dict[int, weakref.ref[Any]] = {}
+_DEAD: dict[int, type] = {}
+_LEFT: deque[Reaper] = deque()
+_REAPING = threading.Lock()
+"""Held while last references that were put off are released: no thread goes on before they are. Callbacks of the
+host come after it."""
+_VIEWING = threading.Lock()
+"""Held while a view of an event is made."""
+
+
+def publish(item: Any) -> int:
+    """The handle of `item`, with one reference held by the host; made at the first call."""
+    if item.handle:
+        return int(item.handle)
+    handle = int(lib.fpgart_handle_new(KINDS[item.__class__.__name__][0], 1))
+    if not handle:
+        from fpgart.base.memory_limit import limit_of_memory  # only who fails pays for it
+
+        raise errors.OutOfHostMemory(
+            "no room for another handle: two million objects are alive, or the system gives no addresses for handles"
+            + limit_of_memory(ADDRESSES, ADDRESSES)
+        )
+    if (told := PUBLISHED.get(item.__class__.__name__)) is not None:
+        told(item, handle)
+    _hold(item, handle)
+    return handle
+
+
+def _publish_buffer(buffer: Buffer, handle: int) -> None:
+    parent = buffer.parent.handle if buffer.parent is not None else 0
+    lib.fpgart_buffer_is(handle, buffer.context.handle, parent, buffer.flags, buffer.origin, buffer.size)
+
+
+def _publish_program(program: Program, handle: int) -> None:
+    program.end_kernels = partial(_end_kernels, handle)
+
+
+def _publish_event(event: Event, handle: int) -> None:
+    if event.command is not None:
+        command = int(ffi.cast("uintptr_t", event.command.pointer))
+        lib.fpgart_event_is(handle, command, event.context.handle, event.command_type)
+
+
+def _end_kernels(program: int) -> bool:
+    return bool(lib.fpgart_kernels_end(program))
+
+
+PUBLISHED: dict[str, Callable[[Any, int], None]] = {
+    "Buffer": _publish_buffer,
+    "Event": _publish_event,
+    "Program": _publish_program,
+}
+"""What C, or the object, has to know besides the handle."""
+
+
+def _hold(item: Any, handle: int) -> None:
+    _DEAD.pop(handle, None)
+    item.handle = handle
+    HELD[handle] = item
+    for listener in NOTICES.handle_given:
+        listener(item)
+
+
+Maker = Callable[[Any, Any, int], Any]
+VIEWABLE = tuple(KINDS[name][0] for name in ("CommandQueue", "Buffer", "Kernel", "Event"))
+"""The kinds of objects that C makes."""
+
+
+def no_makers() -> Mapping[int, Maker]:
+    """Until the driver has started."""
+    return {}
+
+
+makers: Callable[[], Mapping[int, Maker]] = no_makers
+"""By kind, what makes a view: of the object's parent, what C says of it, and its handle (views.py)."""
+
+
+def view(handle: int) -> Any:
+    """The view of an object that C has made; None if there is no such object."""
+    with _VIEWING:
+        item = _view(handle)
+    if item.__class__ is Event and (item.carried or item.queue is None):
+        status = int(lib.fpgart_event_watch(handle))
+        if status <= COMPLETE:
+            item.context.scheduler.end_view(item, status)
+    if item is not None and not lib.fpgart_handle_is_held(handle):  # the host has just released it
+        host_released(handle)
+    return item
+
+
+def _view(handle: int) -> Any:
+    found = ffi.new("struct fpgart_unseen *")
+    if not lib.fpgart_view(handle, found):
+        return seen(handle)  # another thread was first
+    try:
+        parent = seen(found.parent) or _view(found.parent)
+        item = makers()[found.kind](parent, found, handle)
+    except BaseException:
+        lib.fpgart_unview(handle)
+        raise
+    _hold(item, handle)
+    return item
+
+
+def seen(handle: int) -> Any:
+    """The object of a handle that Python knows; None for others."""
+    item = HELD.get(handle)
+    if item is None and (kept := KEPT.get(handle)) is not None:
+        item = kept()
+    return item
+
+
+def known(handle: int) -> Any:
+    """The object behind a handle of whatever kind; None for anything else."""
+    item = seen(handle)
+    return item if item is not None else view(handle)
+
+
+def view_ended(handle: int, serial: int, status: int) -> None:
+    """The command of an event has ended, of which there was a view. The callbacks that Python has are made."""
+    if lib.fpgart_handle_serial(handle) != serial:
+        return
+    item = seen(handle)
+    if item.__class__ is Event:
+        item.context.scheduler.end_view(item, status)
+        reap_soon(item.context.reaper)
+
+
+def view_all(*names: str) -> None:
+    """Have views of all objects of these classes; of all classes that views can be of without names."""
+    for kind in [KINDS[name][0] for name in names] or VIEWABLE:
+        handle = 0
+        while handle := int(lib.fpgart_next_unseen(handle, kind)):
+            view(handle)
+
+
+def find(handle: int, kind: type[T]) -> T:
+    """The object behind a handle; raises CL_INVALID_<kind> for anything else."""
+    item = known(handle)
+    if item.__class__ is kind:
+        return item
+    _, error = KINDS[kind.__name__]
+    raise error(f"{_describe(handle, item)} is not a {kind.__name__}")
+
+
+def _describe(handle: int, item: Any) -> str:
+    if not handle:
+        return "NULL"
+    if item is not None:
+        return f"{handle:#x} (a {item.__class__.__name__})"
+    if handle in _DEAD:
+        return f"{handle:#x} (a {_DEAD[handle].__name__} that was released)"
+    return f"{handle:#x}"
+
+
+def _alone() -> int:
+    """What sys.getrefcount() says of an object that has a local variable only; CPython 3.14 does not count itself."""
+    item = object()
+    return sys.getrefcount(item)
+
+
+ALONE = _alone()
+
+
+def host_released(handle: int) -> None:
+    """The host gave back its last reference: the object dies, or lives on for those that need it."""
+    reaper = _release(handle)
+    if reaper:
+        reaper.reap()
+
+
+def _release(handle: int) -> Reaper | None:
+    """As host_released(), but for what the object leaves behind, callbacks of the host among it: with that."""
+    item = HELD.pop(handle, None)
+    if item is None:
+        return None
+    kind = item.__class__
+    context = item if kind is Context else getattr(item, "context", None)
+    reaper = context.reaper if context is not None else None
+    context = None  # it may die with the item
+    if sys.getrefcount(item) == ALONE:
+        if kind is Context:
+            item.seen_to = True  # its callbacks have returned when this call does
+        item = None
+        _forget(handle, kind)
+    else:
+        KEPT[handle] = weakref.ref(item, lambda _: _forget(handle, kind))
+        item = None
+    return reaper
+
+
+def reap_soon(*reapers: Reaper) -> None:
+    """Have the thread that reaps, or the next call of reap(), dispose of what these hold."""
+    _LEFT.extend(filter(None, reapers))
+    if _LEFT:
+        lib.fpgart_callbacks_are_left(True)
+
+
+def release_put_off() -> list[Reaper]:
+    """Release the last references that were put off (icd/entry/handles.c), and return when none is left.
+
+    Returns the reapers of what died.
+    """
+    left: dict[int, Reaper] = {}
+    with _REAPING:
+        while handle := int(lib.fpgart_next_released()):
+            if not lib.fpgart_handle_is_held(handle):  # it may have been retained since
+                reaper = _release(handle)
+                if reaper:
+                    left[id(reaper)] = reaper
+            lib.fpgart_released_done()
+    return list(left.values())
+
+
+def reap() -> None:
+    """Release the last references that were put off, and dispose of what died; returns when none is left."""
+    lib.fpgart_callbacks_are_left(False)
+    left = release_put_off()
+    while _LEFT:
+        try:
+            left.append(_LEFT.popleft())
+        except IndexError:  # another thread was faster
+            break
+    for reaper in left:
+        reaper.reap()
+
+
+def host_retained(handle: int) -> None:
+    """The host took a reference to an object of which it had none."""
+    kept = KEPT.pop(handle, None)
+    item = kept() if kept is not None else None
+    if item is not None:
+        HELD[handle] = item
+
+
+def _forget(handle: int, kind: type) -> None:
+    KEPT.pop(handle, None)
+    if len(_DEAD) == MEMORY:
+        _DEAD.clear()
+    _DEAD[handle] = kind
+    lib.fpgart_handle_free(handle)
+
+
+def references(item: Any) -> int:
+    """The host's reference count of an object."""
+    return int(lib.fpgart_handle_references(item.handle))

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Answering the clGet...Info functions: one table per kind of object, one function that writes all answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from struct import Struct, pack
+from typing import Any, TypeVar
+
+from _fpgart_icd import lib
+
+from fpgart.base.errors import InvalidValue
+
+T = TypeVar("T")
+Query = Callable[[T], bytes]
+
+_U32, _U64, _I32 = Struct("I"), Struct("Q"), Struct("i")
+u32 = _U32.pack
+i32 = _I32.pack
+u64 = _U64.pack
+size = _U64.pack
+bitfield = _U64.pack
+
+
+def boolean(value: object) -> bytes:
+    return u32(1 if value else 0)
+
+
+def handle(item: Any) -> bytes:
+    """The handle of an object, NULL for None."""
+    return u64(item.handle if item is not None else 0)
+
+
+def handles(items: Any) -> bytes:
+    return b"".join(handle(item) for item in items)
+
+
+def sizes(values: Any) -> bytes:
+    return pack(f"{len(values)}Q", *values)
+
+
+def string(text: str) -> bytes:
+    return text.encode(errors="surrogateescape") + b"\0"
+
+
+def version(major: int, minor: int, patch: int = 0) -> int:
+    """A cl_version."""
+    return major << 22 | minor << 12 | patch
+
+
+def name_version(name: str, number: int) -> bytes:
+    """A cl_name_version: 4 bytes of version, 64 of name."""
+    return u32(number) + name.encode()[:63].ljust(64, b"\0")
+
+
+def answer(
+    table: Mapping[int, Query[T]],
+    item: T,
+    query: int,
+    length: int,
+    value: int,
+    length_ret: Any,
+    fixed: Collection[int] = (),
+) -> None:
+    """Write the answer to `query`, its length in bytes, or both; raises InvalidValue.
+
+    `fixed`: queries whose answers never change for an object. The next ones are given without Python.
+    """
+    found = table.get(query)
+    if found is None:
+        raise InvalidValue(f"{query:#x} is not a query for this object")
+    data = found(item)
+    write(data, length, value, length_ret)
+    if query in fixed:
+        remember(item, query, data)
+
+
+def remember(item: Any, query: int, data: bytes) -> None:
+    """The answer to `query` about an object is `data` from now on; it is given without Python."""
+    lib.fpgart_remember(item.handle, query, data, len(data))
+
+
+def write(data: bytes, length: int, value: int, length_ret: Any) -> None:
+    """Write `data` as the answer; raises InvalidValue when the host's room is too small."""
+    if lib.fpgart_answer(value, length, length_ret, data, len(data)):
+        raise InvalidValue(f"the answer has {len(data)} bytes, there is room for {length}")

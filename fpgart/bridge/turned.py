@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commands of C (icd/entry/commands.c) whose board had changed, or was held, when it was their turn.
+
+What the host had said when it enqueued them stands in the command: its operation is made of that now.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from weakref import ref
+
+from _fpgart_icd import ffi, lib
+
+from fpgart._native import ffi as native_ffi
+from fpgart._native import lib as native
+from fpgart.bridge.handles import known
+from fpgart.engine.interface import BYTES, POINTER
+from fpgart.runtime.commands.new_launch import new_launch_with
+from fpgart.runtime.commands.transfers import CopyBuffer, FillBuffer, ReadBuffer, WriteBuffer
+from fpgart.runtime.scheduling.attempt import attempt
+from fpgart.runtime.scheduling.event import Event
+
+if TYPE_CHECKING:
+    from fpgart.runtime.memory.buffer import Buffer
+    from fpgart.runtime.objects.queue import CommandQueue
+    from fpgart.runtime.programs.kernel import Argument, Kernel
+    from fpgart.runtime.scheduling.event import Callback, Operation
+    from fpgart.runtime.scheduling.scheduler import Scheduler
+
+WRITTEN, READ, COPIED = range(3)
+"""What a move is, by the counter of its bytes."""
+
+
+def run_turned(
+    command: int, queue_handle: int, kernel_handle: int, kind: int, address: int, counter: int, count: int, uses: Any
+) -> None:
+    """Have a command run on a thread of the driver. `address`: its operation in C, which is there until it ends.
+
+    `uses`: the buffers, and where in each it begins, or as which argument; the command holds them.
+    """
+    queue: CommandQueue = known(queue_handle)
+    buffers = [(known(int(uses[i].buffer)), int(uses[i].at)) for i in range(count)]
+    carried = native_ffi.cast("struct carried *", address)
+    make = partial(_operation_of, queue, kernel_handle, carried, counter, buffers)
+    scheduler, event = queue.context.scheduler, Event(queue.context, queue, kind, None)
+    scheduler.run_apart(partial(_run, scheduler, command, event, make))
+
+
+def _run(scheduler: Scheduler, command: int, event: Event, make: partial[Operation]) -> None:
+    status, operation = attempt(event, make)
+    if operation is not None:
+        event.operation = operation
+        status, _ = attempt(event, partial(scheduler.run_turned, event, _began(command), _ended(command)))
+        if status == 0:
+            return
+        operation.abandon()
+    _end(command, status)
+
+
+def _end(command: int, status: int) -> None:
+    lib.core_end(ffi.cast("struct core_command *", command), status)
+
+
+def _began(command: int) -> Callback:
+    return lambda event, status: lib.core_begin(ffi.cast("struct core_command *", command))
+
+
+def _ended(command: int) -> Callback:
+    return lambda event, status: _end(command, status)
+
+
+def _operation_of(
+    queue: CommandQueue, kernel_handle: int, carried: Any, counter: int, buffers: list[tuple[Buffer, int]]
+) -> Operation:
+    """What the scheduler runs for a command. Raises CLError."""
+    device, size = queue.device, int(carried.size[0])
+    if carried.kind == native.CARRIED_LAUNCH:
+        return _launch_of(queue, known(kernel_handle), carried, buffers)
+    buffer, offset = buffers[0]
+    if carried.kind == native.CARRIED_FILL:
+        return FillBuffer(device, buffer, offset, size, bytes(native_ffi.buffer(carried.more, carried.count)))
+    if counter == WRITTEN:
+        return WriteBuffer(device, buffer, offset, size, int(getattr(carried, "from")))
+    if counter == READ:
+        return ReadBuffer(device, buffer, offset, size, int(carried.to))
+    other, other_offset = buffers[1]
+    return CopyBuffer(device, buffer, other, [(offset, other_offset, size)])
+
+
+def _launch_of(queue: CommandQueue, kernel: Kernel, carried: Any, buffers: list[tuple[Buffer, int]]) -> Operation:
+    laid_out = native_ffi.cast("struct argument *", carried.more)
+    arguments: list[Argument | None] = []
+    for index in range(carried.count):
+        kind, size, value = int(laid_out[index].kind), int(laid_out[index].size), int(laid_out[index].value)
+        if kind == BYTES:
+            arguments.append((kind, size, bytes(native_ffi.buffer(carried.more + value, size))))
+        else:
+            arguments.append((kind, size, value))
+    for buffer, index in buffers:
+        arguments[index] = (POINTER, 8, ref(buffer))
+    sizes = tuple(int(size) for size in carried.sizes)
+    return new_launch_with(arguments, kernel, queue.device, int(carried.dimensions), sizes, bool(carried.has_local))

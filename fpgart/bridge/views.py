@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Views of objects that C has made, which Python needs when somebody asks it about one.
+
+Each function gets the object's parent, what C says of the object (`struct fpgart_unseen`), and its handle.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from _fpgart_icd import ffi, lib
+
+from fpgart.base import opencl as cl
+from fpgart.bridge.arguments import is_kept
+from fpgart.bridge.carrying import BOARDS, CarriedQueue
+from fpgart.bridge.handles import KINDS, Maker, find
+from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.memory.device import Device
+from fpgart.runtime.objects.context import Context
+from fpgart.runtime.objects.queue import CommandQueue
+from fpgart.runtime.programs.kernel import Kernel
+from fpgart.runtime.programs.program import Program
+from fpgart.runtime.scheduling.event import RUNNING, SUBMITTED, Event
+
+
+def view_event(parent: CommandQueue | Context, found: Any, handle: int) -> Event:
+    scheduler = (parent if isinstance(parent, Context) else parent.context).scheduler
+    command = scheduler.core.command_at(int(found.command), is_user_event=isinstance(parent, Context))
+    if isinstance(parent, Context):
+        return Event(parent, None, int(found.type), None, SUBMITTED, command)
+    return Event(parent.context, parent, int(found.type), None, RUNNING, command)
+
+
+def view_kernel(program: Program, found: Any, handle: int) -> Kernel:
+    kernel = Kernel(program, ffi.string(found.name).decode(errors="surrogateescape"))
+    kernel.handle = handle
+    is_kept(kernel)
+    return kernel
+
+
+def view_buffer(parent: Buffer | Context, found: Any, handle: int) -> Buffer:
+    flags, size = int(found.flags), int(found.size)
+    if isinstance(parent, Buffer):
+        return Buffer(parent.context, flags, size, parent=parent, origin=int(found.origin))
+    buffer = Buffer(parent, flags, size)
+    if found.block:
+        device = parent.devices[0]
+        block = BOARDS[device].spares.take(int(found.block))
+        block.owner = buffer.number
+        buffer.blocks, buffer.home = {(device, block.memory): block}, block
+    return buffer
+
+
+def view_queue(context: Context, found: Any, handle: int) -> CommandQueue:
+    device, properties, has_list = ffi.new("uintptr_t *"), ffi.new("uint64_t *"), ffi.new("int *")
+    lib.fpgart_queue_says(handle, device, properties, has_list)
+    wanted = int(properties[0])
+    given = (cl.CL_QUEUE_PROPERTIES, wanted, 0) if has_list[0] else None
+    core = context.scheduler.core.queue_at(lib.fpgart_core_queue(handle))
+    queue = CommandQueue(context, find(int(device[0]), Device), wanted, given, core)
+    queue.carried = CarriedQueue(handle)
+    return queue
+
+
+MAKERS: dict[int, Maker] = {
+    KINDS["CommandQueue"][0]: view_queue,
+    KINDS["Buffer"][0]: view_buffer,
+    KINDS["Kernel"][0]: view_kernel,
+    KINDS["Event"][0]: view_event,
+}

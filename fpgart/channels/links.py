@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ends of cables between boards (channels/links.c): what I/O channels of a `Network` may lead into."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from fpgart._native import ffi, lib
+from fpgart.base.errors import OutOfResources
+
+WORDS_BYTES = 1024
+MOST_USES = 16
+
+
+class Link:
+    """The writing or reading end of one direction of a cable; the other one has it in another process, or this."""
+
+    __slots__ = ("cable", "handle", "writing")
+
+    def __init__(self, path: str, cable: str, depth: int, patience_s: float, *, writing: bool) -> None:
+        """`path`: of the ring's file, the same for both ends. Raises OutOfResources where the end is taken."""
+        words = ffi.new("char[]", WORDS_BYTES)
+        milliseconds = min(int(patience_s * 1000), 0xFFFFFFFF)
+        handle = lib.link_open(path.encode(), cable.encode(), writing, depth, milliseconds, words, WORDS_BYTES)
+        if handle == ffi.NULL:
+            raise OutOfResources(ffi.string(words).decode(errors="replace"))
+        self.handle: Any = handle
+        self.cable = cable
+        self.writing = writing
+
+    @property
+    def moved(self) -> int:
+        """All bytes that ever went through this end."""
+        return int(lib.link_moved(self.handle))
+
+    @property
+    def packet(self) -> int:
+        """Bytes of a packet as the writing end has them; 0 before the first one."""
+        return int(lib.link_packet(self.handle))
+
+    @property
+    def level(self) -> int:
+        """Bytes that were written and not read yet."""
+        return int(lib.link_level(self.handle))
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether a kernel at the other end sleeps until something is moved here."""
+        return bool(lib.link_is_awaited(self.handle))
+
+    def take(self, data: Any, wait_ms: int) -> int:
+        """Read at once what is there, into a C buffer; bytes, or -1 when nothing more can come."""
+        return int(lib.link_take(self.handle, data, len(data), wait_ms))
+
+    def put(self, data: Any, size: int, packet: int, wait_ms: int) -> int:
+        """Write at once what there is room for, from a C buffer; bytes, or -1 when nobody can read it."""
+        return int(lib.link_put(self.handle, data, size, packet, wait_ms))
+
+    def retire(self) -> None:
+        """Remove the file of a cable whose other end nobody has taken, unless that would lose packets."""
+        lib.link_retire(self.handle)
+
+    def close(self) -> None:
+        """Give the end back; no kernel uses it any more."""
+        handle, self.handle = self.handle, ffi.NULL
+        if handle != ffi.NULL:
+            lib.link_close(handle)
+
+
+class LinkUse(NamedTuple):
+    """What a launch moved through a cable: positions in the stream of its bytes, times of first and last packet."""
+
+    channel: str
+    link: Link
+    begin: int
+    end: int
+    packet: int
+    first_ns: int
+    last_ns: int
+
+    @property
+    def packets(self) -> int:
+        return (self.end - self.begin) // self.packet
+
+
+Links = Mapping[str, Link]
+"""By the names of I/O channels."""
+
+
+def last_uses(links: Links) -> tuple[LinkUse, ...]:
+    """What the last launch of this thread moved through each cable."""
+    found = ffi.new("struct link_use[]", MOST_USES)
+    count = lib.network_uses(found, MOST_USES)
+    by_handle = {link.handle: (channel, link) for channel, link in links.items()}
+    return tuple(
+        LinkUse(*by_handle[use.link], use.begin, use.end, use.packet, use.first_ns, use.last_ns)
+        for use in found[0:count]
+        if use.link in by_handle
+    )

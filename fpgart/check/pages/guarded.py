@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A board whose blocks have pages of their own, with a page between them that nobody has.
+
+A block ends where its last page ends, but for the allocator's 1024 bytes, so that what reads or writes past the
+end meets the page behind. Where the memory has no room for that, a block is placed as on the board.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from dataclasses import dataclass
+
+from fpgart._native import lib
+from fpgart.base.closed_memory import is_closed
+from fpgart.board.first_fit import round_up
+from fpgart.board.memory_system import GlobalMemories, MemoryRange
+from fpgart.board.mmd import Around, Mmd
+from fpgart.watch.callers import Site
+
+PAGE = 4096
+MOST_BURIED = 4096
+OPEN, WHILE_RUNNING, GONE, ONLY_READ = 1, 2, 3, 4
+"""States of a region of fpgart/check/pages/faults.h."""
+USM, BUFFERS = 1, 2
+"""Its families."""
+NAMES: dict[int, tuple[str, str, Site | None]] = {}
+"""By address, name and maker of the host memory that is about to be freed, and where it was made."""
+READERS: dict[int, tuple[str, Site | None]] = {}
+"""By the number of a region of fpgart/check/pages/faults.h, the command that reads what is there, and its site."""
+SITES: dict[int, Site | None] = {}
+"""By the number of a region of fpgart/check/pages/faults.h, where what is there was made."""
+
+
+class GuardedMemories(GlobalMemories):
+    """The memories of an FPGA board."""
+
+    def allocate(self, size: int, memory: int | None = None, bank: int = 0) -> MemoryRange | None:
+        own = round_up(size, PAGE)
+        claimed = super().allocate(own + 2 * PAGE, memory, bank)
+        if claimed is None:
+            return super().allocate(size, memory, bank)
+        begin = (claimed.address // PAGE + 1) * PAGE + own - round_up(size)
+        return MemoryRange(claimed.memory, begin, size, claimed.whole())
+
+    def free(self, region: MemoryRange) -> None:
+        super().free(MemoryRange(region.memory, *region.whole()))
+
+
+@dataclass(frozen=True, slots=True)
+class _Grave:
+    """Host memory that was given back; nothing else is there as long as it is buried."""
+
+    begin: int
+    size: int
+    region: int
+
+
+class GuardedMmd(Around):
+    """An `Mmd` whose memory is closed where no block is, and whose host memory stays empty when it is freed."""
+
+    def __init__(self, mmd: Mmd) -> None:
+        super().__init__(mmd)
+        self._lock = threading.RLock()
+        self._sizes: dict[int, int] = {}
+        self._graves: deque[_Grave] = deque()
+        self.write, self.read, self.copy, self.program = mmd.write, mmd.read, mmd.copy, mmd.program
+
+    def open(self) -> None:
+        """Raises BoardError, as the board does."""
+        self._mmd.open()
+        memories = self._mmd.description.device_private
+        begin = min(memory.begin for memory in memories)
+        first = self._mmd.aperture(begin)
+        lib.faults_cover(first, sum(memory.size for memory in memories), is_closed(first))
+
+    def host_alloc(self, size: int, alignment: int, given: int = 0) -> int:
+        return self._remembered(self._mmd.host_alloc(size, alignment, given), size, given)
+
+    def shared_alloc(self, size: int, alignment: int, given: int = 0) -> int:
+        return self._remembered(self._mmd.shared_alloc(size, alignment, given), size, given)
+
+    def _remembered(self, address: int, size: int, given: int) -> int:
+        if address and not given:
+            self._sizes[address] = round_up(size, PAGE)
+        return address
+
+    def free(self, host: int) -> None:
+        size = self._sizes.pop(host, 0)
+        if not size:  # another board's, which gives it back last
+            self._mmd.free(host)
+            return
+        name, maker, made_at = NAMES.pop(host, (f"host memory at {host:#x}", "clSVMAlloc", None))
+        self._mmd.free(host)
+        if lib.faults_bury(host, size) != 0:  # somebody was faster and has that memory now
+            return
+        region = int(lib.faults_add(host, size, host, host + size, GONE, USM, name.encode(), maker.encode()))
+        SITES[region] = made_at
+        with self._lock:
+            self._graves.append(_Grave(host, size, region))
+            oldest = self._graves.popleft() if len(self._graves) > MOST_BURIED else None
+        if oldest is not None:
+            if oldest.region >= 0:
+                lib.faults_forget(oldest.region)
+            lib.unmap(oldest.begin, oldest.size)

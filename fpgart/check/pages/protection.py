@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Accesses caught as they happen (families usm and buffers), and marks around blocks that tell of writes.
+
+While no operation of a device runs, the host cannot touch device allocations; nobody can touch board memory that
+no block has, nor what was freed. What is left of a block's own pages, in front of it and behind, is marked, and
+looked at after each kernel that used the block. See fpgart/check/pages/faults.c and fpgart/check/pages/guarded.py.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections import deque
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fpgart._native import ffi, lib
+from fpgart.base import config
+from fpgart.base.closed_memory import driver_address
+from fpgart.base.output_file import open_output
+from fpgart.board.first_fit import round_up
+from fpgart.check.findings import Finding, Findings
+from fpgart.check.pages import guarded
+from fpgart.check.words import allocation_maker, allocation_name, command
+from fpgart.engine.compiling.cache import cache_folder
+from fpgart.runtime.commands.operation import DeviceOperation, running_kernel
+from fpgart.runtime.memory.device import Block
+from fpgart.runtime.memory.usm import UsmAllocation
+from fpgart.runtime.memory.usm_use import Indirect
+from fpgart.runtime.scheduling.event import Event
+from fpgart.watch.callers import Site
+from fpgart.watch.words import in_words
+
+MARK = 0xB5
+MARK_PATTERN = ffi.from_buffer(bytes([MARK]))
+FAMILIES = {guarded.USM: "usm", guarded.BUFFERS: "buffers"}
+MOST_GONE = 1024
+PATIENCE_MS = 2000
+"""How long a thread that has touched protected memory waits for the finding to be told with lines."""
+HOST = 1
+"""Who made an access, as faults.h numbers it; from 2 on the number of an operation, plus 2."""
+STRAY = "indirect access that was not announced"
+"""The rule of an access to what no running operation was given, as faults.c names it."""
+SHARED = "shared memory written while a kernel uses it"
+"""The rule of a write to what a kernel reads, as faults.c names it."""
+END = b"end\n"
+
+
+@dataclass(slots=True)
+class _Watched:
+    """A block with its pages: `region` is its number in the table of faults.c."""
+
+    region: int
+    first: int
+    begin: int
+    end: int
+    last: int
+    family: int
+    name: str
+    maker: str
+    made_at: Site | None
+
+
+class Protection:
+    """Listens to NOTICES, and keeps the table of faults.c as things are."""
+
+    def __init__(self, findings: Findings) -> None:
+        self._findings = findings
+        self._origins = findings.origins
+        self._lock = threading.RLock()
+        self._watched: dict[int, _Watched] = {}
+        self._gone: deque[_Watched] = deque()
+        self._running = threading.local()
+        target = config.LOG.value
+        text = open_output(target) if target and target != "stderr" else 2
+        wanted = sum(1 << number - 1 for number, family in FAMILIES.items() if family in findings.families)
+        lib.faults_start(text, findings.file, wanted)
+        self._operations: dict[int, Event] = {}
+        self._teller = Teller(findings, self._operations)
+
+    def finish(self) -> None:
+        """What the handler found is told by now."""
+        self._teller.stop()
+        self._findings.add(sum(int(lib.faults_found(number)) for number in FAMILIES))
+
+    # The table
+
+    def block_reserved(self, block: Block) -> None:
+        if block.range.claimed is None:
+            first = block.pointer // guarded.PAGE * guarded.PAGE
+            last = round_up(block.pointer + block.range.size, guarded.PAGE)
+            lib.faults_open(first, last)
+            return
+        begin, end = block.pointer, block.pointer + block.range.size
+        first, last = begin // guarded.PAGE * guarded.PAGE, round_up(end, guarded.PAGE)
+        name = f"buffer {block.owner} of {in_words(block.range.size)}"
+        made_at = self._origins.of_number(block.owner)
+        watched = _Watched(-1, first, begin, end, last, guarded.BUFFERS, name, "clCreateBuffer", made_at)
+        with self._lock:
+            self._forget_gone(first, last)
+            watched.region = self._add(watched, guarded.OPEN)
+            self._watched[begin] = watched
+        _mark(watched)
+
+    def _add(self, watched: _Watched, state: int) -> int:
+        size = watched.end - watched.begin
+        name, maker = watched.name.encode(), watched.maker.encode()
+        places = watched.begin, size, watched.first, watched.last
+        number = int(lib.faults_add(*places, state, watched.family, name, maker))
+        guarded.SITES[number] = watched.made_at
+        return number
+
+    def _forget_gone(self, first: int, last: int) -> None:
+        for old in [old for old in self._gone if old.first < last and first < old.last]:
+            self._gone.remove(old)
+            lib.faults_forget(old.region)
+
+    def block_freed(self, block: Block) -> None:
+        with self._lock:
+            watched = self._watched.pop(block.pointer, None)
+            if watched is None or watched.region < 0:
+                return
+            lib.faults_state(watched.region, guarded.OPEN)
+            self._check_marks(watched, "a command")
+            lib.faults_state(watched.region, guarded.GONE)
+            self._gone.append(watched)
+            if len(self._gone) > MOST_GONE:
+                lib.faults_forget(self._gone.popleft().region)
+
+    def usm_allocated(self, allocation: UsmAllocation) -> None:
+        watched = self._watched.get(allocation.block.pointer) if allocation.block is not None else None
+        if watched is None or watched.region < 0:
+            return
+        watched.name, watched.maker = allocation_name(allocation), allocation_maker(allocation)
+        watched.family, watched.made_at = guarded.USM, self._origins.of(allocation)
+        guarded.SITES[watched.region] = watched.made_at
+        lib.faults_name(watched.region, watched.family, watched.name.encode(), watched.maker.encode())
+        if allocation.pointer == allocation.address:  # else the host knows no address that could be caught
+            lib.faults_state(watched.region, guarded.WHILE_RUNNING)
+
+    def usm_freed(self, allocation: UsmAllocation) -> None:
+        if allocation.block is None:
+            made_at = self._origins.of(allocation)
+            guarded.NAMES[allocation.pointer] = allocation_name(allocation), allocation_maker(allocation), made_at
+
+    # Operations
+
+    def operation_began(self, event: Event, operation: DeviceOperation) -> None:
+        if operation.name != "host":
+            words = command(event, operation).encode()
+            number = self._running.number = int(lib.faults_begin(words, _strays(operation)))
+            self._operations[number] = event
+            for block in _blocks_of(operation):
+                watched = self._watched.get(block.pointer)
+                if watched is not None and watched.region >= 0:
+                    lib.faults_use(watched.region)
+
+    def operation_ended(self, event: Event, operation: DeviceOperation, begin: int, status: int) -> None:
+        if operation.name == "host":
+            return
+        if running_kernel(operation) is not None:
+            user = command(event, operation), self._origins.of(event)
+            for block in _blocks_of(operation):
+                watched = self._watched.get(block.pointer)
+                if watched is not None:
+                    self._check_marks(watched, *user)
+        self._operations.pop(self._running.number, None)
+        lib.faults_end(self._running.number)
+
+    def _check_marks(self, watched: _Watched, user: str, site: Site | None = None) -> None:
+        behind = int(lib.first_other(driver_address(watched.end), MARK, watched.last - watched.end))
+        ahead = int(lib.first_other(driver_address(watched.first), MARK, watched.begin - watched.first))
+        if behind < watched.last - watched.end:
+            self._report(watched, "access past the end", f"{user} wrote {_past(behind)}", user, site)
+        if ahead < watched.begin - watched.first:
+            distance = watched.begin - watched.first - ahead
+            words = f"{user} wrote {distance} bytes before its start"
+            self._report(watched, "access before the start", words, user, site)
+
+    def _report(self, watched: _Watched, rule: str, words: str, user: str, site: Site | None) -> None:
+        _mark(watched)
+        family = FAMILIES[watched.family]
+        fix = "make it larger, launch fewer work-items, or check the index in the kernel"
+        sites = watched.made_at, site
+        self._findings.report(Finding(family, rule, watched.name, watched.maker, user, words, fix, *sites))
+
+
+class Teller:
+    """A thread that tells what the handler of SIGSEGV finds, with the lines of the code, which the handler cannot read.
+
+    The thread that made the access waits for it meanwhile, so that a program that crashes next has been told.
+    Threads of Python hosts do not wait: they may hold the interpreter's lock.
+    """
+
+    def __init__(self, findings: Findings, operations: dict[int, Event]) -> None:
+        """`operations`: the command behind each operation that runs, by the number that faults.h has for it."""
+        self._findings = findings
+        self._operations = operations
+        self._thread = threading.Thread(target=self._tell_all, name="fpgart teller", daemon=True)
+        self._source, self._pipe = os.pipe()
+        try:
+            self._thread.start()
+        except RuntimeError:  # where the system gives no threads, the handler tells by itself
+            return
+        lib.faults_go_through(self._pipe, 0 if findings.host_frees_later else PATIENCE_MS)
+
+    def stop(self) -> None:
+        """Return when all has been told; the handler tells the rest by itself."""
+        lib.faults_go_through(-1, 0)
+        if self._thread.is_alive():
+            os.write(self._pipe, END)
+            self._thread.join()
+
+    def _tell_all(self) -> None:
+        with open(self._source, "rb", closefd=False) as lines:
+            for line in lines:
+                if line == END:
+                    return
+                self._tell(json.loads(line.decode(errors="replace")))
+
+    def _tell(self, facts: dict[str, Any]) -> None:
+        draft, ticket = facts.pop("draft") - 1, facts.pop("ticket")
+        region, code, caller = (facts.pop(name) for name in ("region", "code", "caller"))
+        operation = facts.pop("operation")
+        if facts["rule"] == STRAY and not self._is_of_a_kernel(code):
+            operation = HOST
+            _blame_host(facts)
+        reader, read_at = guarded.READERS.get(region, ("", None)) if facts["rule"] == SHARED else ("", None)
+        made_at, misused_at = guarded.SITES.get(region), self._user(operation, code, caller)
+        if lib.faults_claim(draft, ticket):
+            sites = {"made_at": made_at, "misused_at": misused_at, "against_at": read_at}
+            self._findings.tell(Finding(**facts, **sites, against=reader))  # type: ignore[arg-type]
+            lib.faults_told(draft, ticket)
+
+    def _is_of_a_kernel(self, code: int) -> bool:
+        """Whether the engine has made an instruction: it is in no file, or in one of the engine's cache."""
+        file = self._findings.places.file_of(code)
+        return not file or Path(file).is_relative_to(cache_folder().folder)
+
+    def _user(self, operation: int, code: int, caller: int) -> Site | None:
+        """Where the host makes the access, or has enqueued the command that does; None where that is not known."""
+        if operation != HOST:
+            event = self._operations.get(operation - 2)
+            return self._findings.origins.of(event) if event is not None else None
+        places = self._findings.places
+        if places.is_host(code):
+            return Site("", (code + 1,))  # sites have return addresses: what follows the call
+        return Site("", (caller,)) if places.is_c_library(code) and places.is_host(caller - 1) else None
+
+
+def _blame_host(facts: dict[str, Any]) -> None:
+    """It was not the kernel that runs which accessed the memory."""
+    access = facts["words"].removeprefix(facts["misused_by"]).partition(", through")[0]
+    facts["rule"], facts["misused_by"] = "device memory accessed by the host", "the host"
+    facts["words"] = f"the host{access}, which only the device can access"
+    facts["fix"] = "copy with clEnqueueMemcpyINTEL, or use a shared or host allocation"
+
+
+def _strays(operation: DeviceOperation) -> bool:
+    """Whether it may access device allocations that it does not declare: kernels only if the host has said so."""
+    launch = running_kernel(operation)
+    if launch is None:
+        return True
+    return launch.usm is not None and bool(launch.usm.indirect & Indirect.DEVICE)
+
+
+def _past(distance: int) -> str:
+    return f"{distance} bytes past its end" if distance else "directly past its end"
+
+
+def _mark(watched: _Watched) -> None:
+    lib.fill_bytes(driver_address(watched.first), MARK_PATTERN, 1, watched.begin - watched.first)
+    lib.fill_bytes(driver_address(watched.end), MARK_PATTERN, 1, watched.last - watched.end)
+
+
+def _blocks_of(operation: DeviceOperation) -> list[Block]:
+    """What an operation is known to touch; a kernel may follow pointers to more."""
+    launch = operation.launch
+    announced = launch.usm.allocations if launch is not None and launch.usm is not None else ()
+    touched = [access.block for access in operation.accesses()] + [allocation.block for allocation in announced]
+    return [block for block in touched if block is not None]
+
+
+def start(findings: Findings) -> Protection:
+    return Protection(findings)

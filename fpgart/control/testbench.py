@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The driver's side of tests in its own process: resets boards, begins and ends traces, lists live objects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+from fpgart.api.buffer.mapping import hear_of_mappings
+from fpgart.api.platform import the_platform
+from fpgart.board.faults import FAULTS
+from fpgart.bridge.callers import new_callers
+from fpgart.bridge.chapters import load_all
+from fpgart.bridge.entry import observe_bound
+from fpgart.bridge.handles import HELD, KEPT, find, reap, references, view_all
+from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.memory.device import Device
+from fpgart.runtime.objects.context import Context
+from fpgart.watch.origins import Origins
+from fpgart.watch.trace.recorder import Trace
+from fpgart.watch.words import in_words
+
+REASON = "the test that made it is over"
+T = TypeVar("T")
+
+
+def alive(kind: type[T]) -> Iterator[T]:
+    """Every object of a class that the host, or another object, still needs."""
+    view_all()
+    for item in [*HELD.values(), *(kept() for kept in list(KEPT.values()))]:
+        if item.__class__ is kind:
+            yield item
+
+
+def memory_in_use() -> dict[int, str]:
+    """Buffers that the host holds, and allocations of unified shared memory: number in traces, and in words."""
+    reap()  # what was released and is not gone yet
+    found = {}
+    for buffer in [each for each in alive(Buffer) if references(each)]:
+        kind = "buffer" if buffer.parent is None else "sub-buffer"
+        found[buffer.number] = f"{kind} {buffer.number} of {in_words(buffer.size)}"
+    for context in alive(Context):
+        for allocation in context.usm.all():
+            kind = f"{allocation.kind.name.lower()} allocation"
+            found[allocation.number] = f"{kind} {allocation.number} of {in_words(allocation.size)}"
+    return found
+
+
+def unfinished() -> int:
+    """How many commands have not ended."""
+    return sum(len(queue.open) for context in alive(Context) for queue in context.all_queues())
+
+
+def settle(patience_s: float) -> bool:
+    """Wait for what runs or is ready to; False when that takes longer."""
+    return the_platform().scheduler.settle(patience_s)
+
+
+def renew_boards() -> None:
+    """Boards as if they were new, when nothing runs; what is alive on them keeps its place and its contents."""
+    with without_faults() as devices:
+        for device in devices:
+            device.renew()
+    the_platform().scheduler.boards_renewed()
+
+
+def take_off_boards(numbers: Collection[int]) -> None:
+    """Move some buffers to the host's memory, when nothing runs. They can be used as before.
+
+    Some stay where they are: mapped ones, because the host has pointers to them, and those with CL_MEM_USE_HOST_PTR,
+    because nobody knows whether that memory is still there.
+    """
+    buffers = list(alive(Buffer))
+    for buffer in buffers:
+        hear_of_mappings(buffer)
+    stay = {buffer.owner for buffer in buffers if buffer.map_count or buffer.owner.host_ptr}
+    chosen = {buffer.owner for buffer in buffers if buffer.number in numbers and buffer.owner.number in numbers}
+    with without_faults():
+        for buffer in chosen - stay:
+            if buffer.blocks:
+                buffer.migrate_to_host(REASON)
+
+
+@contextmanager
+def without_faults() -> Iterator[list[Device]]:
+    """The devices, when no faults happen on them: FPGART_FAULTS is for the host, not for its tests."""
+    devices = the_platform().devices
+    for device in devices:
+        FAULTS.detach(device)
+    try:
+        yield devices
+    finally:
+        for device in devices:
+            FAULTS.attach(device)
+
+
+def number_of(handle: int) -> int:
+    """The number in traces of the memory behind a cl_mem: a sub-buffer is in its parent's. Raises InvalidMemObject."""
+    return find(handle, Buffer).owner.number
+
+
+def platform_handle() -> int:
+    """The cl_platform_id."""
+    return int(the_platform().handle)
+
+
+_end_trace: list[Callable[[], None]] = []
+
+
+def begin_trace(path: str) -> None:
+    """Trace into a file from now on, until end_trace(); nothing may run. Raises OSError."""
+    trace = Trace(path)
+    with without_faults() as devices:
+        untraced = [device.mmd for device in devices]
+        for device in devices:
+            device.mmd = trace.around(device.mmd, device.id)
+            for block in device.blocks():
+                trace.know(block)
+    calls = new_callers()
+    trace.name_places(Origins(calls))
+    trace.listen()
+    load_all()
+    restore = observe_bound(trace.observe)
+    restore_all = observe_bound(calls.observe)  # around what observes for the trace
+
+    def end() -> None:
+        restore_all()
+        restore()
+        trace.silence()
+        with without_faults() as devices:
+            for device, mmd in zip(devices, untraced, strict=True):
+                device.mmd = mmd
+        trace.close()
+
+    _end_trace.append(end)
+
+
+def end_trace() -> None:
+    """End the trace that was begun last."""
+    _end_trace.pop()()

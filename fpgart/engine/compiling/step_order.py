@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The order of steps that write the same files of PoCL's cache, in whichever process or thread.
+
+PoCL removes a file before it replaces it. Where two of its builds do so at once, one fails with
+CL_BUILD_PROGRAM_FAILURE and an empty log.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+
+from fpgart.engine.compiling.cache import cache_folder
+from fpgart.engine.driver import DriverError
+
+FOLDER = "fpgart"
+DIGITS = 2
+"""Of the digest in the name of a lock's file: so few files stay, and two steps seldom meet that need not."""
+
+
+@contextmanager
+def one_at_a_time(kind: str, contents: Iterable[bytes]) -> Iterator[None]:
+    """Wait until no other step of the same kind and contents runs. Without a folder for the lock there is no order.
+
+    A step of one kind may begin within one of another, but only ever in one direction: else two could wait for each
+    other.
+    """
+    descriptor = -1
+    with suppress(OSError, DriverError):
+        descriptor = _locked(kind, contents)
+    try:
+        yield
+    finally:
+        if descriptor >= 0:
+            os.close(descriptor)  # which unlocks it
+
+
+def _locked(kind: str, contents: Iterable[bytes]) -> int:
+    digest = sha256()
+    for each in contents:
+        digest.update(each)
+    folder = os.path.join(cache_folder().folder, FOLDER)
+    os.makedirs(folder, 0o700, exist_ok=True)
+    file = os.path.join(folder, f"{kind}-{digest.hexdigest()[:DIGITS]}.lock")
+    descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor

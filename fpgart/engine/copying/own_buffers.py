@@ -1,0 +1,395 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Engines whose kernels take no address of this process: each launch works on buffers of the engine.
+
+What the pointer arguments may reach is copied into buffers of exactly that size, the kernel runs, and the bytes
+that it changed are copied back; what the host or another kernel writes meanwhile stays. Arguments that overlap
+share one buffer. Pointers in memory, in structures or without an allocation lead nowhere. An engine may keep what
+hosts only reach through the board's Mmd, instead of copying it for each launch (engine/copying/resident.py).
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from struct import Struct, unpack_from
+from typing import TYPE_CHECKING
+
+from fpgart._native import ffi, lib
+from fpgart.base import opencl as cl
+from fpgart.base.errors import OutOfResources
+from fpgart.base.notices import NOTICES
+from fpgart.engine.contents import Contents, Range, holes
+from fpgart.engine.driver import Driver, keeping_signal_handlers
+from fpgart.engine.interface import BYTES, NOWHERE, NULL, POINTER, Misuse, Reach, pack_arguments
+from fpgart.engine.opencl_engine.engine import OpenCLEngine
+from fpgart.engine.opencl_engine.kernel import DriverKernel
+from fpgart.engine.opencl_engine.program import DriverProgram
+from fpgart.kernels.opencl_c import size_of_type
+
+if TYPE_CHECKING:
+    from fpgart.channels.interface import KernelNetwork
+
+HANDLE, SUB_BUFFER = Struct("Q"), Struct("2Q")
+CHUNK = 4096
+WORD = 4
+MOST_POISONED = 1 << 20
+"""Bytes of a region that nobody has written, from its begin on, which the engine is told about: each costs it 1 us."""
+BACKGROUND = bytes(random.Random(1).choices(range(0x81, 0xFE), k=1 << 16))
+"""What bytes that nobody has written are filled with: nothing that programs like to write."""
+
+
+def background(offset: int, size: int) -> bytes:
+    """The filling from `offset` on."""
+    begin = offset % len(BACKGROUND)
+    return (BACKGROUND * (-(-(begin + size) // len(BACKGROUND))))[begin : begin + size]
+
+
+def changes(before: bytes, after: bytes) -> Iterator[Range]:
+    """Where two strings of the same size differ."""
+    begin = -1
+    for chunk in range(0, len(after), CHUNK):
+        old, new = before[chunk : chunk + CHUNK], after[chunk : chunk + CHUNK]
+        if old == new:
+            if begin >= 0:
+                yield begin, chunk
+            begin = -1
+            continue
+        for index, (one, other) in enumerate(zip(old, new, strict=True), chunk):
+            if (one != other) != (begin >= 0):
+                if begin >= 0:
+                    yield begin, index
+                begin = index if begin < 0 else -1
+    if begin >= 0:
+        yield begin, len(after)
+
+
+def untouched(begin: int, data: bytes, margin: int) -> list[Range]:
+    """The words of `data`, which is at offset `begin`, that still have the filling; `margin` less on each side.
+
+    A word that was written shows, unless what was written happens to be the filling.
+    """
+    first = -begin % WORD
+    filling = background(begin, len(data))
+    edges = [(start // WORD * WORD, -(-stop // WORD) * WORD) for start, stop in changes(filling[first:], data[first:])]
+    last = first + (len(data) - first) // WORD * WORD
+    found = []
+    for start, stop in holes([(first + a, min(first + b, last)) for a, b in _joined(edges)], first, last):
+        start += margin if start > first else 0
+        stop -= margin if stop < last else 0
+        if start < stop:
+            found.append((begin + start, begin + stop))
+    return found
+
+
+def _joined(ranges: list[Range]) -> list[Range]:
+    """The same bytes, without overlaps."""
+    found: list[Range] = []
+    for begin, end in ranges:
+        if found and begin <= found[-1][1]:
+            found[-1] = found[-1][0], max(end, found[-1][1])
+        else:
+            found.append((begin, end))
+    return found
+
+
+@dataclass(slots=True)
+class ReachedMemory:
+    """Memory that a launch reaches through the arguments `arguments`.
+
+    `unwritten`: offsets of what nobody had written when the launch began. `margin`: bytes next to what a
+    kernel wrote that count as written, because its stores may be smaller than a word.
+    """
+
+    address: int
+    size: int
+    flags: int
+    arguments: list[int] = field(default_factory=list)
+    resident: bool = False
+    """Whether hosts get there through the board's Mmd only."""
+    beside: bool = False
+    """Whether another region of the launch has some of these bytes, too."""
+    unwritten: list[Range] = field(default_factory=list)
+    margin: int = 0
+    before: bytes = b""
+    after: bytes = b""
+
+
+def reached_by(reaches: tuple[Reach, ...]) -> list[ReachedMemory]:
+    """The reaches of the arguments, those that overlap as one."""
+    found: list[ReachedMemory] = []
+    for index, reach in sorted(enumerate(reaches), key=lambda pair: (pair[1].address, -pair[1].size)):
+        if not reach.size:
+            continue
+        last = found[-1] if found else None
+        if last is None or reach.address >= last.address + last.size:
+            found.append(last := ReachedMemory(reach.address, reach.size, reach.flags, resident=reach.resident))
+        elif last.flags != reach.flags:
+            last.flags = cl.CL_MEM_READ_WRITE
+        last.resident = last.resident and reach.resident
+        last.size = max(last.size, reach.end - last.address)
+        last.arguments.append(index)
+    return found
+
+
+def apart(regions: list[ReachedMemory], reaches: tuple[Reach, ...], image: bytes) -> list[ReachedMemory]:
+    """A region for each pointer instead, from where it leads to, for engines that take no parts of buffers."""
+    found: list[ReachedMemory] = []
+    for region in regions:
+        begins: dict[int, list[int]] = {}
+        for index in region.arguments:
+            begins.setdefault(int(unpack_from("IIQ", image, 16 * index)[2]), []).append(index)
+        for begin, arguments in begins.items():
+            size = max(reaches[index].end for index in arguments) - begin
+            several = len(begins) > 1
+            found.append(ReachedMemory(begin, size, region.flags, arguments, region.resident, several))
+    return found
+
+
+class OwnBuffersEngine(OpenCLEngine):
+    """An engine on a driver that knows its own buffers only.
+
+    `contents`, where there are any, say which bytes nobody has written.
+    """
+
+    works_on_own_buffers = True
+    takes_parts = True
+    """Whether an argument can be a part of a buffer. Else arguments that overlap see each other's writes afterwards."""
+
+    def __init__(self, name: str, driver: Driver, contents: Contents | None = None) -> None:
+        super().__init__(name, driver)
+        self.contents = contents if contents is not None else Contents()
+        self.largest = int.from_bytes(self.device_info(cl.CL_DEVICE_MAX_MEM_ALLOC_SIZE), "little")
+        """Bytes of a buffer; drivers do not always keep to it, and then take all of the machine's memory."""
+        self._running = threading.RLock()
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """One thread at a time, also for what builds and releases, because that uses the engine's memory too."""
+        with self._running, keeping_signal_handlers(self.path):
+            yield
+
+    def let_go(self, program: DriverProgram) -> None:
+        with self._running:
+            super().let_go(program)
+
+    def create_buffer(self, flags: int, size: int) -> int:
+        """A buffer of the engine; raises OutOfResources for one that is too large for it, CLError."""
+        if size > self.largest:
+            raise OutOfResources(
+                f"a kernel reaches {size} bytes through an argument; the engine '{self.name}' works on "
+                f"buffers of its own, which have no more than {self.largest}"
+            )
+        return self.driver.create("clCreateBuffer", self.driver.context, flags, size, ffi.NULL)
+
+    def write_buffer(self, handle: int, offset: int, data: bytes) -> None:
+        """Host to engine; raises CLError."""
+        self._transfer("clEnqueueWriteBuffer", handle, offset, len(data), _address(data))
+
+    def read_buffer(self, handle: int, offset: int, size: int) -> bytes:
+        """Engine to host; raises CLError."""
+        data = ffi.new("char[]", size)
+        self._transfer("clEnqueueReadBuffer", handle, offset, size, int(ffi.cast("uintptr_t", data)))
+        return bytes(ffi.buffer(data))
+
+    def copy_buffer(self, source: int, source_offset: int, target: int, target_offset: int, size: int) -> None:
+        """Within the engine; raises CLError."""
+        queue, offsets = self.queues.of_thread(), (source_offset, target_offset)
+        self.driver.call("clEnqueueCopyBuffer", queue, source, target, *offsets, size, 0, ffi.NULL, ffi.NULL)
+        self.driver.call("clFinish", queue)
+
+    def _transfer(self, name: str, handle: int, offset: int, size: int, address: int) -> None:
+        self.driver.call(name, self.queues.of_thread(), handle, 1, offset, size, address, 0, ffi.NULL, ffi.NULL)
+
+    def make_kernel(self, program: DriverProgram, name: str) -> DriverKernel:
+        return OwnBuffersKernel(program, name, self)
+
+    @contextmanager
+    def keeping(self, regions: list[ReachedMemory]) -> Iterator[dict[int, int]]:
+        """The buffers, by the region's address, of those regions that the engine has already; raises CLError."""
+        yield {}
+
+    def keeps(self, region: ReachedMemory) -> bool:
+        """Whether it has a region from one launch to the next."""
+        return False
+
+    @contextmanager
+    def in_step(self, regions: list[ReachedMemory]) -> Iterator[None]:
+        """Within, the host's memory has what the engine keeps of these regions, and counts; raises CLError."""
+        yield
+
+    def poison(self, handle: int, begin: int, end: int) -> None:
+        """Nobody has written these bytes of a buffer: for engines that watch who reads them."""
+
+
+class OwnBuffersKernel(DriverKernel):
+    """A kernel of an `OwnBuffersEngine`. One runs at a time."""
+
+    wants_reaches = True
+
+    def __init__(self, program: DriverProgram, name: str, engine: OwnBuffersEngine) -> None:
+        super().__init__(program, name)
+        self.new_batch = None
+        self.owner = engine
+
+    def launch(
+        self,
+        image: bytes,
+        dimensions: int,
+        sizes: bytes,
+        has_local: bool,
+        reaches: tuple[Reach, ...] = (),
+        network: KernelNetwork | None = None,
+    ) -> None:
+        with self.owner.at_work():
+            regions = reached_by(reaches)
+            if not self.owner.takes_parts:
+                regions = apart(regions, reaches, image)
+            copied = [region for region in regions if not self.owner.keeps(region)]
+            with self.owner.in_step(copied):
+                for region in copied:
+                    region.margin = self._margin(region)
+                    look_at(region, self.owner.contents)
+                misuses = self._checked(Launch(self, image, dimensions, sizes, has_local, reaches, regions))
+                for region in copied:
+                    copy_back(region, self.owner.contents)
+        for misuse in misuses:
+            for listener in NOTICES.kernel_misused:
+                listener(misuse)
+
+    def _margin(self, region: ReachedMemory) -> int:
+        names = [self.interface.arguments[index].type_name.rstrip("*") for index in region.arguments]
+        return 0 if all(size_of_type(name.rstrip("0123456789")) >= WORD for name in names) else WORD
+
+    def _checked(self, launch: Launch) -> list[Misuse]:
+        """Run; returns what the engine found."""
+        with launch.buffers() as handles:
+            launch.run(handles)
+            launch.read_back(handles)
+        return []
+
+
+def look_at(region: ReachedMemory, contents: Contents) -> None:
+    """Take down what is in a region, with the filling where nobody has written."""
+    unwritten = contents.unwritten(region.address, region.size)
+    region.unwritten = [(begin - region.address, end - region.address) for begin, end in unwritten]
+    data = bytearray(ffi.buffer(ffi.cast("char *", region.address), region.size))
+    for begin, end in region.unwritten:
+        data[begin:end] = background(begin, end - begin)
+    region.before = bytes(data)
+
+
+def copy_back(region: ReachedMemory, contents: Contents) -> None:
+    """Put into a region what the kernel changed there, but for what the host has written meanwhile."""
+    for begin, end in holes(region.unwritten, 0, region.size):
+        for start, stop in changes(region.before[begin:end], region.after[begin:end]):
+            _put(region, begin + start, begin + stop)
+    with contents.lock:
+        for begin, end in region.unwritten:
+            for low, high in contents.unwritten(region.address + begin, end - begin):
+                start, stop = low - region.address, high - region.address
+                still = untouched(start, region.after[start:stop], region.margin)
+                for first, last in holes(still, start, stop):
+                    _put(region, first, last)
+                    contents.wrote(region.address + first, last - first)
+
+
+def _put(region: ReachedMemory, begin: int, end: int) -> None:
+    lib.copy_bytes(region.address + begin, _address(region.after) + begin, end - begin)
+
+
+def _address(data: bytes) -> int:
+    return int(ffi.cast("uintptr_t", ffi.from_buffer(data)))
+
+
+@dataclass(slots=True)
+class Launch:
+    """One launch, which can be run several times from the same beginning."""
+
+    kernel: OwnBuffersKernel
+    image: bytes
+    dimensions: int
+    sizes: bytes
+    has_local: bool
+    reaches: tuple[Reach, ...]
+    regions: list[ReachedMemory]
+
+    def buffers(self, poisoned: list[ReachedMemory] | None = None) -> Buffers:
+        """The engine's buffers, filled; all that nobody has written stays so in `poisoned` only (None: everywhere)."""
+        return Buffers(self.kernel.owner, self.regions, self.regions if poisoned is None else poisoned)
+
+    def run(self, buffers: Buffers) -> None:
+        """Raises CLError."""
+        arguments: list[tuple[int, int, int | bytes]] = []
+        for index, reach in enumerate(self.reaches):
+            kind, size, value = unpack_from("IIQ", self.image, 16 * index)
+            if kind == BYTES:
+                arguments.append((BYTES, size, self.image[value : value + size]))
+            elif kind != POINTER:
+                arguments.append((kind, size, value))
+            elif reach == NOWHERE:
+                arguments.append((NULL, 8, 0))
+            else:
+                arguments.append((BYTES, 8, HANDLE.pack(buffers.at(value))))
+        self.kernel.run(pack_arguments(arguments), self.dimensions, self.sizes, self.has_local)
+
+    def read_back(self, buffers: Buffers) -> None:
+        for index, region in enumerate(self.regions):
+            if not self.kernel.owner.keeps(region):
+                region.after = buffers.read(index)
+
+
+class Buffers:
+    """The engine's buffers of a launch; those that it does not keep are released when it is over."""
+
+    def __init__(self, engine: OwnBuffersEngine, regions: list[ReachedMemory], poisoned: list[ReachedMemory]) -> None:
+        self.engine = engine
+        self.driver = engine.driver
+        self.regions = regions
+        self.poisoned = poisoned
+        self.handles: list[int] = []
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Buffers:
+        engine = self.engine
+        with self._stack:
+            kept = self._stack.enter_context(engine.keeping([each for each in self.regions if engine.keeps(each)]))
+            self.handles = [kept.get(region.address) or self._made(region) for region in self.regions]
+            self._stack = self._stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def _owned(self, handle: int) -> int:
+        self._stack.callback(self.driver.function("clReleaseMemObject"), handle)
+        return handle
+
+    def _made(self, region: ReachedMemory) -> int:
+        handle = self._owned(self.engine.create_buffer(region.flags or cl.CL_MEM_READ_WRITE, region.size))
+        self.engine.write_buffer(handle, 0, region.before)
+        left = MOST_POISONED if any(region is each for each in self.poisoned) else 0
+        for begin, end in region.unwritten:
+            if left > 0:
+                self.engine.poison(handle, begin, min(end, begin + left))
+            left -= end - begin
+        return handle
+
+    def at(self, address: int) -> int:
+        """The buffer, or the part of one, that stands for a pointer of this process."""
+        pairs = list(zip(self.regions, self.handles, strict=True))
+        for region, handle in pairs:
+            if region.address == address:
+                return handle
+        for region, handle in pairs:
+            offset = address - region.address
+            if 0 < offset < region.size:
+                part = ffi.new("char[]", SUB_BUFFER.pack(offset, region.size - offset))
+                kind = cl.CL_BUFFER_CREATE_TYPE_REGION
+                return self._owned(self.driver.create("clCreateSubBuffer", handle, region.flags, kind, part))
+        raise AssertionError(f"{address:#x} is in no region of the launch")
+
+    def read(self, index: int) -> bytes:
+        return self.engine.read_buffer(self.handles[index], 0, self.regions[index].size)

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An engine on a driver that shares no memory with this process, such as PoCL's for devices of other machines.
+
+It keeps what kernels reach of boards' memories from one launch to the next (engine/mirrors.py). Memory that hosts
+reach by pointers, too, is copied for each launch, as nobody tells when it is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from fpgart._native import ffi, lib
+from fpgart.base import opencl as cl
+from fpgart.base.errors import CLError, DeviceNotAvailable, error_of
+from fpgart.engine.copying.own_buffers import OwnBuffersEngine, OwnBuffersKernel, ReachedMemory
+from fpgart.engine.driver import Driver
+from fpgart.engine.launches import launch_failure, lay_out
+from fpgart.engine.mirrors import Mirrors, Stretch
+from fpgart.engine.opencl_engine.kernel import DriverKernel
+from fpgart.engine.opencl_engine.program import DriverProgram
+
+
+class ResidentEngine(OwnBuffersEngine):
+    """An `OwnBuffersEngine` with mirrors of boards' memories."""
+
+    takes_parts = False  # PoCL 7 crashes when buffers and parts of them take turns
+    needs_for_channels = "They need an engine that shares memory with the host's process, and this one does not."
+
+    def __init__(self, name: str, driver: Driver) -> None:
+        driver.on_caller = None  # whose kernels would have to share memory with the host
+        super().__init__(name, driver)
+        self.mirrors: Mirrors = Mirrors(MirrorStore(self))
+        self._device_name = driver.text("clGetDeviceInfo", driver.device, cl.CL_DEVICE_NAME)
+
+    def make_kernel(self, program: DriverProgram, name: str) -> DriverKernel:
+        return ResidentKernel(program, name, self)
+
+    def keeps(self, region: ReachedMemory) -> bool:
+        return region.resident and not region.beside
+
+    @contextmanager
+    def in_step(self, regions: list[ReachedMemory]) -> Iterator[None]:
+        ranges = [(region.address, region.address + region.size) for region in regions if region.resident]
+        with self.mirrors.used_by_host(ranges):
+            yield
+
+    @contextmanager
+    def keeping(self, regions: list[ReachedMemory]) -> Iterator[dict[int, int]]:
+        self.mirrors.release_unused()
+        stretches = [
+            Stretch(each.address, each.address + each.size, written=each.flags != cl.CL_MEM_READ_ONLY)
+            for each in regions
+        ]
+        with self.mirrors.reached(stretches) as mirrors:
+            yield {region.address: mirror.handle for region, mirror in zip(regions, mirrors, strict=True)}
+
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """Within, it is known whether the device is still there.
+
+        PoCL ends what is under way on a server that dies as if it had succeeded; so the device is asked afterwards.
+        """
+        reason = "it was lost meanwhile"
+        try:
+            yield
+        except CLError as error:
+            if not isinstance(error, DeviceNotAvailable) and self._is_there():
+                raise
+            reason = str(error)
+        else:
+            if self._is_there():
+                return
+        raise DeviceNotAvailable(
+            f"the engine's device '{self._device_name}' does not answer any more, and what kernels had written "
+            f"there is lost ({reason})"
+        )
+
+    def _is_there(self) -> bool:
+        return self.driver.device_number(cl.CL_DEVICE_AVAILABLE) != 0
+
+    def create_buffer(self, flags: int, size: int) -> int:
+        made = 0
+        try:
+            with self.answering():
+                made = super().create_buffer(flags, size)
+        except CLError:
+            if made:
+                self.driver.function("clReleaseMemObject")(made)
+            raise
+        return made
+
+    def write_buffer(self, handle: int, offset: int, data: bytes) -> None:
+        with self.answering():
+            super().write_buffer(handle, offset, data)
+
+    def copy_buffer(self, source: int, source_offset: int, target: int, target_offset: int, size: int) -> None:
+        with self.answering():
+            super().copy_buffer(source, source_offset, target, target_offset, size)
+
+    def read_buffer(self, handle: int, offset: int, size: int) -> bytes:
+        with self.answering():
+            return super().read_buffer(handle, offset, size)
+
+
+class ResidentKernel(OwnBuffersKernel):
+    """A kernel of a `ResidentEngine`."""
+
+    def __init__(self, program: DriverProgram, name: str, engine: ResidentEngine) -> None:
+        super().__init__(program, name, engine)
+        self._resident = engine
+
+    def run(self, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:
+        """Run to the end, which is that of the event: clFinish says nothing of kernels that fail."""
+        kernels, launches = lay_out([(self, image, dimensions, sizes, has_local)])
+        handles = ffi.new("uintptr_t[]", [kernel.handle for kernel in kernels])
+        events, statuses, result = ffi.new("uintptr_t[1]"), ffi.new("int32_t[1]"), ffi.new("int64_t *")
+        with self._resident.answering():
+            if not lib.driver_submit(self.engine.queues.of_thread(), handles, launches, 0, 1, events, result):
+                raise launch_failure(self.name, int(result[0]))
+            lib.driver_await(events, 1, statuses)
+            if statuses[0] != cl.CL_SUCCESS:
+                raise error_of(int(statuses[0]), f"kernel '{self.name}' failed on the engine")
+
+
+class MirrorStore:
+    """The engine's buffers, as the mirrors see them."""
+
+    def __init__(self, engine: OwnBuffersEngine) -> None:
+        self._engine = engine
+        self.write, self.read, self.copy = engine.write_buffer, engine.read_buffer, engine.copy_buffer
+
+    def create(self, size: int) -> int:
+        return self._engine.create_buffer(cl.CL_MEM_READ_WRITE, size)
+
+    def release(self, handle: int) -> None:
+        self._engine.driver.function("clReleaseMemObject")(handle)

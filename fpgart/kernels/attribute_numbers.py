@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Replaces the arguments of attributes and pragmas for hardware by their values.
+
+An argument is an integer constant expression of C. Whoever reads attributes behind this module finds decimal digits.
+
+    enum { ROWS = 2 };
+    __attribute__((num_compute_units(ROWS * 4))) kernel void k(...)
+    __attribute__((num_compute_units(8))) kernel void k(...)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cached_property
+from typing import NamedTuple
+
+from fpgart.kernels.declarations import Declarations, Names
+from fpgart.kernels.preprocessing.expressions import Parser
+from fpgart.kernels.preprocessing.files import PreprocessorError
+from fpgart.kernels.preprocessing.literals import Value
+from fpgart.kernels.preprocessing.tokens import tokens_of
+from fpgart.kernels.preprocessing.types import Shape
+from fpgart.kernels.source_text import ATTRIBUTE, HIDDEN, blank, closing, split
+
+LARGEST = (1 << 31) - 1
+
+
+class Numbers(NamedTuple):
+    """How many numbers an attribute or a pragma takes, and which."""
+
+    fewest: int = 1
+    most: int = 1
+    smallest: int = 0
+    largest: int = LARGEST
+
+
+KERNEL_ATTRIBUTES = {
+    "intel_reqd_sub_group_size": Numbers(smallest=1),
+    "max_global_work_dim": Numbers(largest=3),
+    "max_work_group_size": Numbers(most=3, smallest=1),
+    "num_compute_units": Numbers(most=3, smallest=1),
+    "num_simd_work_items": Numbers(smallest=1),
+    "scheduler_target_fmax_mhz": Numbers(),
+    "uses_global_work_offset": Numbers(largest=1),
+}
+MEMORY_ATTRIBUTES = {
+    "bank_bits": Numbers(most=64),
+    "bankwidth": Numbers(smallest=1),
+    "max_replicates": Numbers(smallest=1),
+    "numbanks": Numbers(smallest=1),
+    "numreadports": Numbers(smallest=1),
+    "numwriteports": Numbers(smallest=1),
+    "private_copies": Numbers(),
+}
+ATTRIBUTES = KERNEL_ATTRIBUTES | MEMORY_ATTRIBUTES | {"depth": Numbers(), "opencl_unroll_hint": Numbers(fewest=0)}
+PRAGMAS = {
+    "ii": Numbers(smallest=1),
+    "initiation_interval": Numbers(smallest=1),
+    "loop_coalesce": Numbers(fewest=0, smallest=1),
+    "max_concurrency": Numbers(),
+    "max_interleaving": Numbers(),
+    "speculated_iterations": Numbers(),
+    "unroll": Numbers(fewest=0),
+}
+CLAUSES = {"depth": Numbers(smallest=1), "safelen": Numbers(smallest=1)}
+"""What the pragmas loop_fuse and ivdep have numbers in."""
+NAME = re.compile(rf"\b(?:__)?(?P<name>{'|'.join(ATTRIBUTES)})(?:__)?\b\s*(?P<opens>\()?")
+PRAGMA = re.compile(rf"^[ \t]*#[ \t]*pragma[ \t]+(?P<name>{'|'.join(PRAGMAS)}|ivdep|loop_fuse)\b(?P<rest>[^\n]*)", re.M)
+CLAUSE = re.compile(rf"\b(?P<name>{'|'.join(CLAUSES)})\s*(?P<opens>\()")
+USES = re.compile(
+    rf"\b(?:__)?(?:{'|'.join((*KERNEL_ATTRIBUTES, *MEMORY_ATTRIBUTES))})(?:__)?\b"
+    r"|\bopencl_unroll_hint(?:__)?\s*\((?!\s*\d*\s*\))"
+    rf"|^[ \t]*#[ \t]*pragma[ \t]+(?:(?:{'|'.join(PRAGMAS)})\b(?![ \t]*\d*[ \t]*$)|(?:ivdep|loop_fuse)\b.*\()",
+    re.MULTILINE,
+)
+"""What a text, before macros are put in, has arguments for that are perhaps no digits."""
+ORIGIN = re.compile(r'^[ \t]*#[ \t]*line[ \t]+(?P<line>[0-9]{1,18})\b(?:[ \t]*"(?P<file>[^"\n]*)")?', re.MULTILINE)
+
+
+class Argument(NamedTuple):
+    """The arguments of one attribute or pragma, between two positions of a text."""
+
+    name: str
+    begin: int
+    end: int
+    numbers: Numbers
+    of_pragma: bool = False
+    """They have no parentheses, and compilers ignore what follows the number."""
+
+
+def has_numbers(text: str) -> bool:
+    """Return whether a text, before macros are put in, has arguments that need with_numbers()."""
+    return USES.search(text) is not None
+
+
+def with_numbers(text: str, *, strict: bool = True) -> str:
+    """Return a preprocessed text in which the arguments are numbers; lines stay.
+
+    Raises PreprocessorError, with the file and line that #line gives, for an argument that is no constant, or that is
+    too small or too large. Without `strict`, such an argument stays as it is.
+    """
+    return _Text(text).with_numbers(strict=strict)
+
+
+class _Scope:
+    """The `Scope` of an argument."""
+
+    def __init__(self, text: _Text, at: int) -> None:
+        self._text = text
+        self._at = at
+
+    def value(self, name: str) -> Value | None:
+        return self._text.names(self._at).value(name)
+
+    def shape(self, name: str) -> Shape | None:
+        return self._text.names(self._at).shape(name)
+
+
+class _Text:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._bare = blank(HIDDEN, text)
+
+    @cached_property
+    def _declarations(self) -> Declarations:
+        return Declarations(self._text)
+
+    def with_numbers(self, *, strict: bool) -> str:
+        parts = []
+        copied = 0
+        for argument in sorted({*self._in_attributes(), *self._in_pragmas()}, key=lambda each: each.begin):
+            try:
+                words = self._words(argument)
+            except (ValueError, IndexError) as error:
+                if strict:
+                    written = " ".join(self._text[argument.begin : argument.end].split())
+                    shown = (
+                        f"#pragma {argument.name} {written}" if argument.of_pragma else f"{argument.name}({written})"
+                    )
+                    raise self._error(argument.begin, f"{shown}: {error}") from None
+                continue
+            parts += [self._text[copied : argument.begin], words]
+            copied = argument.end
+        return "".join([*parts, self._text[copied:]])
+
+    def _in_attributes(self) -> Iterator[Argument]:
+        at = 0
+        while hit := ATTRIBUTE.search(self._bare, at):
+            at = closing(self._bare, hit.end() - 1)
+            for found in NAME.finditer(self._bare, hit.end(), at):
+                yield self._argument(found, ATTRIBUTES)
+
+    def _in_pragmas(self) -> Iterator[Argument]:
+        for pragma in PRAGMA.finditer(self._bare):
+            name = pragma["name"]
+            if name not in PRAGMAS:
+                for found in CLAUSE.finditer(self._bare, pragma.start("rest"), pragma.end()):
+                    yield self._argument(found, CLAUSES)
+            else:
+                yield Argument(name, pragma.start("rest"), pragma.end(), PRAGMAS[name], of_pragma=True)
+
+    def _argument(self, found: re.Match[str], known: dict[str, Numbers]) -> Argument:
+        end = closing(self._bare, found.end() - 1) if found["opens"] else found.end()
+        return Argument(found["name"], found.end(), end, known[found["name"]])
+
+    def _words(self, argument: Argument) -> str:
+        """Return the values of the arguments, on as many lines. Raises ValueError or IndexError."""
+        written = self._text[argument.begin : argument.end]
+        each = split(written) if written.strip() else []
+        fewest, most, _, _ = argument.numbers
+        if not fewest <= len(each) <= most:
+            expected = f"{fewest} to {most}" if most > fewest else str(most)
+            raise ValueError(f"it has {len(each)} numbers, {expected} expected")
+        values = ", ".join(str(self._value(argument, part)) for part in each)
+        return " " * (argument.of_pragma and bool(each)) + values + "\n" * written.count("\n")
+
+    def _value(self, argument: Argument, written: str) -> int:
+        parser = Parser([token.text for token in tokens_of(written)], _Scope(self, argument.begin))
+        number = parser.expression().number
+        if parser.next() and not argument.of_pragma:
+            raise ValueError(f"'{parser.next()}' follows the expression")
+        if isinstance(number, float):
+            raise ValueError(f"{number} is not an integer")
+        smallest, largest = argument.numbers.smallest, argument.numbers.largest
+        if not smallest <= number <= largest:
+            raise ValueError(f"its value {number} is not between {smallest} and {largest}")
+        return number
+
+    def names(self, at: int) -> Names:
+        """Return the names that may be used at a position; the declarations are read when the first one is."""
+        return self._declarations.before(at)
+
+    def _error(self, at: int, words: str) -> PreprocessorError:
+        """Return an error at a position of the text, with the file and the line that #line gives it."""
+        file, line, begin = "", 1, 0
+        for said in ORIGIN.finditer(self._text, 0, at):
+            file, line, begin = said["file"] or file, int(said["line"]), said.end() + 1
+        return PreprocessorError(file, line + self._text.count("\n", begin, at), words)

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which names the functions of an OpenCL C program use, found without a compiler.
+
+Conditions are not evaluated and macros are taken like functions, so that a name may be found that the compiler
+would not see, and none is missed. A function whose head or name comes out of a macro is not found.
+"""
+
+from __future__ import annotations
+
+import re
+
+from fpgart.kernels.comments import COMMENT, CONTINUED
+
+MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(.*)$", re.MULTILINE)
+DIRECTIVE = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
+INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b", re.MULTILINE)
+TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"|\\[^\n]|[A-Za-z_]\w*|[{}();]')
+NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+def names_used(source: str, kernel: str, options: str = "") -> frozenset[str] | None:
+    """All names that a kernel uses, itself or through what it calls; None where that cannot be told."""
+    text = CONTINUED.sub(" ", COMMENT.sub(lambda found: found[1] or found[2] or " ", source))
+    if INCLUDE.search(text):
+        return None
+    functions = _functions(DIRECTIVE.sub("", text))
+    if kernel not in functions:
+        return None
+    known = dict(functions)
+    for name, body in [*MACRO.findall(text), *_given(options)]:
+        known[name] = known.get(name, set()) | set(NAME.findall(body))
+    return frozenset(_reached(kernel, known))
+
+
+def _given(options: str) -> list[tuple[str, str]]:
+    """Macros of a compiler's options, and what they stand for."""
+    return [(name, body) for name, body in re.findall(r"-D\s*(\w+)(?:=(\S+))?", options)]
+
+
+def _functions(text: str) -> dict[str, set[str]]:
+    """By function, the names in its head and its body."""
+    found: dict[str, set[str]] = {}
+    head: list[str] = []
+    depth = 0
+    name = ""
+    for token in TOKEN.findall(text):
+        if token == "{":
+            if not depth:
+                name = function_named(head)
+                found.setdefault(name, set()).update(head)
+            depth += 1
+        elif token == "}":
+            depth = max(0, depth - 1)
+            if not depth:
+                head = []
+        elif depth:
+            found[name].add(token)
+        elif token == ";":
+            head = []
+        else:
+            head.append(token)
+    return found
+
+
+def function_named(head: list[str]) -> str:
+    """The name of the function whose head this is; "" for anything else in front of a brace."""
+    depth, name, before = 0, "", ""
+    for token in head:
+        if token == "(":
+            if not depth and NAME.fullmatch(before) and before != "__attribute__":
+                name = before
+            depth += 1
+        elif token == ")":
+            depth -= 1
+        before = token
+    return name
+
+
+def _reached(begin: str, known: dict[str, set[str]]) -> set[str]:
+    found: set[str] = set()
+    waiting = [begin]
+    while waiting:
+        for name in known.get(waiting.pop(), set()) - found:
+            found.add(name)
+            waiting.append(name)
+    return found

@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: Apache-2.0
+"""OpenCL C as compilers for FPGAs take it, put into words that any compiler for the CPU takes.
+
+Hints for hardware go, and what unrolls large loops (kernels/unrolling.py).
+Names that those compilers know are defined in front of the program. What needs more than that is done behind
+the preprocessor: channels and the like (kernels/lowering.py), ap_int, and on request local variables where
+OpenCL C has none (kernels/local_variables.py). Programs that use nothing of it are not preprocessed here.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Container, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from fpgart.kernels.attribute_numbers import has_numbers, with_numbers
+from fpgart.kernels.local_variables import has_local_variables, with_local_variables
+from fpgart.kernels.lowering import USES, Lowered, LoweringError, lower
+from fpgart.kernels.preprocessing.files import Includes, Place
+from fpgart.kernels.preprocessing.preprocessor import preprocess
+from fpgart.kernels.source_text import DIRECTIVE, HIDDEN, blank
+from fpgart.kernels.unrolling import without_large_unrolling
+
+MAIN_FILE = "program.cl"
+"""What messages call a program that has no file."""
+APINT_HEADER = "ihc_apint.h"
+WIDEST_APINT = 64
+"""Up to here, ihc_apint.h has names such as int24_t."""
+STANDARD_INTEGERS = {8: "char", 16: "short", 32: "int", 64: "long"}
+APINT = re.compile(r"\b(?:__)?ap_u?int\b|\bihc_apint\b")
+CHANNEL = re.compile(r"\b(?:channel|pipe)\b")
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">]+)[">]', re.MULTILINE)
+HINTS = (
+    "nounroll|ii|ivdep|loop_coalesce|loop_fuse|speculated_iterations|disable_loop_pipelining|max_concurrency"
+    "|max_interleaving|force_II|initiation_interval|nofusion"
+)
+PRAGMA = re.compile(rf"^[ \t]*#[ \t]*pragma[ \t]+(?:{HINTS})\b[^\n]*", re.MULTILINE)
+OPERATOR_PRAGMA = re.compile(rf'_Pragma\s*\(\s*"(?:unroll|{HINTS})\b[^"\n]*"\s*\)')
+UNROLL_ATTRIBUTE = re.compile(r"__attribute__\s*\(\(\s*(?:__)?opencl_unroll_hint(?:__)?\s*(?:\([^()\n]*\))?\s*\)\)")
+AP_INT = re.compile(r"\bap_(u?)int\s*<([^<>;{}\n]*)>")
+AP_INT_ATTRIBUTE = re.compile(
+    r"\b(?P<type>(?:unsigned\s+|signed\s+)?(?:char|short|int|long)|u(?:char|short|int|long))\s+"
+    r"__attribute(?:__)?\s*\(\(\s*__ap_int\s*\((?P<bits>[^()]*)\)\s*\)\)"
+)
+"""How headers of releases before 18 had them made."""
+WORD = re.compile(r"[A-Za-z_]\w*")
+HALF = re.compile(r"\bhalf(?:2|3|4|8|16)?\b")
+HALF_EXTENSION = "cl_khr_fp16"
+
+PRELUDE = """\
+#pragma clang diagnostic ignored "-Wunknown-attributes"
+#pragma clang diagnostic ignored "-Wignored-attributes"
+#pragma clang diagnostic ignored "-Wignored-pragmas"
+#pragma clang diagnostic ignored "-Wunknown-pragmas"
+#define CLK_CHANNEL_MEM_FENCE CLK_GLOBAL_MEM_FENCE
+#define __fpga_reg(...) (__VA_ARGS__)
+#define __burst_coalesced_load(pointer) (*(pointer))
+#define __burst_coalesced_cached_load(pointer, bytes) (*(pointer))
+#define __prefetching_load(pointer) (*(pointer))
+#define __pipelined_load(pointer) (*(pointer))
+#define __burst_coalesced_store(pointer, ...) (*(pointer) = (__VA_ARGS__))
+#define __pipelined_store(pointer, ...) (*(pointer) = (__VA_ARGS__))
+#if __clang_major__ >= 14
+#define __fpgart_int(bits) _BitInt(bits)
+#define __fpgart_uint(bits) unsigned _BitInt(bits)
+#else
+#define __fpgart_int(bits) _ExtInt(bits)
+#define __fpgart_uint(bits) unsigned _ExtInt(bits)
+#endif
+"""
+COMPUTE_ID = "#define get_compute_id(dimension) 0\n"
+"""Without autorun kernels, there is one compute unit."""
+
+OF_ONE = (
+    "acos acosh asin asinh atan atanh cbrt ceil cos cosh erf erfc exp exp2 exp10 expm1 fabs floor log log2 log10 log1p "
+    "rint round rsqrt sin sinh sqrt tan tanh trunc"
+)
+OF_TWO = "atan2 copysign fdim fmax fmin fmod hypot pow max min"
+OF_THREE = "fma mad clamp mix"
+WIDTHS = (2, 3, 4, 8, 16)
+
+
+def half_prelude(words: Container[str]) -> str:
+    """Half for a compiler whose CPU has none: in float, rounded after each operation; functions of those names."""
+    lines = [f"#pragma OPENCL EXTENSION {HALF_EXTENSION} : {word}" for word in ("begin", "end", "enable")]
+    lines += [f"typedef half half{n} __attribute__((ext_vector_type({n})));" for n in WIDTHS]
+    lines.append("#define __FPGART_INLINE static inline __attribute__((overloadable, always_inline))")
+    for count, names in enumerate((OF_ONE, OF_TWO, OF_THREE), 1):
+        given, passed = ", ".join(f"half {x}" for x in "abc"[:count]), ", ".join(f"(float){x}" for x in "abc"[:count])
+        lines += [
+            f"__FPGART_INLINE half {n}({given}) {{ return (half){n}({passed}); }}" for n in names.split() if n in words
+        ]
+    lines.append("__FPGART_INLINE float convert_float(half a) { return a; }")
+    lines.append("#define convert_half(a) ((half)(a))")
+    for n in WIDTHS:
+        for to, of in (("float", "half"), ("half", "float")):
+            words = f"{{ return __builtin_convertvector(a, {to}{n}); }}"
+            lines.append(f"__FPGART_INLINE {to}{n} convert_{to}{n}({of}{n} a) {words}")
+        for space in ("__global", "__local", "__private"):
+            load = f"half{n} a; for (int i = 0; i < {n}; i++) a[i] = p[at * {n} + i]; return a;"
+            store = f"for (int i = 0; i < {n}; i++) p[at * {n} + i] = a[i];"
+            lines.append(f"__FPGART_INLINE half{n} vload{n}(size_t at, const {space} half *p) {{ {load} }}")
+            lines.append(f"__FPGART_INLINE void vstore{n}(half{n} a, size_t at, {space} half *p) {{ {store} }}")
+    return "\n".join([*lines, ""])
+
+
+def apint_header() -> str:
+    """ihc_apint.h: names for integers of 1 to 64 bits."""
+    lines = ["#pragma once"]
+    for bits in range(1, WIDEST_APINT + 1):
+        known = STANDARD_INTEGERS.get(bits)
+        lines.append(f"typedef {f'u{known}' if known else f'__fpgart_uint({bits})'} uint{bits}_t;")
+        if bits > 1:  # C's integers have a bit for the sign and one more
+            lines.append(f"typedef {known or f'__fpgart_int({bits})'} int{bits}_t;")
+    return "\n".join([*lines, ""])
+
+
+@dataclass(frozen=True)
+class CompilerOptions:
+    """Options of a build: macros, folders of headers, and the others as they were."""
+
+    defines: tuple[str, ...] = ()
+    folders: tuple[Path, ...] = ()
+    others: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, options: str) -> CompilerOptions:
+        """From the options of clBuildProgram."""
+        try:
+            return cls.of(shlex.split(options))
+        except ValueError:  # a quote without its end; the compiler will say so
+            return cls.of(options.split())
+
+    @classmethod
+    def of(cls, options: Iterable[str]) -> CompilerOptions:
+        words = iter(options)
+        found: dict[str, list[str]] = {"-D": [], "-I": [], "": []}
+        for word in words:
+            kind = word[:2] if word[:2] in ("-D", "-I") else ""
+            found[kind].append((word[2:] or next(words, "")) if kind else word)
+        return cls(tuple(found["-D"]), tuple(map(Path, found["-I"])), tuple(found[""]))
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """What has to be known of the engine's compiler.
+
+    `macros`: those that it has of its own, which conditions ask for, by the options. `table`: where kernels find
+    operation(), None if kernels do not run beside each other. `half`: whether it has half arithmetic.
+    """
+
+    macros: Callable[[str], Mapping[str, str]]
+    table: int | None
+    half: bool
+
+
+@dataclass(frozen=True)
+class Translation:
+    """A program for the engine's compiler, with the options that are left; `bare` is without words of ours."""
+
+    text: str
+    options: str
+    bare: str
+    lowered: Lowered | None = None
+
+
+def translate(
+    source: str, options: str, headers: Mapping[str, str], compiler: Compiler, *, everything: bool = False
+) -> Translation:
+    """The program in words that the compiler takes.
+
+    `headers`: those that the host gives by name. `everything`: what the compiler refused otherwise, too. Raises
+    PreprocessorError, LoweringError, or OSError.
+    """
+    everything = everything or has_local_variables(source)
+    read = CompilerOptions.read(options)
+    includes = Includes(read.folders, {APINT_HEADER: apint_header(), **headers})
+    text = source
+    if everything or needs_preprocessor(source, read, includes):
+        text = with_numbers(preprocess(source, MAIN_FILE, includes, read.defines, compiler.macros(options)).text)
+        options = shlex.join(read.others)
+    macros = dict((*each.partition("=")[::2],) for each in read.defines)
+    text = with_ap_int(without_large_unrolling(without_hints(text), macros))
+    if everything:
+        text = with_local_variables(text)
+    lowered = lower(text, compiler.table) if compiler.table is not None else None
+    prelude = PRELUDE + (half_prelude(set(WORD.findall(text))) if HALF.search(text) and not compiler.half else "")
+    if lowered is None:
+        return Translation(f"{prelude}{COMPUTE_ID}#line 1\n{text}", options, text)
+    return Translation(prelude + lowered.source, options, text, lowered)
+
+
+def with_ap_int(text: str) -> str:
+    """The text with integers of any width in words of the compiler's."""
+
+    def of_attribute(found: re.Match[str]) -> str:
+        kind = "uint" if found["type"].startswith("u") else "int"
+        return f"__fpgart_{kind}({found['bits'].strip()})" + "\n" * found[0].count("\n")
+
+    return AP_INT.sub(r"__fpgart_\1int(\2)", AP_INT_ATTRIBUTE.sub(of_attribute, text))
+
+
+def without_hints(text: str) -> str:
+    """The text without what tells how to make hardware of its loops; lines keep their numbers."""
+    for pattern in (PRAGMA, OPERATOR_PRAGMA, UNROLL_ATTRIBUTE):
+        text = pattern.sub(_blank_but_lines, text)
+    return text
+
+
+def _blank_but_lines(found: re.Match[str]) -> str:
+    return "\n" * found[0].count("\n")
+
+
+def needs_preprocessor(source: str, options: CompilerOptions, includes: Includes) -> bool:
+    """Whether the program, a macro of its options, or a header that it may include has words of FPGAs."""
+    if any(map(CHANNEL.search, options.defines)) or has_words_of_fpgas(source):
+        return True
+    seen: set[Place] = set()
+    waiting: list[tuple[str, Place | None]] = [(source, None)]
+    while waiting:
+        text, includer = waiting.pop()
+        for name in INCLUDE.findall(text):
+            place = includes.find(name, includer)
+            if place is None or place in seen:
+                continue
+            seen.add(place)
+            header = includes.text(place)
+            if has_words_of_fpgas(header):
+                return True
+            waiting.append((header, place))
+    return False
+
+
+def has_words_of_fpgas(text: str) -> bool:
+    """Return whether a text has channels, pipes, program-scope variables, ap_int, or attributes with numbers.
+
+    Macros are not put in: what one of them makes is found where it is defined.
+    """
+    if APINT.search(text) or has_numbers(text):
+        return True
+    if not USES.search(text):
+        return False
+    if any(CHANNEL.search(line) for line in DIRECTIVE.findall(blank(HIDDEN, text))):
+        return True
+    try:
+        return lower(text) is not None
+    except LoweringError:
+        return True
+
+
+EXTENSION_NAME = re.compile(r"cl_\w+")
+STANDARD = re.compile(r"-cl-std=CL(\d)\.(\d)")
+VERSIONS = ("1.0", "1.1", "1.2", "2.0", "3.0")
+
+
+def predefined_macros(device_version: str, extensions: str, options: str) -> dict[str, str]:
+    """The macros that the OpenCL C specification has compilers define, and the host's processor's."""
+    chosen = STANDARD.search(options)
+    language = int(chosen[1]) * 100 + int(chosen[2]) * 10 if chosen else 120
+    numbers = re.search(r"(\d)\.(\d)", device_version)
+    found = dict.fromkeys(EXTENSION_NAME.findall(extensions), "1")
+    found |= {f"CL_VERSION_{version.replace('.', '_')}": version.replace(".", "") + "0" for version in VERSIONS}
+    found["__OPENCL_VERSION__"] = f"{numbers[1]}{numbers[2]}0" if numbers else "120"
+    found["__OPENCL_C_VERSION__"] = str(language)
+    found |= dict.fromkeys(("__ENDIAN_LITTLE__", "__clang__", "__LP64__"), "1")
+    for option, macro in (("-cl-fast-relaxed-math", "__FAST_RELAXED_MATH__"),
+                          ("-cl-finite-math-only", "__FINITE_MATH_ONLY__")):  # fmt: skip
+        if option in options:
+            found[macro] = "1"
+    return found

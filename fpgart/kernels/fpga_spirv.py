@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What SPIR-V asks of an FPGA: its capabilities, and the variables and pipes that the host names.
+
+Numbers are those of the SPIR-V specification 1.6 and of Intel's extensions for FPGAs in its registry.
+"""
+
+from __future__ import annotations
+
+import enum
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from fpgart.kernels.spirv import text_of, words_of
+
+FUNCTION = 54
+"""The first instruction behind the declarations."""
+NAMED_BY_HOST = (6147, 6188)
+"""The decoration HostAccessINTEL, in two releases of its extension: who accesses a variable, and its name."""
+
+
+class Capability(enum.IntEnum):
+    """Those that CPUs' drivers refuse."""
+
+    PIPES = 17
+    PIPE_STORAGE = 60
+    FPGA_MEMORY_ATTRIBUTES = 5824
+    ARBITRARY_PRECISION_INTEGERS = 5844
+    ARBITRARY_PRECISION_FLOATING_POINT = 5845
+    FPGA_LOOP_CONTROLS = 5888
+    FPGA_KERNEL_ATTRIBUTES = 5897
+    FPGA_MEMORY_ACCESSES = 5898
+    FPGA_CLUSTER_ATTRIBUTES = 5904
+    LOOP_FUSE = 5906
+    FPGA_DSP_CONTROL = 5908
+    FPGA_INVOCATION_PIPELINING = 5916
+    ARBITRARY_PRECISION_FIXED_POINT = 5922
+    IO_PIPES = 5943
+    BLOCKING_PIPES = 5945
+    FPGA_REG = 5948
+    FPGA_KERNEL_ATTRIBUTES_V2 = 6161
+    TASK_SEQUENCE = 6162
+    FPGA_LATENCY_CONTROL = 6171
+    GLOBAL_VARIABLE_DECORATIONS = 6146
+    FPGA_ARGUMENT_INTERFACES = 6174
+    GLOBAL_VARIABLE_HOST_ACCESS = 6187
+    GLOBAL_VARIABLE_FPGA_DECORATIONS = 6189
+
+
+class Op(enum.IntEnum):
+    """The instructions that are read."""
+
+    CAPABILITY = 17
+    TYPE_INT = 21
+    TYPE_FLOAT = 22
+    TYPE_VECTOR = 23
+    TYPE_ARRAY = 28
+    TYPE_STRUCT = 30
+    TYPE_POINTER = 32
+    CONSTANT = 43
+    CONSTANT_COMPOSITE = 44
+    VARIABLE = 59
+    DECORATE = 71
+
+
+@dataclass(slots=True)
+class FpgaModule:
+    """What the declarations of a module say."""
+
+    capabilities: set[int] = field(default_factory=set)
+    names: dict[str, int] = field(default_factory=dict)
+    """The variables that the host knows by name, by their ids."""
+    types: dict[int, tuple[int, tuple[int, ...]]] = field(default_factory=dict)
+    constants: dict[int, int] = field(default_factory=dict)
+    composites: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    variables: dict[int, tuple[int, tuple[int, ...]]] = field(default_factory=dict)
+    """The type of each variable, and its initial value."""
+
+    @property
+    def is_for_fpga(self) -> bool:
+        """Whether a CPU's driver would refuse it."""
+        return not self.capabilities.isdisjoint(Capability)
+
+    @property
+    def has_pipes(self) -> bool:
+        """Whether its kernels may wait for each other."""
+        return not self.capabilities.isdisjoint((Capability.PIPES, Capability.BLOCKING_PIPES))
+
+    def size_of(self, name: str) -> int:
+        """The bytes of a variable that the host knows by name; 0 where the module does not say."""
+        kind, _ = self.variables.get(self.names.get(name, 0), (0, ()))
+        return self._layout(self.types.get(kind, (0, (0, 0)))[1][-1])[0]
+
+    def packet_of(self, name: str) -> int:
+        """The bytes of a packet of a pipe that the host knows by name; 0 where the module does not say.
+
+        The variable of a pipe is a structure that begins with them.
+        """
+        _, initial = self.variables.get(self.names.get(name, 0), (0, ()))
+        parts = self.composites.get(initial[0], ()) if initial else ()
+        return self.constants.get(parts[0], 0) if parts else 0
+
+    def _layout(self, id: int) -> tuple[int, int]:
+        """Size and alignment of a type."""
+        match self.types.get(id, (0, ())):
+            case ((Op.TYPE_INT | Op.TYPE_FLOAT), (bits, *_)):
+                size = 1 << max(0, (bits - 1).bit_length() - 3)
+                return size, min(size, 8)
+            case Op.TYPE_VECTOR, (part, count):
+                size = self._layout(part)[0] * (4 if count == 3 else count)
+                return size, size
+            case Op.TYPE_ARRAY, (part, count):
+                size, alignment = self._layout(part)
+                return size * self.constants.get(count, 0), alignment
+            case Op.TYPE_STRUCT, parts:
+                return self._of_struct(parts)
+            case Op.TYPE_POINTER, _:
+                return 8, 8
+        return 0, 1
+
+    def _of_struct(self, parts: tuple[int, ...]) -> tuple[int, int]:
+        end, most = 0, 1
+        for part in parts:
+            size, alignment = self._layout(part)
+            end = -(-end // alignment) * alignment + size
+            most = max(most, alignment)
+        return -(-end // most) * most, most
+
+
+def read_fpga_module(il: bytes) -> FpgaModule:
+    """The declarations of a module; nothing for what is no SPIR-V."""
+    made = FpgaModule()
+    for code, operands in _declarations(words_of(il)):
+        _note(made, code, operands.tolist())
+    return made
+
+
+def _declarations(words: array[int]) -> Iterator[tuple[int, array[int]]]:
+    """The instructions in front of the functions, without those that are of no interest."""
+    wanted = frozenset(map(int, Op))
+    at, end = 5, len(words)
+    while at < end:
+        code, length = words[at] & 0xFFFF, words[at] >> 16
+        if code == FUNCTION or not length or at + length > end:
+            return
+        if code in wanted:
+            yield code, words[at + 1 : at + length]
+        at += length
+
+
+def _note(made: FpgaModule, code: int, operands: list[int]) -> None:
+    match code, operands:
+        case Op.CAPABILITY, [capability]:
+            made.capabilities.add(capability)
+        case Op.DECORATE, [id, decoration, _, *name] if decoration in NAMED_BY_HOST:
+            made.names[text_of(name)] = id
+        case Op.CONSTANT_COMPOSITE, [_, id, *parts]:
+            made.composites[id] = tuple(parts)
+        case Op.CONSTANT, [_, id, value, *_]:
+            made.constants[id] = value
+        case Op.VARIABLE, [kind, id, _, *initial]:
+            made.variables[id] = kind, tuple(initial)
+        case ((Op.TYPE_INT | Op.TYPE_FLOAT | Op.TYPE_VECTOR | Op.TYPE_ARRAY | Op.TYPE_STRUCT
+               | Op.TYPE_POINTER), [id, *more]):  # fmt: skip
+            made.types[id] = code, tuple(more)

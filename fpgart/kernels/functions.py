@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The functions of an OpenCL C source, and in which of its lines they stand: for all that looks into their bodies."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from fpgart.kernels.attribute_numbers import with_numbers
+from fpgart.kernels.call_graph import function_named
+from fpgart.kernels.dialect import CompilerOptions, predefined_macros
+from fpgart.kernels.preprocessing.files import Includes, PreprocessorError
+from fpgart.kernels.preprocessing.preprocessor import preprocess
+from fpgart.kernels.source_text import DIRECTIVE, HIDDEN, LINE, WORD, blank
+from fpgart.kernels.unrolling import closings, end_of_statement
+
+KERNEL = re.compile(r"\b(?:__)?kernel\b")
+CALLED = re.compile(r"\b(?P<name>[A-Za-z_]\w*)\s*\(")
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function of a preprocessed source; its body contains pragmas, but no comments."""
+
+    name: str
+    parameters: str
+    body: str
+    is_kernel: bool
+    head: str = ""
+    """What stands in front of its body: attributes, too."""
+    begin: int = 0
+    lines: Lines | None = None
+    """Where the body begins in the text, and the lines of that."""
+
+
+def functions(source: str, options: str = "") -> list[Function]:
+    """Return all functions; none if the preprocessor needs headers of the host."""
+    return list(functions_in(plain_text(source, options)))
+
+
+def plain_text(source: str, options: str = "") -> str:
+    """Return a preprocessed source without comments and literals, and with numbers as arguments of attributes.
+
+    It is "" if the source needs headers of the host.
+    """
+    read = CompilerOptions.read(options)
+    macros = predefined_macros("", "", options)
+    try:
+        text = preprocess(source, "kernels", Includes(read.folders, {}), read.defines, macros).text
+    except (PreprocessorError, OSError):
+        return ""
+    return blank(HIDDEN, with_numbers(text, strict=False))
+
+
+def functions_in(text: str) -> Iterator[Function]:
+    """Yield the functions of a plain_text()."""
+    plain = blank(DIRECTIVE, text)
+    closed = closings(plain)
+    lines = Lines(text)
+    at = 0
+    while (brace := plain.find("{", at)) >= 0:
+        end = end_of_statement(plain, brace, closed)
+        head = plain[at:brace].rpartition(";")[2].rpartition("}")[2]
+        name = function_named(WORD.findall(head))
+        if name:
+            opened = next((called for called in CALLED.finditer(head) if called["name"] == name), None)
+            ended = closings(head).get(opened.end() - 1, len(head)) if opened else 0
+            parameters = head[opened.end() : ended] if opened else ""
+            yield Function(name, parameters, text[brace:end], KERNEL.search(head) is not None, head, brace, lines)
+        at = end
+
+
+class Lines:
+    """Maps positions in a preprocessed text to lines of its source."""
+
+    def __init__(self, text: str) -> None:
+        self._ends = [hit.start() for hit in re.finditer("\n", text)]
+        self._said = [(hit.end(), int(hit[1])) for hit in LINE.finditer(text)]
+
+    def of(self, at: int) -> int:
+        number = bisect_left(self._ends, at)
+        index = bisect_left(self._said, at, key=lambda said: said[0]) - 1
+        if index < 0:
+            return number + 1
+        end, line = self._said[index]
+        return line + number - bisect_left(self._ends, end) - 1

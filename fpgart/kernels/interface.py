@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels and their arguments as their source or their SPIR-V declares them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class PipeArgument(NamedTuple):
+    """What the declaration of a pipe argument says; `depth` in packets, 0 if it says nothing of that."""
+
+    type_name: str
+    writes: bool
+    blocking: bool
+    host_accessible: bool
+    depth: int = 0
+
+
+class ArgumentInterface(NamedTuple):
+    """A kernel argument as the compiler sees it; the qualifiers are the CL_KERNEL_ARG_* values.
+
+    `buffer_location` names the memory that it has to be in, "" for the default one. `pipe` is for pipes.
+    """
+
+    name: str
+    type_name: str
+    address_qualifier: int
+    access_qualifier: int
+    type_qualifier: int
+    buffer_location: str = ""
+    pipe: PipeArgument | None = None
+
+
+class KernelInterface(NamedTuple):
+    name: str
+    arguments: tuple[ArgumentInterface, ...]
+    attributes: str = ""
+    required_work_group_size: tuple[int, int, int] = (0, 0, 0)
+
+
+def with_places(
+    interfaces: dict[str, KernelInterface], locations: dict[str, tuple[str, ...]]
+) -> dict[str, KernelInterface]:
+    """The interfaces with the buffer locations in them."""
+    if not locations:
+        return interfaces
+    found = dict(interfaces)
+    for name, places in locations.items():
+        interface = interfaces.get(name)
+        if interface is not None and len(places) == len(interface.arguments):
+            pairs = zip(interface.arguments, places, strict=True)
+            arguments = tuple(argument._replace(buffer_location=place) for argument, place in pairs)
+            found[name] = interface._replace(arguments=arguments)
+    return found
+
+
+def without_locations_from(interface: KernelInterface, most: int) -> KernelInterface:
+    """The interface without buffer locations that are numbers from `most` on."""
+    arguments = (
+        each._replace(buffer_location="")
+        if each.buffer_location.isdecimal() and int(each.buffer_location) >= most
+        else each
+        for each in interface.arguments
+    )
+    return interface._replace(arguments=tuple(arguments))

@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Local variables in functions that are no kernels, and in inner blocks, which compilers for FPGAs take.
+
+OpenCL C has them in the outermost block of kernels alone. Here those of a function become members of a
+structure; kernels have a variable of such a structure, functions a further parameter that points to one. The
+functions that they call have theirs within.
+
+    int f(int a) { local int x[4]; ... x[a] ... }
+
+    struct __fpgart_locals_f { int x[4]; };
+    int f(int a, local struct __fpgart_locals_f *__fpgart_locals) { ... (__fpgart_locals->x)[a] ... }
+
+The text is one that comes out of the preprocessor. Lines keep their numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from fpgart.kernels.source_text import DIRECTIVE, HIDDEN, blank, split, without_attributes
+
+WORD = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|\\[^\n]|[A-Za-z_]\w*|->|[{}();.]')
+LOCAL = re.compile(r"(?:static\s+|const\s+|volatile\s+)*\b(?:__)?local\b")
+DECLARATOR = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)\s*(?P<sizes>(?:\[[^\]]*\]\s*)*)", re.DOTALL)
+LAST_NAME = re.compile(r"(?P<type>.*?)\b(?P<rest>[A-Za-z_]\w*\s*(?:\[[^\]]*\]\s*)*)", re.DOTALL)
+KERNEL = re.compile(r"\b(?:__)?kernel\b")
+LAST_WORD = re.compile(r"\w*[A-Za-z_]")
+"""Of a text that is read backwards."""
+OPENING = re.compile(r"\s*\(")
+MOST_CHARACTERS = 1024
+"""Of a function's name."""
+POINTER = "__fpgart_locals"
+NOWHERE = (0, 0)
+DECLARED = re.compile(r"(?:^[^\S\n]*|[;{}]\s*)(?:__)?local\b[^;(){}*=]*;", re.MULTILINE)
+
+
+@dataclass
+class Variable:
+    """A local variable: the member that it becomes, and from where up to where it is known by its name."""
+
+    name: str
+    member: str
+    declaration: str
+    begin: int
+    end: int
+
+
+@dataclass
+class Function:
+    """A function: where its head begins, its parameters are and its body is (nowhere for a prototype)."""
+
+    name: str
+    head: int
+    parameters: tuple[int, int]
+    body: tuple[int, int]
+    is_kernel: bool
+    variables: list[Variable] = field(default_factory=list)
+    declarations: list[tuple[int, int]] = field(default_factory=list)
+    calls: list[tuple[str, int, int]] = field(default_factory=list)
+    """Name, and where the parentheses open and close."""
+
+    @property
+    def structure(self) -> str:
+        return f"struct {POINTER}_{self.name}"
+
+    @property
+    def access(self) -> str:
+        return f"{POINTER}." if self.is_kernel else f"{POINTER}->"
+
+
+def has_local_variables(source: str) -> bool:
+    """Whether such variables are to be seen in a source that the preprocessor has not seen."""
+    if not DECLARED.search(source):
+        return False
+    bare = blank(DIRECTIVE, blank(HIDDEN, source))
+    return any(function.variables for function in _with_variables(bare))
+
+
+def _with_variables(bare: str) -> list[Function]:
+    closed = _closings(bare)
+    functions = list(_functions(bare, closed))
+    for function in functions:
+        _find_variables(bare, function, closed)
+    return functions
+
+
+def _closings(bare: str) -> dict[int, int]:
+    """By the place of each parenthesis and brace, where it is closed: at the text's end if it is not."""
+    found: dict[int, int] = {}
+    opened: dict[str, list[int]] = {")": [], "}": []}
+    for hit in WORD.finditer(bare):
+        if hit[0] in ("(", "{"):
+            found[hit.start()] = len(bare)
+            opened[")" if hit[0] == "(" else "}"].append(hit.start())
+        elif hit[0] in opened and opened[hit[0]]:
+            found[opened[hit[0]].pop()] = hit.start()
+    return found
+
+
+def with_local_variables(text: str) -> str:
+    """The text in other words where it has such variables; else the text itself."""
+    bare = blank(DIRECTIVE, text)
+    functions = _with_variables(bare)
+    holders = {function.name for function in functions if function.variables}
+    callers: dict[str, set[str]] = {}
+    for function in functions:
+        for name, _, _ in function.calls:
+            callers.setdefault(name, set()).add(function.name)
+    waiting = list(holders)
+    while waiting:  # who calls one that has such variables has them, too
+        found = callers.get(waiting.pop(), set()) - holders
+        holders |= found
+        waiting += found
+    if not holders:
+        return text
+    return _edited(text, list(_edits(bare, [f for f in functions if f.name in holders], holders)))
+
+
+def _functions(bare: str, closed: Mapping[int, int]) -> Iterator[Function]:
+    """Definitions and prototypes, in their order."""
+    statement = at = 0
+    opened: tuple[str, int, int] | None = None
+    while hit := WORD.search(bare, at):
+        word, at = hit[0], hit.end()
+        if word in (";", "}"):
+            if word == ";" and opened is not None:
+                yield _function(bare, statement, opened, NOWHERE)
+            statement, opened = at, None
+        elif word in ("__attribute__", "__attribute"):
+            opening = bare.find("(", at)
+            at = closed.get(opening, len(bare)) + 1
+        elif word == "(":
+            end = closed[hit.start()]
+            name = LAST_WORD.match(bare[statement : hit.start()].rstrip()[: -MOST_CHARACTERS - 1 : -1])
+            opened = (name[0][::-1], hit.start(), end) if name else None
+            at = end + 1
+        elif word == "{":
+            end = closed[hit.start()]
+            if opened is not None and "=" not in bare[opened[2] : hit.start()]:
+                yield _function(bare, statement, opened, (hit.start(), end))
+                statement = end + 1
+            opened = None
+            at = end + 1
+
+
+def _function(bare: str, statement: int, opened: tuple[str, int, int], body: tuple[int, int]) -> Function:
+    name, begin, end = opened
+    head = statement + len(bare[statement:begin]) - len(bare[statement:begin].lstrip())
+    return Function(name, head, (begin, end), body, KERNEL.search(bare, statement, begin) is not None)
+
+
+def _find_variables(bare: str, function: Function, closed: Mapping[int, int]) -> None:
+    """Fill in the function's variables, their declarations, and its calls."""
+    begin, end = function.body
+    blocks: list[int] = []
+    statement = True
+    at = begin
+    while (hit := WORD.search(bare, at)) and hit.start() < end:
+        word, at = hit[0], hit.end()
+        declared = LOCAL.match(bare, hit.start()) if statement else None
+        if declared and not (function.is_kernel and len(blocks) == 1):
+            at = _declare(bare, function, hit.start(), declared.end(), closed[blocks[-1]])
+            continue
+        if word == "{":
+            blocks.append(hit.start())
+        elif word == "}":
+            blocks.pop()
+        following = OPENING.match(bare, at)
+        if following and word[0] not in "{}();.-\"'\\":
+            opening = following.end() - 1
+            function.calls.append((word, opening, closed.get(opening, len(bare))))
+        statement = word in ("{", "}", ";")
+
+
+def _declare(bare: str, function: Function, begin: int, after: int, block_end: int) -> int:
+    """One declaration, unless it is of pointers to local memory; returns where to go on."""
+    end = bare.find(";", after)
+    if end < 0:
+        return after
+    type_name = ""
+    found: list[Variable] = []
+    for declarator in split(bare[after:end]):
+        kept = without_attributes(declarator).strip()
+        parsed = DECLARATOR.fullmatch(kept) if type_name else LAST_NAME.fullmatch(kept)
+        if parsed is None or "*" in kept or "=" in kept:
+            return after
+        if not type_name:
+            type_name = parsed["type"].strip()
+            parsed = DECLARATOR.fullmatch(parsed["rest"])
+            assert parsed is not None
+        name = parsed["name"]
+        member = f"{name}_{len(function.variables) + len(found)}"
+        found.append(Variable(name, member, f"{type_name} {member}{parsed['sizes'].strip()};", end, block_end))
+    function.variables += found
+    function.declarations.append((begin, end + 1))
+    return end
+
+
+def _edits(bare: str, functions: list[Function], holders: set[str]) -> Iterator[tuple[int, int, str]]:
+    """Begin, end and the words to put there."""
+    structures = _Structures(functions, holders)
+    for function in functions:
+        yield (function.head, function.head, structures.until(function.name))
+        if not function.is_kernel:
+            yield _parameter(bare, function)
+        if function.body == NOWHERE:
+            continue
+        if function.is_kernel:
+            place = function.body[0] + 1
+            yield (place, place, f" __local {function.structure} {POINTER};")
+        yield from ((begin, end, ";") for begin, end in function.declarations)
+        yield from _uses(bare, function)
+        for name, opening, end in function.calls:
+            if name in holders:
+                comma = ", " if bare[opening + 1 : end].strip() else ""
+                yield (end, end, f"{comma}&{function.access}in_{name}")
+
+
+class _Structures:
+    """The structures' definitions, each once and behind those that it has within."""
+
+    def __init__(self, functions: list[Function], holders: set[str]) -> None:
+        self.defined = {function.name: function for function in functions if function.body != NOWHERE}
+        self.holders = holders
+        self.told: set[str] = set()
+
+    def until(self, name: str) -> str:
+        """Those that are still wanting for that of function `name`, and it."""
+        parts = []
+        waiting = [(name, False)]
+        while waiting:
+            name, reached = waiting.pop()
+            function = self.defined.get(name)
+            if function is None or (name in self.told and not reached):
+                continue
+            self.told.add(name)
+            called = sorted({called for called, _, _ in function.calls if called in self.holders})
+            if reached:  # those that it has within are told
+                parts.append(self._definition(function, called))
+            else:
+                waiting += [(name, True), *((each, False) for each in reversed(called))]
+        return "".join(parts)
+
+    def _definition(self, function: Function, called: list[str]) -> str:
+        members = [variable.declaration for variable in function.variables]
+        members += [f"struct {POINTER}_{each} in_{each};" for each in called]
+        return f"{function.structure} {{ {' '.join(members)} }}; "
+
+
+def _parameter(bare: str, function: Function) -> tuple[int, int, str]:
+    begin, end = function.parameters
+    words = f"__local {function.structure} *{POINTER}"
+    if bare[begin + 1 : end].strip() in ("", "void"):
+        return (begin + 1, end, words)
+    return (end, end, f", {words}")
+
+
+def _uses(bare: str, function: Function) -> Iterator[tuple[int, int, str]]:
+    """Each mention of a variable, where it is known and no member of something."""
+    named: dict[str, list[Variable]] = {}
+    for each in function.variables:
+        named.setdefault(each.name, []).append(each)
+    last = ""
+    for hit in WORD.finditer(bare, *function.body):
+        if last not in (".", "->"):
+            known = named.get(hit[0], ())
+            variable = next((v for v in reversed(known) if v.begin < hit.start() < v.end), None)
+            if variable is not None:
+                yield (hit.start(), hit.end(), f"({function.access}{variable.member})")
+        last = hit[0]
+
+
+def _edited(text: str, edits: list[tuple[int, int, str]]) -> str:
+    parts = []
+    copied = 0
+    for begin, end, words in sorted(edits, key=lambda edit: edit[:2]):
+        parts += [text[copied:begin], words, "\n" * text.count("\n", begin, end)]
+        copied = end
+    return "".join([*parts, text[copied:]])

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What kernels do with channels, found in their source: for the model of time (docs/time.md).
+
+A kernel whose loops can be counted and which uses its channels in every iteration, whatever the data, becomes a
+process: the steps that channels/stream_clock.c runs through. Of any other kernel it is said why not, and of those that
+have a channel in common with it, too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import product
+from math import prod
+
+from fpgart.kernels.functions import Function, functions_in, plain_text
+from fpgart.kernels.loops.kernel_loops import KernelLoops, loops_of
+from fpgart.kernels.loops.loop_scan import TALKING
+from fpgart.kernels.loops.loop_tree import UncountableError, talks
+from fpgart.kernels.loops.stream_steps import Step, StepWriter
+from fpgart.kernels.preprocessing.expressions import constant
+from fpgart.kernels.source_text import DIRECTIVE, NAME_AND_SIZES, blank, closing, split, without_attributes
+
+MOST_UNITS = 256
+"""Compute units of kernels that run by themselves, in all."""
+MOST_STEPS = 65_536
+"""Of the units of kernels that run by themselves, in all."""
+DEEPEST_CHANNEL = 1 << 20
+"""Packets; more room makes no difference that anybody would wait for."""
+STATEMENT = re.compile(r"[;{}]")
+NAME = re.compile(r"[A-Za-z_]\w*")
+CHANNEL = re.compile(r"\bchannel\b")
+DEPTH = re.compile(r"\b(?:__)?depth(?:__)?\s*\(")
+OUTSIDE = re.compile(r"\b(?:io\s*\(|intel_host_accessible\b)")
+AUTORUN = re.compile(r"\bautorun\b")
+UNITS = re.compile(r"\bnum_compute_units\s*\(")
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """The declaration of a channel or an array of channels. `outside`: no kernel uses its other end."""
+
+    depth: int | None
+    outside: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Streams:
+    """The kernels of a program that use channels. `untold` says, by kernel, why its use of them is unknown."""
+
+    channels: Mapping[str, Channel]
+    kernels: Mapping[str, KernelLoops]
+    autorun: Mapping[str, tuple[int, ...]]
+    """By kernel that runs by itself, its compute units in each dimension."""
+    groups: Mapping[str, frozenset[str]]
+    """By kernel with channels, all kernels that it is connected with, and itself."""
+    untold: Mapping[str, str]
+
+    def capacity(self, channel: str) -> int:
+        """Return how many packets a channel (`c[3]`) holds: one if it has no depth."""
+        depth = self.channels[channel.partition("[")[0]].depth
+        return min(max(1, depth or 0), DEEPEST_CHANNEL)
+
+    def depth(self, channel: str) -> int | None:
+        """Return the declared depth of a channel."""
+        return self.channels[channel.partition("[")[0]].depth
+
+    def process(
+        self, kernel: str, arguments: Mapping[str, int], work_items: int, latency: int, scale: Fraction
+    ) -> tuple[Step, ...]:
+        """Return the steps of a launch. Raises UncountableError.
+
+        `latency` is the number of cycles from the begin of an iteration to its write, and from that of the last one to
+        the end. `scale` stretches the cycles of a kernel whose memory is slower than its pipeline.
+        """
+        loops = self.kernels[kernel]
+        return StepWriter(loops, loops.names(arguments), latency, scale).steps(work_items)
+
+    def running(self, kernel: str, latency: int) -> Iterator[tuple[Step, ...]]:
+        """Yield the steps of each compute unit of an autorun kernel. Raises UncountableError."""
+        loops = self.kernels[kernel]
+        made = 0
+        for place in product(*map(range, self.autorun[kernel])):
+            steps = StepWriter(loops, loops.names({}), latency, Fraction(1), place).steps(1)
+            made += len(steps)
+            if made > MOST_STEPS:
+                raise UncountableError(f"its units take more than {MOST_STEPS:,} steps")
+            yield steps
+
+
+NOTHING = Streams({}, {}, {}, {}, {})
+
+
+def kernel_streams(source: str, options: str = "") -> Streams:
+    """Read a whole program; NOTHING if no kernel uses channels, or if the preprocessor needs headers of the host."""
+    if "channel" not in source:
+        return NOTHING
+    text = plain_text(source, options)
+    found = list(functions_in(text))
+    kernels = loops_of(found)
+    talking = {function.name: function for function in found if TALKING.search(function.body)}
+    if not talking:
+        return NOTHING
+    channels = dict(_channels(blank(DIRECTIVE, text)))
+    used = _Used(kernels, channels, talking).by_kernel()
+    groups = _groups({name: names for name, names in used.items() if names})
+    autorun = {f.name: _units(f.head) for f in found if f.is_kernel and f.name in groups and AUTORUN.search(f.head)}
+    alone = {name: why for name in groups if (why := _untold(kernels[name], used[name], channels))}
+    alone |= _shared(kernels, groups)
+    if sum(map(prod, autorun.values())) > MOST_UNITS:
+        alone |= dict.fromkeys(autorun, f"more than {MOST_UNITS} units run by themselves")
+    first: dict[frozenset[str], str] = {}
+    for name in sorted(alone):
+        first.setdefault(groups[name], f"{name}: {alone[name]}")
+    untold = {name: first[group] for name, group in groups.items() if group in first}
+    return Streams(channels, kernels, autorun, groups, untold)
+
+
+def _channels(text: str) -> Iterator[tuple[str, Channel]]:
+    """Yield the channels that a text without directives declares, by name."""
+    begin = 0
+    for mark in STATEMENT.finditer(text):
+        statement = text[begin : mark.start()]
+        begin = mark.end()
+        if mark[0] != ";" or CHANNEL.search(statement) is None:
+            continue
+        given = _declared(statement[: statement.find("channel")])
+        for declarator in split(statement):
+            parsed = NAME_AND_SIZES.fullmatch(without_attributes(declarator).strip())
+            if parsed is not None:
+                own = _declared(declarator)
+                packets = constant(given[0] or own[0], {}) if given[0] or own[0] else None
+                yield parsed["name"], Channel(packets, given[1] or own[1])
+
+
+def _declared(text: str) -> tuple[str, bool]:
+    """Return the depth that attributes state ("" for none) and whether the channel leaves the program."""
+    return _in_parentheses(DEPTH, text), OUTSIDE.search(text) is not None
+
+
+def _in_parentheses(opening: re.Pattern[str], text: str) -> str:
+    """Return the text between the parenthesis that `opening` matches and its closing one; "" without a match."""
+    found = opening.search(text)
+    return text[found.end() : closing(text, found.end() - 1)] if found else ""
+
+
+class _Used:
+    """Finds the channels that kernels use: from their loops or, if these cannot be counted, from their text.
+
+    An array of channels counts as one.
+    """
+
+    def __init__(
+        self, kernels: Mapping[str, KernelLoops], channels: Mapping[str, Channel], talking: Mapping[str, Function]
+    ) -> None:
+        self._kernels = kernels
+        self._channels = channels
+        self._talking = talking
+
+    def by_kernel(self) -> dict[str, frozenset[str]]:
+        return {name: self._of(name, loops) for name, loops in self._kernels.items()}
+
+    def _of(self, kernel: str, loops: KernelLoops) -> frozenset[str]:
+        talks_of = list(talks(loops.body or ()))
+        if any(talk.untold for talk in talks_of):  # through functions, too
+            return self._everywhere
+        named = frozenset(talk.array for talk in talks_of)
+        if kernel in self._talking and (loops.body is None or not named <= self._channels.keys()):
+            return self._in(self._talking[kernel].body)
+        return named.intersection(self._channels)
+
+    @cached_property
+    def _everywhere(self) -> frozenset[str]:
+        """The channels that any function uses: one set, which many kernels may share."""
+        return frozenset().union(*(self._in(function.body) for function in self._talking.values()))
+
+    def _in(self, text: str) -> frozenset[str]:
+        return frozenset(name for name in NAME.findall(text) if name in self._channels)
+
+
+def _groups(used: Mapping[str, frozenset[str]]) -> dict[str, frozenset[str]]:
+    """Return, by kernel, the kernels that channels connect it with; connected kernels share one set."""
+    alike: dict[frozenset[str], list[str]] = {}
+    for kernel, channels in used.items():
+        alike.setdefault(channels, []).append(kernel)
+    by_channel: dict[str, list[frozenset[str]]] = {}
+    for channels in alike:
+        for channel in channels:
+            by_channel.setdefault(channel, []).append(channels)
+    groups: dict[str, frozenset[str]] = {}
+    while alike:
+        kernels, waiting = list[str](), [next(iter(alike))]
+        while waiting:
+            channels = waiting.pop()
+            if channels in alike:
+                kernels += alike.pop(channels)
+                waiting += [other for channel in channels for other in by_channel.pop(channel, ())]
+        groups |= dict.fromkeys(kernels, frozenset(kernels))
+    return groups
+
+
+def _untold(loops: KernelLoops, used: Set[str], channels: Mapping[str, Channel]) -> str:
+    """Return why a kernel's use of channels is unknown; "" if it is known."""
+    if loops.body is None:
+        return f"its loops cannot be counted: {loops.uncounted}"
+    why = [talk.untold for talk in talks(loops.body) if talk.untold]
+    named = {talk.array for talk in talks(loops.body) if not talk.untold}
+    unknown = sorted(named - channels.keys())
+    if unknown:
+        return f"the declaration of channel '{unknown[0]}' is not understood"
+    if why:
+        return why[0]
+    outside = sorted(name for name in used if channels[name].outside)
+    return f"channel '{outside[0]}' leads out of the program" if outside else ""
+
+
+def _shared(kernels: Mapping[str, KernelLoops], groups: Mapping[str, frozenset[str]]) -> dict[str, str]:
+    """Return, by kernel, the channels whose same end another kernel uses: nobody knows which comes first."""
+    ends: dict[tuple[str, bool], str] = {}
+    found = {}
+    for kernel in sorted(groups):
+        for talk in talks(kernels[kernel].body or ()):
+            other = ends.setdefault((talk.channel, talk.writing), kernel)
+            if other != kernel and talk.channel:
+                found[kernel] = f"'{other}' is at the same end of channel '{talk.channel}'"
+    return found
+
+
+def _units(head: str) -> tuple[int, ...]:
+    numbers = [constant(each, {}) for each in split(_in_parentheses(UNITS, head))]
+    return tuple(max(1, number or 1) for number in numbers) or (1,)

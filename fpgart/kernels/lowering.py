@@ -1,0 +1,379 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Channels, pipes and program-scope variables of OpenCL C, put into words that any CPU compiler takes.
+
+A channel becomes a constant that describes it, a pipe argument a pointer, a variable in the global address
+space a macro; the functions on them become calls of operation() in channels/channels.c, whose address is at
+a place that is the same in every process (so that compiled kernels can be kept).
+
+    channel int c[N] __attribute__((depth(4)));
+    kernel void k(read_only pipe int p, ...) { write_channel_intel(c[0], ...); read_pipe(p, &x); }
+    global int table[16];
+
+Declarations are found in the text as it comes out of the preprocessor (kernels/preprocessing/). Lines keep their
+numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from dataclasses import dataclass, field
+from typing import Any
+
+from fpgart.base.json_input import typed, untyped
+from fpgart.kernels.interface import PipeArgument
+from fpgart.kernels.source_text import (
+    ATTRIBUTE,
+    DIRECTIVE,
+    HIDDEN,
+    LINE,
+    NAME_AND_SIZES,
+    WORD,
+    blank,
+    closing,
+    split,
+    without_attributes,
+)
+
+TABLE = 0x2F50_4741_0000
+"""Where kernels look for the address of operation(), unless that place is taken."""
+
+USES = re.compile(r"\b(?:channel|pipe)\b|(?:^[^\S\n]*|[;}]\s*)(?:static\s+)?(?:__)?global\b", re.MULTILINE)
+BEFORE = re.compile(r"\s+|\b(?:static|extern|const)\b|(?P<attribute>__attribute(?:__)?\s*\()")
+"""What may stand before a declaration's first word."""
+BRACKETS = re.compile(r"[{}();]")
+VALUE_OR_BODY = re.compile(r"[;={]")
+PIPE = re.compile(
+    r"\s*(?:const\s+)?(?:(?:__)?(?P<access>read|write)_only\s+)?pipe\s+(?:(?:__)?(?P<after>read|write)_only\s+)?(?=\w)"
+)
+
+# Not inline: PoCL from 4.0 to 6.0 takes assembly that is in a kernel for a call of its own function, and aborts.
+PRELUDE = """\
+#ifndef __FPGART_OPERATION
+#define __FPGART_OPERATION (*(__constant ulong *)%#xUL)
+#if defined(__AVX512F__)
+#define __FPGART_VECTORS "xmm0","xmm1","xmm2","xmm3","xmm4","xmm5","xmm6","xmm7","xmm8","xmm9","xmm10","xmm11", \\
+ "xmm12","xmm13","xmm14","xmm15","xmm16","xmm17","xmm18","xmm19","xmm20","xmm21","xmm22","xmm23","xmm24","xmm25", \\
+ "xmm26","xmm27","xmm28","xmm29","xmm30","xmm31","k1","k2","k3","k4","k5","k6","k7"
+#else
+#define __FPGART_VECTORS "xmm0","xmm1","xmm2","xmm3","xmm4","xmm5","xmm6","xmm7","xmm8","xmm9","xmm10","xmm11", \\
+ "xmm12","xmm13","xmm14","xmm15"
+#endif
+static __attribute__((noinline)) ulong __fpgart_call(ulong a, ulong b, ulong c, ulong d)
+{
+#if defined(__x86_64__)
+    ulong result;
+    __asm__ volatile("movq %%%%rsp, %%%%rbx\\n\\tsubq $128, %%%%rsp\\n\\tandq $-64, %%%%rsp\\n\\tcall *%%[f]\\n\\t"
+        "movq %%%%rbx, %%%%rsp" : "=a"(result), "+D"(a), "+S"(b), "+d"(c), "+c"(d) : [f] "r"(__FPGART_OPERATION)
+        : "rbx", "r8", "r9", "r10", "r11", "cc", "memory", __FPGART_VECTORS);
+    return result;
+#elif defined(__aarch64__)
+    __asm__ volatile("mov x0, %%0\\n\\tmov x1, %%1\\n\\tmov x2, %%2\\n\\tmov x3, %%3\\n\\tblr %%4\\n\\tmov %%0, x0"
+        : "+r"(a) : "r"(b), "r"(c), "r"(d), "r"(__FPGART_OPERATION)
+        : "x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14", "x15", "x16",
+          "x17", "x30", "cc", "memory", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v16", "v17", "v18", "v19",
+          "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31");
+    return a;
+#else
+#error "channels, pipes and program-scope variables are known on x86-64 and AArch64 alone"
+#endif
+}
+#define __FPGART_TYPE(c) __typeof__(*(c).type)
+#define read_channel_intel(c) ({ __FPGART_TYPE(c) __v; \\
+    __fpgart_call(0, (ulong)&(c), (ulong)&__v, 0); __v; })
+#define read_channel_nb_intel(c, valid) ({ __FPGART_TYPE(c) __v = {0}; \\
+    *(valid) = (bool)__fpgart_call(1, (ulong)&(c), (ulong)&__v, 0); __v; })
+#define write_channel_intel(c, ...) ({ __FPGART_TYPE(c) __v = (__VA_ARGS__); \\
+    (void)__fpgart_call(2, (ulong)&(c), (ulong)&__v, 0); })
+#define write_channel_nb_intel(c, ...) ({ __FPGART_TYPE(c) __v = (__VA_ARGS__); \\
+    (bool)__fpgart_call(3, (ulong)&(c), (ulong)&__v, 0); })
+#define read_channel_altera read_channel_intel
+#define read_channel_nb_altera read_channel_nb_intel
+#define write_channel_altera write_channel_intel
+#define write_channel_nb_altera write_channel_nb_intel
+#define read_pipe(p, to) ((int)__fpgart_call(4, (ulong)(p), (ulong)(to), sizeof(*(p))))
+#define write_pipe(p, from) ((int)__fpgart_call(5, (ulong)(p), (ulong)(from), sizeof(*(p))))
+#define get_pipe_num_packets(p) ((uint)__fpgart_call(6, (ulong)(p), 0, 0))
+#define get_pipe_max_packets(p) ((uint)__fpgart_call(7, (ulong)(p), 0, 0))
+#define __fpgart_variable(name, size, from) __fpgart_call(8, (ulong)(name), (size), (ulong)(from))
+#define get_compute_id(dimension) ((int)((__fpgart_call(9, 0, 0, 0) >> (20 * (dimension))) & 0xFFFFF))
+#endif
+#line 1
+"""
+DEPTHS = re.compile(
+    r"^[ \t]*#[ \t]*pragma[ \t]+fpgart[ \t]+channel_depths[ \t]+(default|strict|ignoredepth)\b", re.MULTILINE
+)
+DECLARE = "__fpgart_declare"
+"""The kernel that makes the channels that the host uses, and the variables, before any other kernel runs."""
+
+
+@dataclass(slots=True)
+class Lowered:
+    """The source for the engine, the channels and variables by name, and by kernel the arguments that are pipes."""
+
+    source: str
+    channels: list[str] = field(default_factory=list)
+    hosted: list[str] = field(default_factory=list)
+    variables: list[str] = field(default_factory=list)
+    pipes: dict[str, dict[int, PipeArgument]] = field(default_factory=dict)
+    table: int = TABLE
+    autorun: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    """By kernel that nobody launches, its compute units; filled in when the program is built."""
+    depths: str = ""
+    """What `aoc -emulator-channel-depth-model` wrote down, as DepthMode names it."""
+
+    def notes(self) -> dict[str, Any]:
+        """All but the source, for JSON."""
+        kept: dict[str, Any] = untyped(self)
+        del kept["source"]
+        return kept
+
+    @classmethod
+    def from_notes(cls, notes: dict[str, Any]) -> Lowered:
+        """Raises ValueError for what notes() did not make."""
+        made = typed({"source": "", **notes}, cls, "the notes")
+        if not 0 <= made.table < 1 << 64:
+            raise ValueError(f"the notes have their table at {made.table:#x}")
+        return made
+
+
+class LoweringError(Exception):
+    """A declaration that cannot be put into other words; line, and what is wrong."""
+
+
+def lower(source: str, table: int = TABLE) -> Lowered | None:
+    """The source in other words; None if it has no channels, pipes or program-scope variables.
+
+    Raises LoweringError.
+    """
+    if not USES.search(source):
+        return None
+    bare = blank(HIDDEN, source)
+    found = _Lowering(source, blank(DIRECTIVE, bare)).run()
+    if not (found.channels or found.variables or found.pipes):
+        return None
+    found.table = table
+    depths = DEPTHS.search(source)
+    found.depths = depths[1] if depths else ""
+    found.source = PRELUDE % table + found.source + _declaration(found)
+    return found
+
+
+def depth_pragma(depths: str) -> str:
+    """A line that says how deep the channels of the program are."""
+    return f"#pragma fpgart channel_depths {depths}\n"
+
+
+def _declaration(found: Lowered) -> str:
+    """The kernel DECLARE; what is left out by #if in the source is left out there."""
+    calls = [f"#ifdef __FPGART_HAS_{name}\n__fpgart_call(10, (ulong)&{name}, sizeof({name}), 0);\n#endif\n"
+             for name in found.hosted]  # fmt: skip
+    calls += [f"#ifdef {name}\n(void)(ulong)&{name};\n#endif\n" for name in found.variables]
+    return f"\nkernel void {DECLARE}(void) {{\n{''.join(calls)}}}\n" if calls else ""
+
+
+def has_channels(source: str) -> bool:
+    """Whether the source has channels or pipes."""
+    found = lower(source) if USES.search(source) else None
+    return found is not None and bool(found.channels or found.pipes)
+
+
+class _Lowering:
+    """One walk over the declarations of a source; `bare` is the source without comments, strings and directives."""
+
+    def __init__(self, source: str, bare: str) -> None:
+        self.source = source
+        self.bare = bare
+        self.result = Lowered("")
+        self.parts: list[str] = []
+        self.copied = 0
+        self.said = list(LINE.finditer(source))
+        self.ends = [hit.start() for hit in re.finditer("\n", source)]
+
+    def run(self) -> Lowered:
+        braces = statement = skipped = 0
+        for hit in WORD.finditer(self.bare):
+            word = hit[0]
+            if hit.start() < max(self.copied, skipped):
+                continue
+            if word == "{":
+                braces += 1
+            elif word == "}":
+                braces -= 1
+                statement = hit.end()
+            elif braces:
+                continue
+            elif word == ";":
+                statement = hit.end()
+            elif word == "channel" and self._begins(statement, hit.start()):
+                self._channel(statement, hit.start())
+                statement = self.copied
+            elif word in ("global", "__global") and self._is_variable(statement, hit.start()):
+                self._variable(hit.start(), hit.end())
+                statement = self.copied
+            elif word in ("__attribute__", "__attribute"):
+                skipped = closing(self.bare, self.bare.find("(", hit.end())) + 1
+            elif word == "(":
+                skipped = closing(self.bare, hit.start())
+                self._parameters(hit.start(), skipped, statement)
+        self.parts.append(self.source[self.copied :])
+        self.result.source = "".join(self.parts)
+        return self.result
+
+    def _begins(self, statement: int, at: int) -> bool:
+        """Whether a declaration begins with the word at `at`; attributes may come first."""
+        place = statement
+        while place < at:
+            hit = BEFORE.match(self.bare, place)
+            if hit is None:
+                return False
+            place = closing(self.bare, hit.end() - 1) + 1 if hit["attribute"] else hit.end()
+        return True
+
+    def _is_variable(self, statement: int, at: int) -> bool:
+        """Whether it is of a variable, not of a function that returns a pointer."""
+        if not self._begins(statement, at):
+            return False
+        end = VALUE_OR_BODY.search(self.bare, at)
+        head = without_attributes(self.bare[at : end.start() if end else len(self.bare)])
+        return not set("(*") & set(head)
+
+    def _end_of(self, at: int) -> int:
+        """Where the declaration that begins at `at` ends: at its semicolon."""
+        depth = 0
+        for hit in BRACKETS.finditer(self.bare, at):
+            depth += {"{": 1, "(": 1, "}": -1, ")": -1}.get(hit[0], 0)
+            if hit[0] == ";" and depth == 0:
+                return hit.start()
+        raise LoweringError(f"{self._line(at)}: a declaration without its semicolon")
+
+    def _line(self, at: int) -> int:
+        """The line's number; as a #line says it, where there is one."""
+        number = bisect_left(self.ends, at)
+        index = bisect_left(self.said, at, key=lambda said: said.end()) - 1
+        if index < 0:
+            return number + 1
+        said = self.said[index]
+        return int(said[1]) + number - bisect_left(self.ends, said.end()) - 1
+
+    def _put(self, begin: int, end: int, words: str) -> None:
+        """`words` instead of the source from `begin` to `end`, on as many lines."""
+        missing = self.source.count("\n", begin, end) - words.count("\n")
+        self.parts += [self.source[self.copied : begin], words, "\n" * max(missing, 0)]
+        if missing < 0:
+            self.parts.append(f"\n#line {self._line(end)}\n")
+        self.copied = end
+
+    # Channels
+
+    def _channel(self, statement: int, at: int) -> None:
+        end = self._end_of(at)
+        text = self.source[at + len("channel") : end]
+        shared = _attributes(self.source[statement:at])
+        type_name = ""
+        words = []
+        for declarator in split(text):
+            attributes = shared | _attributes(declarator)
+            hosted = "intel_host_accessible" in attributes
+            depth = attributes.get("depth", "-1")
+            parsed = NAME_AND_SIZES.fullmatch(without_attributes(declarator).strip())
+            if parsed is None:
+                raise LoweringError(f"{self._line(at)}: this is not a declaration of a channel: {declarator.strip()}")
+            type_name = parsed["type"].strip() or type_name
+            name, sizes = parsed["name"], _sizes(parsed["sizes"])
+            value = (
+                f'{{"{name}{"[]" if sizes else ""}", {"" if sizes else "&"}{name}, {depth}, sizeof({type_name}), '
+                f"{int(hosted)}, 0, {attributes.get('io', '0')}}}"
+            )
+            for size in reversed(sizes):
+                value = f"{{[0 ... ({size}) - 1] = {value}}}"
+            words.append(
+                # Hidden: else a channel that is called `link` or `read` is the C library's function on PoCL 6.
+                '__constant __attribute__((visibility("hidden"))) '
+                "struct { __constant char *name; __constant void *first; long depth; ulong packet; "
+                f"ulong hosted; __private {type_name} *type; __constant char *io; }} {name}{parsed['sizes']} = {value};"
+            )
+            self.result.channels.append(name)
+            if hosted:
+                self.result.hosted.append(name)
+                words.append(f"\n#define __FPGART_HAS_{name} 1\n")
+        self._put(at, end + 1, "".join(words))
+
+    # Program-scope variables
+
+    def _variable(self, at: int, after: int) -> None:
+        end = self._end_of(at)
+        words = []
+        type_name = ""
+        text = without_attributes(self.source[after:end])
+        for declarator in split(text):
+            head, _, value = declarator.partition("=")
+            parsed = NAME_AND_SIZES.fullmatch(head.strip())
+            if parsed is None:
+                raise LoweringError(f"{self._line(at)}: this is not a declaration of a variable: {head.strip()}")
+            type_name = parsed["type"].strip() or type_name
+            name, sizes = parsed["name"], parsed["sizes"].strip()
+            initial = "0"
+            if value.strip():
+                initial = f"&__fpgart_initial_{name}"
+                words.append(f"__constant {type_name} __fpgart_initial_{name}{sizes} = {value.strip()};")
+            words.append(
+                f"\n#define {name} (*(__global {type_name} (*){sizes})"
+                f'__fpgart_variable((__constant char *)"{name}", sizeof({type_name} {sizes}), {initial}))\n'
+            )
+            self.result.variables.append(name)
+        self._put(at, end + 1, "".join(words))
+
+    # Pipes
+
+    def _parameters(self, at: int, end: int, statement: int) -> None:
+        """The parameters that are pipes become pointers."""
+        if not re.search(r"\bpipe\b", self.bare[at:end]):
+            return
+        head = without_attributes(self.bare[statement:at]).split()
+        is_kernel = bool({"kernel", "__kernel"} & set(head))
+        pipes: dict[int, PipeArgument] = {}
+        begin = at + 1
+        for index, parameter in enumerate(split(self.bare[at + 1 : end])):
+            stop = begin + len(parameter)
+            hit = PIPE.match(without_attributes(parameter, in_place=" "))
+            if hit is not None:
+                name, pipe = self._pipe(hit, self.source[begin:stop], begin)
+                pipes[index] = pipe
+                self._put(begin, stop, f" __global {pipe.type_name} *{name}")
+            begin = stop + 1
+        if is_kernel and pipes:
+            self.result.pipes[head[-1]] = pipes
+
+    def _pipe(self, hit: re.Match[str], text: str, at: int) -> tuple[str, PipeArgument]:
+        attributes = _attributes(text)
+        parsed = NAME_AND_SIZES.fullmatch(without_attributes(text[hit.end() :]).strip())
+        if parsed is None or not parsed["type"].strip():
+            raise LoweringError(f"{self._line(at)}: this is not a pipe: {text.strip()}")
+        depth = attributes.get("depth", "0").strip()
+        return parsed["name"], PipeArgument(
+            parsed["type"].strip(),
+            "write" in (hit["access"], hit["after"]),
+            "blocking" in attributes,
+            "intel_host_accessible" in attributes,
+            int(depth) if depth.isdecimal() else 0,
+        )
+
+
+def _attributes(text: str) -> dict[str, str]:
+    """What stands in the attributes' parentheses, by name; "" for those without any."""
+    found = {}
+    at = 0
+    while hit := ATTRIBUTE.search(text, at):
+        at = closing(text, hit.end() - 1)
+        inner = text[hit.end() : at].strip()
+        inner = inner[1:-1] if inner.startswith("(") and inner.endswith(")") else inner
+        for each in split(inner):
+            name, _, value = each.strip().partition("(")
+            found[name.strip().strip("_")] = value.rpartition(")")[0]
+    return found
+
+
+def _sizes(text: str) -> list[str]:
+    """What stands in the brackets behind a name."""
+    return re.findall(r"\[([^\]]*)\]", text)

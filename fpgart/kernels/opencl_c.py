@@ -1,0 +1,335 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is read in OpenCL C besides the compiler: sizes of types, and buffer_location of kernel arguments.
+
+Compilers for the CPU skip that attribute.
+
+Not a compiler: comments go, macros without parameters (#define and -D) are put in. Only a source with conditions goes
+through the preprocessor; where that fails, all its branches are read. That is how such attributes are written:
+
+    kernel void k(global __attribute__((buffer_location("HBM"))) int *x, ...)
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+import shlex
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from fpgart.kernels.attribute_numbers import KERNEL_ATTRIBUTES
+from fpgart.kernels.comments import COMMENT, CONTINUED
+from fpgart.kernels.functions import plain_text
+from fpgart.kernels.preprocessing.files import Includes, PreprocessorError
+from fpgart.kernels.preprocessing.preprocessor import preprocess
+from fpgart.kernels.source_text import DIRECTIVE, HIDDEN, blank
+
+DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?![\w(])(.*)$", re.MULTILINE)
+CONDITION = re.compile(r"^[ \t]*#[ \t]*if", re.MULTILINE)
+TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|[A-Za-z_]\w*|\d\w*|\\.|\S')
+DEEPEST = 32
+MOST_EXPANSIONS = 1 << 19
+"""Tokens that macros may put in."""
+KERNELS = frozenset(("kernel", "__kernel"))
+ATTRIBUTES = frozenset(("__attribute__", "__attribute"))
+ENDS = KERNELS | {"{", "}", ";"}
+"""Where no declaration goes on."""
+ATTRIBUTE = "buffer_location"
+AUTORUN = "autorun"
+
+
+def buffer_locations(source: str, options: str = "") -> dict[str, tuple[str, ...]]:
+    """For each kernel whose arguments have a buffer_location: one per argument, "" for none."""
+    if ATTRIBUTE not in source and ATTRIBUTE not in options:
+        return {}
+    found = {}
+    for kernel in _kernels(_tokens(source, options)):
+        locations = tuple(_location(parameter) for parameter in kernel.parameters)
+        if any(locations):
+            found[kernel.name] = locations
+    return found
+
+
+def kernel_attributes(source: str, options: str = "") -> dict[str, dict[str, tuple[int, ...]]]:
+    """Return, by kernel, the numbers of those attributes that boards know; () for one without numbers.
+
+    An attribute whose numbers need headers of the host is left out.
+    """
+    if "__attribute" not in source and "__attribute" not in options and "#include" not in source:
+        return {}
+    return attributes_in(plain_text(source, options) or blank(HIDDEN, source))
+
+
+def attributes_in(text: str) -> dict[str, dict[str, tuple[int, ...]]]:
+    """Return the same for a preprocessed text whose attributes have digits (attribute_numbers.py)."""
+    tokens = TOKEN.findall(blank(DIRECTIVE, text))
+    closed = _closings(tokens)
+    found: dict[str, dict[str, tuple[int, ...]]] = {}
+    pending: dict[str, tuple[int, ...]] = {}
+    index = 0
+    while index < len(tokens):
+        token = tokens[index]
+        if token in ATTRIBUTES:
+            end = _group(tokens, index + 1, closed)
+            pending |= _numbered(tokens, index, end, closed)
+            index = end
+        elif token in KERNELS:
+            kernel = _kernel(tokens, index, closed)
+            if kernel.name:
+                own = pending | _numbered(tokens, index + 1, kernel.opens - 1, closed)
+                found[kernel.name] = found.get(kernel.name, {}) | own
+            pending = {}
+            index = kernel.end - 1
+        elif token in (";", "}"):
+            pending = {}
+        index += 1
+    return found
+
+
+def _numbered(tokens: list[str], begin: int, end: int, closed: dict[int, int]) -> dict[str, tuple[int, ...]]:
+    found: dict[str, tuple[int, ...]] = {}
+    index = begin
+    while index < end:
+        name = tokens[index].strip("_")
+        if name == AUTORUN:
+            found[name] = ()
+        elif name in KERNEL_ATTRIBUTES:
+            last = _group(tokens, index + 1, closed)
+            numbers = tokens[index + 2 : last : 2]
+            if numbers and all(map(str.isdecimal, numbers)) and {*tokens[index + 3 : last : 2]} <= {","}:
+                found[name] = tuple(map(int, numbers))
+            index = last
+        index += 1
+    return found
+
+
+def _tokens(source: str, options: str) -> list[str]:
+    """The source without comments and directives, with macros put in."""
+    if CONDITION.search(source):
+        source = _chosen(source, options)
+    text = COMMENT.sub(lambda found: found[1] or found[2] or " ", CONTINUED.sub(" ", source))
+    defined = {name: TOKEN.findall(value) for name, _, value in (word.partition("=") for word in _defines(options))}
+    macros = {name: TOKEN.findall(body) for name, body in DEFINE.findall(text)} | defined
+    return _Expansion(macros).of(TOKEN.findall(DIRECTIVE.sub("", text)))
+
+
+def _chosen(source: str, options: str) -> str:
+    """The branches that hold, with macros put in; the source itself where the preprocessor refuses it."""
+    try:
+        return preprocess(source, "", Includes(), _defines(options)).text
+    except (PreprocessorError, OSError):
+        return source
+
+
+def _defines(options: str) -> Iterator[str]:
+    """What each -D says: NAME or NAME=VALUE."""
+    try:
+        words = shlex.split(options)
+    except ValueError:  # a quote without its end; the compiler will say so
+        words = options.split()
+    for index, word in enumerate(words):
+        if word.startswith("-D"):
+            yield word[2:] or " ".join(words[index + 1 : index + 2])
+
+
+class _Expansion:
+    """Puts macros in. Those that would make very many tokens stay as they are."""
+
+    def __init__(self, macros: dict[str, list[str]]) -> None:
+        self._macros = macros
+        self._left = MOST_EXPANSIONS
+
+    def of(self, tokens: list[str]) -> list[str]:
+        return list(self._expanded(tokens, 0))
+
+    def _expanded(self, tokens: list[str], depth: int) -> Iterator[str]:
+        for token in tokens:
+            self._left -= depth > 0
+            if token in self._macros and depth < DEEPEST and self._left > 0:
+                yield from self._expanded(self._macros[token], depth + 1)
+            else:
+                yield token
+
+
+def _closings(tokens: list[str], pair: str = "()") -> dict[int, int]:
+    """By the place of each parenthesis that is closed, where it is."""
+    found: dict[int, int] = {}
+    opened: list[int] = []
+    for index, token in enumerate(tokens):
+        if token == pair[0]:
+            opened.append(index)
+        elif token == pair[1] and opened:
+            found[opened.pop()] = index
+    return found
+
+
+def _group(tokens: list[str], begin: int, closed: dict[int, int]) -> int:
+    """Where the group that opens at `begin` is closed."""
+    return closed.get(begin, len(tokens)) if tokens[begin : begin + 1] == ["("] else begin
+
+
+class _Kernel(NamedTuple):
+    """A kernel's declaration; no name for what is none. `opens` is its parenthesis, `end` what is behind all of it."""
+
+    name: str
+    parameters: list[list[str]]
+    opens: int
+    end: int
+
+
+def _kernels(tokens: list[str]) -> Iterator[_Kernel]:
+    """The kernels that are declared, in their order."""
+    closed = _closings(tokens)
+    index = 0
+    while index < len(tokens):
+        if tokens[index] in KERNELS:
+            kernel = _kernel(tokens, index, closed)
+            if kernel.name:
+                yield kernel
+            index = kernel.end - 1
+        index += 1
+
+
+def _kernel(tokens: list[str], begin: int, closed: dict[int, int]) -> _Kernel:
+    """The function that is declared from the word `kernel` at `begin`."""
+    index = begin + 1
+    while index < len(tokens) and tokens[index] not in ENDS:
+        if tokens[index] in ATTRIBUTES:
+            index = _group(tokens, index + 1, closed) + 1
+            continue
+        if tokens[index] == "(":
+            end = _group(tokens, index, closed)
+            return _Kernel(tokens[index - 1], _split(tokens[index + 1 : end]), index, end + 1)
+        index += 1
+    return _Kernel("", [], index, index)
+
+
+def _split(tokens: list[str]) -> list[list[str]]:
+    """Parameters, by the commas that are not within parentheses."""
+    parts: list[list[str]] = [[]]
+    depth = 0
+    for token in tokens:
+        depth += {"(": 1, ")": -1}.get(token, 0)
+        if token == "," and depth == 0:
+            parts.append([])
+        else:
+            parts[-1].append(token)
+    return parts
+
+
+def _location(parameter: list[str]) -> str:
+    """The first string behind the attribute's name."""
+    for index, token in enumerate(parameter):
+        if token == ATTRIBUTE:
+            text = next((t for t in parameter[index:] if t.startswith('"')), "")
+            return text[1:-1]
+    return ""
+
+
+SCALARS = {"char": 1, "short": 2, "int": 4, "long": 8, "half": 2, "float": 4, "double": 8}
+VECTORS = {"": 1, "2": 2, "3": 4, "4": 4, "8": 8, "16": 16}
+TYPE_NAME = re.compile(r"(?:u|unsigned )?(char|short|int|long|half|float|double)(2|3|4|8|16)?")
+
+
+@lru_cache(maxsize=1024)
+def size_of_type(name: str) -> int:
+    """Bytes of a scalar or vector type of OpenCL C; 0 for any other type."""
+    found = TYPE_NAME.fullmatch(name)
+    return SCALARS[found[1]] * VECTORS[found[2] or ""] if found else 0
+
+
+class Use(enum.IntFlag):
+    """What a kernel does with the memory behind a pointer argument."""
+
+    NONE = 0
+    READ = 1
+    WRITE = 2
+    UNKNOWN = 4
+    """It goes where it is not followed: into a function, a variable, a macro."""
+    ATOMIC = 8
+    """An atomic function gets it."""
+
+
+ASSIGNING = frozenset("+-*/%&|^")
+ATOMIC_NAME = re.compile(r"atom(ic)?_\w+")
+FUNCTION_MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+\w+\(.*$", re.MULTILINE)
+NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+def argument_uses(source: str, options: str = "") -> dict[str, tuple[Use, ...]]:
+    """For each kernel what it does with each of its arguments, as far as it shows in `p[...]` and `*p`."""
+    if "#include" in source or "# include" in source:
+        return {}
+    text = CONTINUED.sub(" ", source)
+    hidden = {name for line in FUNCTION_MACRO.findall(text) for name in NAME.findall(line)}
+    tokens = _tokens(source, options)
+    closed = _closings(tokens, "{}")
+    found: dict[str, tuple[Use, ...]] = {}
+    behind = 0
+    for kernel in _kernels(tokens):
+        if kernel.opens < behind:  # in the body of another one
+            continue
+        begin, behind = _body(tokens, kernel.end, closed)
+        if begin < behind:
+            names = [_parameter_name(parameter) for parameter in kernel.parameters]
+            uses = _uses(tokens[begin:behind], frozenset(names) - hidden)
+            found[kernel.name] = tuple(Use.UNKNOWN if p in hidden or not p else uses[p] for p in names)
+    return found
+
+
+def _body(tokens: list[str], begin: int, closed: dict[int, int]) -> tuple[int, int]:
+    """What is between the braces of the function whose head ends at `begin`; nothing for a declaration."""
+    for index in range(begin, len(tokens)):
+        if tokens[index] == "{":
+            return (index + 1, closed[index]) if index in closed else (len(tokens), len(tokens))
+        if tokens[index] in ENDS:
+            break
+    return (begin, begin)
+
+
+def _parameter_name(parameter: list[str]) -> str:
+    words = [token for token in parameter if NAME.fullmatch(token)]
+    return words[-1] if words and parameter[-1] == words[-1] else ""
+
+
+def _uses(body: list[str], names: frozenset[str]) -> dict[str, Use]:
+    uses = dict.fromkeys(names, Use.NONE)
+    closed = _closings(body, "[]")
+    for index, token in enumerate(body):
+        if token in uses and body[index - 1 : index] != ["."] and body[index - 2 : index] != ["-", ">"]:
+            uses[token] |= _use_at(body, index, closed)
+    return uses
+
+
+def _use_at(body: list[str], index: int, closed: dict[int, int]) -> Use:
+    """What one mention of a pointer does."""
+    before = body[max(0, index - 3) : index]
+    end = index + 1
+    called = before[:-1] if before[-1:] == ["&"] else before
+    if called[-1:] == ["("] and ATOMIC_NAME.fullmatch("".join(called[-2:-1])):
+        return Use.ATOMIC
+    if body[end : end + 1] == ["["]:
+        while end < len(body) and body[end] in ("[", "."):
+            end = closed.get(end, len(body)) + 1 if body[end] == "[" else end + 2
+        if before[-1:] == ["&"] and not _is_operand(before[:-1]):
+            return Use.UNKNOWN
+        if before[-2:] in (["+", "+"], ["-", "-"]):
+            return Use.READ | Use.WRITE
+    elif before[-1:] != ["*"] or _is_operand(before[:-1]):
+        return Use.UNKNOWN
+    after = body[end : end + 3]
+    if after[:1] == ["-"] and after[1:2] == [">"]:
+        return Use.UNKNOWN
+    if after[:1] == ["="]:
+        return Use.READ if after[1:2] == ["="] else Use.WRITE
+    if after[:2] in (["+", "+"], ["-", "-"]) or (len(after) > 1 and after[0] in ASSIGNING and after[1] == "="):
+        return Use.READ | Use.WRITE
+    if after in (["<", "<", "="], [">", ">", "="]):
+        return Use.READ | Use.WRITE
+    return Use.READ
+
+
+def _is_operand(before: list[str]) -> bool:
+    """Whether what stands there ends a value, so that the operator behind it takes two."""
+    return bool(before) and (before[-1] in (")", "]") or NAME.match(before[-1]) is not None or before[-1][0].isdigit())

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files that the preprocessor reads, and where their headers are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from fpgart.base.input_file import LARGEST_SOURCE, read_text
+from fpgart.kernels.preprocessing.tokens import Line
+
+
+class PreprocessorError(Exception):
+    """An error in a source, in the form `file:line:column: error: words`."""
+
+    def __init__(self, file: str, line: int, words: str) -> None:
+        super().__init__(f"{file}:{line}:1: error: {words}")
+
+
+@dataclass(eq=False)
+class Embedded:
+    """Headers that a container holds: their texts by name, and for each file the header of each #include.
+
+    The key of an #include is its text, `"x.h"` or `<x.h>`.
+    """
+
+    headers: Mapping[str, str]
+    found: Mapping[str, Mapping[str, str]]
+    given: Mapping[str, str] = field(default_factory=dict)
+
+    def find(self, name: str, includer: Place | None, *, quoted: bool = True) -> Place | None:
+        """The header that a file includes by a name."""
+        if name in self.given:
+            return name
+        known = self.found.get(includer.name, {}) if isinstance(includer, Inside) else {}
+        header = known.get(as_written(name, quoted=quoted))
+        return None if header is None else Inside(self, header)
+
+    def text(self, place: Place) -> str:
+        """The text of a header."""
+        return self.headers[place.name] if isinstance(place, Inside) else self.given[str(place)]
+
+
+class Inside(NamedTuple):
+    """A file in a container."""
+
+    among: Embedded
+    name: str
+
+
+Place = Path | str | Inside
+"""Where a file is: on the disk, among given texts by its name, or in a container."""
+
+
+class Headers(Protocol):
+    """Finds the headers of an input."""
+
+    def find(self, name: str, includer: Place | None, *, quoted: bool = True) -> Place | None:
+        """The header that a file includes; None if there is none of this name."""
+
+    def text(self, place: Place) -> str:
+        """The text of a header; raises OSError."""
+
+
+def as_written(name: str, *, quoted: bool) -> str:
+    """The text of an #include."""
+    return f'"{name}"' if quoted else f"<{name}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A file to preprocess; `defines` are NAME or NAME=VALUE. Its own headers are beside `place`."""
+
+    name: str
+    text: str
+    headers: Headers
+    defines: tuple[str, ...] = ()
+    place: Place | None = None
+
+
+@dataclass
+class Source:
+    """A file and its lines; a file with a `guard` is empty once the macro of that name is defined.
+
+    A #line sets `shown`, the name in messages, and `shift`, which is added to line numbers. `reading` is the number of
+    the last pass over the file.
+    """
+
+    name: str
+    place: Place | None
+    lines: tuple[Line, ...]
+    guard: str = ""
+    shown: str = ""
+    shift: int = 0
+    reading: int = 0
+
+    def refuse(self, number: int, words: str) -> PreprocessorError:
+        """The error to raise about one of its lines."""
+        return PreprocessorError(self.shown, number + self.shift, words)
+
+
+@dataclass
+class Includes:
+    """Looks for headers in `given`, then beside the file that includes them, then in `folders`."""
+
+    folders: tuple[Path, ...] = ()
+    given: Mapping[str, str] = field(default_factory=dict)
+
+    def find(self, name: str, includer: Place | None, *, quoted: bool = True) -> Place | None:
+        """The path of a file, or the name of a given text."""
+        if name in self.given:
+            return name
+        beside = (includer.parent,) if quoted and isinstance(includer, Path) else ()
+        return next((path for folder in (*beside, *self.folders) if (path := folder / name).is_file()), None)
+
+    def text(self, place: Place) -> str:
+        """The text of the file; raises OSError."""
+        return read_text(place, LARGEST_SOURCE) if isinstance(place, Path) else self.given[str(place)]

@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Macros: definitions, and their expansion (C99, 6.10.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from fpgart.kernels.preprocessing.files import PreprocessorError, Source
+from fpgart.kernels.preprocessing.tokens import NAME, Token, closing_of, tokens_of
+
+DEEPEST_CALLS = 64
+LEAST_WORK, WORK_PER_TOKEN = 1 << 19, 64
+"""Tokens that macros may take and make: of any text, and besides for each token of the text."""
+SPECIAL = frozenset(("__LINE__", "__FILE__", "__COUNTER__"))
+
+
+class Position(NamedTuple):
+    """A line of a source: what __LINE__ and __FILE__ stand for, and where an error is."""
+
+    source: Source
+    number: int
+
+    def refuse(self, words: str) -> PreprocessorError:
+        """The error to raise about the line."""
+        return self.source.refuse(self.number, words)
+
+
+class Macro(NamedTuple):
+    """`parameters` is None for an object-like macro; the last one of a `variadic` macro takes the rest."""
+
+    body: tuple[Token, ...]
+    parameters: tuple[str, ...] | None = None
+    variadic: bool = False
+
+
+class Macros:
+    """The macros that one input has defined so far.
+
+    `predefined` are those of the engine's compiler, which expands them itself: they count in conditions only.
+    """
+
+    def __init__(self, predefined: Mapping[str, Macro]) -> None:
+        self._predefined = dict(predefined)
+        self.defined: dict[str, Macro] = {}
+        self._counter = 0
+        self._depth = 0
+        self._work = 0
+        self._most_work = LEAST_WORK
+
+    def start(self, predefined: Mapping[str, Macro]) -> None:
+        """Forget all macros for another input; __COUNTER__ continues."""
+        self._predefined, self.defined = dict(predefined), {}
+
+    def define(self, rest: str, at: Position) -> None:
+        tokens = tokens_of(rest)
+        if not tokens or not NAME.fullmatch(tokens[0].text):
+            raise at.refuse(f"#define needs a name, not: {rest.strip()}")
+        name = tokens[0].text
+        if len(tokens) > 1 and tokens[1].text == "(" and not tokens[1].spaced:
+            end = closing_of(list(tokens), 1)
+            if end is None:
+                raise at.refuse(f"the parameters of macro {name} lack a ')'")
+            words = [token.text for token in tokens[2:end] if token.text != ","]
+            variadic = bool(words) and words[-1] == "..."
+            if variadic:
+                named = len(words) > 1 and tokens[end - 2].text != ","  # GNU's way: `rest...`
+                words = words[:-1] if named else [*words[:-1], "__VA_ARGS__"]
+            self.defined[name] = Macro(tokens[end + 1 :], tuple(words), variadic)
+        else:
+            self.defined[name] = Macro(tokens[1:])
+
+    def undefine(self, name: str) -> None:
+        """#undef: remove a macro, if it exists."""
+        self.defined.pop(name, None)
+        self._predefined.pop(name, None)
+
+    def is_defined(self, name: str) -> bool:
+        return name in self.defined or name in self._predefined or name in SPECIAL
+
+    def without_defined(self, tokens: tuple[Token, ...]) -> list[Token]:
+        """Replace `defined X` and `defined(X)` by 1 or 0."""
+        kept: list[Token] = []
+        index = 0
+        while index < len(tokens):
+            if tokens[index].text == "defined" and index + 1 < len(tokens):
+                in_parentheses = tokens[index + 1].text == "("
+                name = tokens[min(index + 1 + in_parentheses, len(tokens) - 1)].text
+                kept.append(Token(str(int(self.is_defined(name))), True))
+                index += 4 if in_parentheses else 2
+            else:
+                kept.append(tokens[index])
+                index += 1
+        return kept
+
+    def opened(self, tokens: Sequence[Token], already: list[bool]) -> list[bool]:
+        """The parentheses that are open behind the tokens, those of `already` among them, outermost first.
+
+        True for one within the arguments of a macro, which then continue in the next line; so the last one tells.
+        """
+        called = False
+        for token in tokens:
+            if token.text == "(":
+                already.append(called or already[-1:] == [True])
+            elif token.text == ")" and already:
+                already.pop()
+            macro = self.defined.get(token.text)
+            called = macro is not None and macro.parameters is not None
+        return already
+
+    def expand(self, tokens: list[Token], at: Position, *, conditional: bool = False) -> list[Token]:
+        """Expand macros; `conditional`: also those of the engine's compiler."""
+        self._depth += 1
+        if self._depth > DEEPEST_CALLS:
+            raise at.refuse(f"macros have macros as their arguments, more than {DEEPEST_CALLS} deep")
+        if self._depth == 1:
+            self._most_work += WORK_PER_TOKEN * len(tokens)
+        done = self._expanded(tokens, at, conditional)
+        self._depth -= 1
+        return done
+
+    def _expanded(self, tokens: list[Token], at: Position, conditional: bool) -> list[Token]:
+        done: list[Token] = []
+        rest = _Rest(tokens)
+        while rest.tokens:
+            token = rest.pop()
+            if token.text in SPECIAL:
+                done.append(Token(self._special(token.text, at), token.spaced))
+                continue
+            macro = None if token.text in token.hidden else self.defined.get(token.text)
+            if macro is None and conditional and token.text not in token.hidden:
+                macro = self._predefined.get(token.text)
+            if macro is None:
+                done.append(token)
+                continue
+            hidden = token.hidden
+            arguments: list[list[Token]] = []
+            if macro.parameters is not None:
+                taken = rest.arguments()
+                if taken is None:
+                    done.append(token)
+                    continue
+                arguments, closing = taken
+                hidden = hidden & closing.hidden
+                arguments = _fitted(arguments, macro)
+                if len(arguments) != len(macro.parameters):
+                    words = f"macro {token.text} takes {len(macro.parameters)} arguments, not {len(arguments)}"
+                    raise at.refuse(words)
+            body = self._substituted(macro, arguments, hidden | {token.text}, at)
+            self._work += 1 + len(body) + len(hidden) + sum(map(len, arguments))
+            if self._work > self._most_work:
+                raise at.refuse(f"macros are expanded into more than {self._most_work} tokens")
+            if body:
+                body[0] = body[0]._replace(spaced=token.spaced)
+            rest.push(body)
+        return done
+
+    def _special(self, name: str, at: Position) -> str:
+        if name == "__COUNTER__":
+            self._counter += 1
+            return str(self._counter - 1)
+        return str(at.number + at.source.shift) if name == "__LINE__" else f'"{at.source.shown}"'
+
+    def _substituted(
+        self, macro: Macro, arguments: list[list[Token]], hidden: frozenset[str], at: Position
+    ) -> list[Token]:
+        """The macro's body with arguments in place of parameters."""
+        places = {name: index for index, name in enumerate(macro.parameters or ())}
+        expanded: dict[int, list[Token]] = {}
+        made: list[Token] = []
+        body = macro.body
+        index = 0
+        while index < len(body):
+            token = body[index]
+            place = places.get(token.text)
+            if token.text == "#" and macro.parameters is not None and index + 1 < len(body):
+                place = places.get(body[index + 1].text)
+                if place is not None:
+                    made.append(Token(_quoted(arguments[place]), token.spaced))
+                    index += 2
+                    continue
+            if token.text == "##" and made and index + 1 < len(body):
+                index += 1
+                right = body[index]
+                place = places.get(right.text)
+                given = [right] if place is None else arguments[place]
+                if made[-1].text == "," and place == len(places) - 1 and macro.variadic:
+                    made = made + given if given else made[:-1]
+                else:
+                    _paste(made, given)
+            elif place is None:
+                made.append(token)
+            else:
+                pasted = index + 1 < len(body) and body[index + 1].text == "##"
+                if not pasted and place not in expanded:
+                    expanded[place] = self.expand(list(arguments[place]), at)
+                given = arguments[place] if pasted else expanded[place]
+                if given:
+                    made += [given[0]._replace(spaced=token.spaced), *given[1:]]
+                elif pasted:
+                    made.append(Token("", token.spaced))
+            index += 1
+        return [token._replace(hidden=token.hidden | hidden) for token in made if token.text]
+
+
+PARENTHESES = {"(": 1, ")": -1}
+
+
+class _Rest:
+    """What is still to be expanded, the next token last.
+
+    Of each token it is known how far the parentheses from there on ever close: no call is looked through in vain.
+    """
+
+    def __init__(self, tokens: Sequence[Token]) -> None:
+        self.tokens: list[Token] = []
+        self._least: list[int] = []
+        """The least number of parentheses that are open behind any token from there on, less those before it."""
+        self.push(tokens)
+
+    def push(self, tokens: Sequence[Token]) -> None:
+        """Have these come next."""
+        least = self._least[-1] if self._least else 0
+        for token in reversed(tokens):
+            least = PARENTHESES.get(token.text, 0) + min(0, least)
+            self.tokens.append(token)
+            self._least.append(least)
+
+    def pop(self) -> Token:
+        self._least.pop()
+        return self.tokens.pop()
+
+    def arguments(self) -> tuple[list[list[Token]], Token] | None:
+        """Take a call's arguments and its closing parenthesis; None if there is no call, or it does not end."""
+        if not self.tokens or self.tokens[-1].text != "(" or self._least[-1] > 0:
+            return None
+        self.pop()
+        arguments: list[list[Token]] = [[]]
+        depth = 1
+        while True:
+            token = self.pop()
+            depth += PARENTHESES.get(token.text, 0)
+            if depth == 0:
+                return arguments, token
+            if token.text == "," and depth == 1:
+                arguments.append([])
+            else:
+                arguments[-1].append(token)
+
+
+def _fitted(arguments: list[list[Token]], macro: Macro) -> list[list[Token]]:
+    """The arguments as C distributes them over the parameters."""
+    assert macro.parameters is not None
+    count = len(macro.parameters)
+    if count == 0 and arguments == [[]]:
+        return []
+    if macro.variadic:
+        tail: list[Token] = []
+        for index, each in enumerate(arguments[count - 1 :]):
+            tail += [Token(",")] * bool(index) + each
+        return [*arguments[: count - 1], tail] if len(arguments) >= count - 1 else arguments
+    return arguments
+
+
+def _paste(made: list[Token], right: list[Token]) -> None:
+    """Join the last token with the first of `right`."""
+    left = made.pop()
+    if not right:
+        made.append(left)
+        return
+    made.append(Token(left.text + right[0].text, left.spaced, left.hidden & right[0].hidden))
+    made += right[1:]
+
+
+def _quoted(tokens: list[Token]) -> str:
+    """The argument of the operator #."""
+    parts = []
+    for index, token in enumerate(tokens):
+        text = token.text
+        if text[0] in "\"'":
+            text = text.replace("\\", "\\\\").replace('"', '\\"')
+        parts.append(" " * (token.spaced and index > 0) + text)
+    return f'"{"".join(parts)}"'

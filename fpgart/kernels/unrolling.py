@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which loops are unrolled as `#pragma unroll` says, and which stay loops.
+
+On a board, an unrolled loop is circuits. On a CPU, unrolling a small loop makes a kernel several times as fast,
+and a large one, or nested ones, only the compiler slow. So a pragma stays where what it makes is small, from the
+innermost loop outwards; elsewhere, and where nobody sees how often a loop runs, it goes.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from fpgart.kernels.preprocessing.expressions import constant
+from fpgart.kernels.source_text import HIDDEN, blank
+
+MOST_TOKENS = 8192
+"""What a loop may become: about as many instructions."""
+PRAGMA = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+unroll\b(?P<count>[^\n]*)", re.MULTILINE)
+FOR = re.compile(r"\bfor\s*\(")
+BLANKS = re.compile(r"\s*")
+LINE_END = re.compile(r"[^\n]*")
+HEAD = re.compile(
+    r"[^;=]*=(?P<first>[^;,]*);\s*(?P<name>[A-Za-z_]\w*)\s*(?P<compare><=?|>=?)"
+    r"(?P<last>(?:[^;&|<>]|<<|>>)*);(?P<step>[^;]*)",
+    re.DOTALL,
+)
+STEP = re.compile(r"\+\+\s*\w+|\w+\s*\+\+|--\s*\w+|\w+\s*--|\w+\s*[-+]=\s*(?P<by>.+)", re.DOTALL)
+DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+([^\n]+)", re.MULTILINE)
+WORD = re.compile(r"\w+|[^\w\s]")
+BLOCK = re.compile(r"[{};(]")
+PAIRED = re.compile(r"[{}()]")
+
+
+@dataclass
+class Loop:
+    """A loop behind a pragma, from `begin` to `end`; `trips` is how often unrolling writes it, 0 where nobody sees."""
+
+    pragma: re.Match[str]
+    begin: int
+    end: int
+    trips: int
+    within: list[Loop] = field(default_factory=list)
+
+
+def without_large_unrolling(text: str, defines: Mapping[str, str]) -> str:
+    """The text without the pragmas that make too much, or stand before no loop; lines stay."""
+    bare = blank(HIDDEN, text)
+    pragmas = list(PRAGMA.finditer(bare))
+    if not pragmas:
+        return text
+    macros = {**{found[1]: found[2] for found in DEFINE.finditer(bare)}, **defines}
+    heads = _heads(bare, pragmas)
+    closed = closings(bare)
+    loops = [_loop(bare, pragma, head, closed, macros) for pragma, head in zip(pragmas, heads, strict=True) if head]
+    places = [hit.start() for hit in WORD.finditer(bare)]
+    _nest(loops)
+    kept = _chosen(loops, places)
+    parts = []
+    copied = 0
+    for pragma in pragmas:
+        if pragma.start() not in kept:
+            parts.append(text[copied : pragma.start()])
+            copied = pragma.end()
+    return "".join([*parts, text[copied:]])
+
+
+def _heads(bare: str, pragmas: list[re.Match[str]]) -> list[re.Match[str] | None]:
+    """For each pragma the head of the loop behind it; blanks and other directives may stand between."""
+    known: dict[int, re.Match[str] | None] = {}
+    found: list[re.Match[str] | None] = []
+    for pragma in reversed(pragmas):
+        at = _behind_blanks(bare, pragma.end())
+        while at not in known and bare[at : at + 1] == "#":
+            at = _behind_blanks(bare, _behind(LINE_END, bare, at))
+        found.append(known[at] if at in known else FOR.match(bare, at))
+        known[_behind_blanks(bare, pragma.start())] = found[-1]
+    return found[::-1]
+
+
+def _behind_blanks(bare: str, at: int) -> int:
+    return _behind(BLANKS, bare, at)
+
+
+def _behind(pattern: re.Pattern[str], bare: str, at: int) -> int:
+    hit = pattern.match(bare, at)
+    return hit.end() if hit is not None else at
+
+
+def closings(bare: str) -> dict[int, int]:
+    """By the place of each parenthesis and brace that is closed, where it is."""
+    found: dict[int, int] = {}
+    opened: dict[str, list[int]] = {")": [], "}": []}
+    for hit in PAIRED.finditer(bare):
+        if hit[0] in "({":
+            opened[")" if hit[0] == "(" else "}"].append(hit.start())
+        elif opened[hit[0]]:
+            found[opened[hit[0]].pop()] = hit.start()
+    return found
+
+
+def _loop(
+    bare: str, pragma: re.Match[str], head: re.Match[str], closed: Mapping[int, int], macros: Mapping[str, str]
+) -> Loop:
+    end = closed.get(head.end() - 1, len(bare))
+    trips = _trips(bare[head.end() : end], macros)
+    count = constant(pragma["count"], macros)
+    if count is not None:
+        trips = count if trips is None else min(count, trips)
+    return Loop(pragma, end + 1, end_of_statement(bare, end + 1, closed), trips or 0)
+
+
+def _trips(head: str, macros: Mapping[str, str]) -> int | None:
+    """How often a loop runs; None where that does not show."""
+    parts = HEAD.fullmatch(head)
+    step = STEP.fullmatch(parts["step"].strip()) if parts else None
+    if parts is None or step is None:
+        return None
+    first, last = constant(parts["first"], macros), constant(parts["last"], macros)
+    by = constant(step["by"], macros) if step["by"] else 1
+    if first is None or last is None or not by:
+        return None
+    return max(0, -(-(abs(last - first) + ("=" in parts["compare"])) // abs(by)))
+
+
+def end_of_statement(bare: str, at: int, closed: Mapping[int, int]) -> int:
+    """Where the statement that begins at `at` ends."""
+    while hit := BLOCK.search(bare, at):
+        at = hit.end()
+        if hit[0] in "({":
+            at = closed.get(hit.start(), len(bare)) + 1
+        if hit[0] != "(":
+            break
+    return at
+
+
+def _nest(loops: list[Loop]) -> None:
+    """Put each loop into the one around it; they are in the order in which they begin."""
+    around: list[Loop] = []
+    for loop in loops:
+        while around and around[-1].end <= loop.begin:
+            around.pop()
+        if around:
+            around[-1].within.append(loop)
+        around.append(loop)
+
+
+def _chosen(loops: list[Loop], places: list[int]) -> set[int]:
+    """Where the pragmas are that stay; those of inner loops are decided on before those around them."""
+    kept: set[int] = set()
+    sizes: dict[int, int] = {}
+    for loop in reversed(loops):
+        size = _tokens(loop, places)
+        for inner in loop.within:
+            size += sizes[inner.begin] - _tokens(inner, places)
+        if 0 < loop.trips * size <= MOST_TOKENS:
+            kept.add(loop.pragma.start())
+            size *= loop.trips
+        sizes[loop.begin] = size
+    return kept
+
+
+def _tokens(loop: Loop, places: list[int]) -> int:
+    return bisect_left(places, loop.end) - bisect_left(places, loop.begin)

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`icpx`: SYCL programs for FPGAs (fpgart.icpx)."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from types import FrameType
+from typing import NoReturn
+
+import click
+
+from fpgart.base.standard_output import end_with
+from fpgart.icpx.command_line import expanded, read_command_line
+from fpgart.icpx.compilation import become_host_compiler, compile_all
+from fpgart.icpx.errors import IcpxError, PassFailed
+from fpgart.icpx.pieces import SYCL_VERSION
+from fpgart.version import __version__
+
+FAILED = 1
+HELP = """\
+icpx -- compile SYCL programs for the FPGA emulator and the boards of fpgart
+
+  icpx -fsycl -fintelfpga [options] <file>.cpp ...
+
+  -o FILE, -c                   the program, default a.out; stop after objects
+  -D, -U, -I, -include, -std, -O, -g, -W..., -f..., -m...   as for clang++
+  -l, -L, -Wl,..., <file>.o, <file>.a    for the linker; objects may contain kernels
+  -qactypes                     accepted: ac_int, ac_fixed and ac_complex are always found
+  -fsycl-device-code-split=...  how kernels are distributed to device images
+  -fsycl-host-compiler=PROGRAM  the compiler of the host's code, default clang++
+  -Xstarget=, -Xsboard=, -Xs... accepted: they describe hardware, which is not made here
+  @FILE                         read options from a file
+  -v, --version, --help
+
+Without -fsycl and -fintelfpga the source is compiled by clang++ alone.
+"""
+PLAIN = ("-fsycl", "-fintelfpga")
+
+
+def compile_command(words: list[str]) -> int:
+    """Exit status 0; 1 with one line, or with what a compiler says, on stderr."""
+    try:
+        given = expanded(words)
+        if "--help" in given:
+            click.echo(HELP, nl=False)
+        elif "--version" in given:
+            click.echo(f"fpgart {__version__}, in the place of Intel(R) oneAPI DPC++/C++ Compiler {SYCL_VERSION}")
+        elif not any(word in PLAIN for word in given):
+            become_host_compiler(given)
+        else:
+            compile_all(read_command_line(given))
+    except IcpxError as error:
+        click.echo(f"icpx: {error}", err=True)
+        return FAILED
+    except PassFailed as failed:
+        click.echo(failed.words.rstrip(), err=True)
+        return FAILED
+    except OSError as error:
+        click.echo(f"icpx: {error.filename or ''}: {error.strerror}", err=True)
+        return FAILED
+    return 0
+
+
+def _leave(number: int, frame: FrameType | None) -> NoReturn:
+    """End by a signal only after the temporary files are gone."""
+    sys.exit(128 + number)
+
+
+def main() -> None:
+    """Entry point of the program `icpx`."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _leave)
+    end_with("icpx", lambda: compile_command(sys.argv[1:]))

@@ -1,0 +1,428 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loading the driver: makes the platform and registers the entry points."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from _fpgart_icd import ffi, lib
+
+from fpgart._native import lib as native
+from fpgart.base import config, log
+from fpgart.base.errors import OutOfHostMemory
+from fpgart.base.notices import NOTICES
+from fpgart.board.catalogue import chosen_personality, chosen_with_names
+from fpgart.board.simulated_board import SimulatedBoard
+from fpgart.bridge import carried, chapters, handles
+from fpgart.bridge.callers import callers
+from fpgart.bridge.entry import observe
+from fpgart.runtime.objects.platform import Board, Platform
+from fpgart.runtime.scheduling.core import Core
+from fpgart.runtime.scheduling.event import Event
+from fpgart.runtime.scheduling.scheduler import Scheduler
+from fpgart.startup.checking import guarded, start_checks
+from fpgart.startup.watching import start_watchers
+
+if TYPE_CHECKING:
+    from fpgart.board.faults import Faults
+    from fpgart.board.mmd import Mmd
+    from fpgart.board.stretch import Stretch
+    from fpgart.check.kernels import KernelCheck
+    from fpgart.engine.isolated.spawning import Isolation, Spawned
+    from fpgart.serving.connection import Connection
+    from fpgart.watch.trace.recorder import Trace
+
+THREAD_STACK = 8 << 20
+"""Bytes of the driver's threads, whatever `ulimit -s` gives those of the host."""
+COLLECT_AFTER = 20_000
+"""New objects after which the collector looks at them."""
+
+
+def shared_memory() -> Stretch | None:
+    """Where all memory is that kernels reach, if they run in a process of their own."""
+    if not config.kernels_run_apart():
+        return None
+    from fpgart.board.mmd import BoardError
+    from fpgart.board.stretch import Stretch
+    from fpgart.engine.isolated import layout
+
+    try:
+        stretch = Stretch()
+    except BoardError as error:
+        raise config.OptionError(f"{apart_option()}: {error}") from None
+    native.network_share_host_waits(stretch.begin + layout.HOST_WAITS)
+    native.fifo_share_watch(stretch.begin + layout.CHANNELS_WATCHED)
+    return stretch
+
+
+def view_makers() -> Mapping[int, handles.Maker]:
+    """As views.py has them, which hosts need that ask about objects of C's."""
+    from fpgart.bridge.views import MAKERS
+
+    return MAKERS
+
+
+def apart_option() -> str:
+    """The option by which kernels run in another process, and its value."""
+    option = config.SERVED if config.SERVED.value else config.ISOLATE
+    return f"{option.name}={option.text}"
+
+
+def service() -> Connection | None:
+    """The one that has the boards, if FPGART_SERVED names one. Raises OptionError."""
+    if not config.SERVED.value:
+        return None
+    from fpgart.serving.connection import Connection
+    from fpgart.serving.places import ServiceError
+
+    try:
+        return Connection(config.SERVED.value)
+    except ServiceError as error:
+        raise config.OptionError(f"{apart_option()}: {error}") from None
+
+
+def isolation(stretch: Stretch | None, served: Connection | None, process: Spawned | None) -> Isolation | None:
+    """For the engine, which the process loads from now on, so that hosts that need it do not wait for all of that."""
+    if stretch is None:
+        return None
+    from fpgart.engine.choice import is_isolated
+    from fpgart.engine.isolated.spawning import Isolation, ProcessError, spawn
+    from fpgart.engine.isolated.warming import warm_up
+
+    try:
+        start = served.new_process if served is not None else spawn
+        if is_isolated():
+            process = process or start()
+            warm_up(process)
+        elif process is not None:
+            process.discard()
+            process = None
+        return Isolation(stretch, process, start)
+    except ProcessError as error:
+        raise config.OptionError(f"{apart_option()}: {error}") from None
+
+
+def are_closed() -> bool:
+    """Whether the host has no access to the boards' memory."""
+    if not config.host_accesses_fail():
+        return False
+    from fpgart.engine.choice import is_isolated  # not at each start
+
+    return is_isolated()
+
+
+def hear_interrupts() -> None:
+    """Have Ctrl-C end kernels of a host in Python that gets a KeyboardInterrupt: it gets that when they have ended.
+
+    Handlers are the same in all interpreters. One of the host's own may want something else of the signal.
+    """
+    import signal
+
+    if getattr(signal.getsignal(signal.SIGINT), "__name__", "") == signal.default_int_handler.__name__:
+        native.interrupts_watch()
+
+
+def boards(
+    trace: Trace | None,
+    kernels: KernelCheck | None = None,
+    stretch: Stretch | None = None,
+    served: Connection | None = None,
+) -> list[Board]:
+    """What FPGART_BOARD and its kin ask for; a file that describes no board is told about and left out.
+
+    `stretch`: where their memory shall be; `served`: whose boards they are. Raises OptionError for those that it lacks.
+    """
+    described, faults = chosen_with_names()
+    for fault in faults:
+        log.warning(str(fault))
+    simulator = bool(config.SIMULATOR_DEVICES.value)
+    as_served = of_service([name for name, _ in described], served)
+    closed = are_closed()
+    made = []
+    for number, (_, board) in enumerate(described):
+        mmd, memories = guarded(as_served(SimulatedBoard(board, stretch, closed=closed), number), board)
+        if trace is not None:
+            mmd = trace.around(mmd, number)
+        if kernels is not None:
+            from fpgart.check.kernels import RememberingMmd
+
+            mmd = RememberingMmd(mmd, kernels.contents)
+        made.append(Board(mmd, memories, simulator))
+    return made
+
+
+def of_service(names: list[str], served: Connection | None) -> Callable[[Mmd, int], Mmd]:
+    """A function that makes a board of the service from one of the host; without a service it changes nothing.
+
+    Raises OptionError.
+    """
+    if served is None:
+        return lambda mmd, number: mmd
+    from fpgart.serving.places import ServiceError
+    from fpgart.serving.shared_board import SharedBoard, numbers_of
+
+    try:
+        numbers = numbers_of(names, served)
+    except ServiceError as error:
+        raise config.OptionError(f"{apart_option()}: {error}") from None
+    return lambda mmd, number: SharedBoard(mmd, served, numbers[number])
+
+
+def register(functions: chapters.Functions, process: Spawned | None) -> None:
+    """Called once, when the options are settled; whatever is raised here means: no platform.
+
+    `functions`: every API function that Python has to implement. `process`: a board process, if one was started.
+    """
+    if lib.fpgart_is_guest():
+        leave_pointer_types()
+    threading.stack_size(THREAD_STACK)
+    owns = bool(lib.fpgart_owns_interpreter())
+    at_end: list[Callable[[], None]] = []
+    stretch, served = shared_memory(), service()
+    trace = start_trace(at_end)
+    scheduler = make_scheduler()
+    kernels = start_checks(at_end, owns=owns)
+    contents = kernels.contents if kernels is not None else None
+    made = boards(trace, kernels, stretch, served)
+    personality = chosen_personality([board.mmd.description for board in made])
+    platform = Platform(personality, made, None, scheduler, contents, isolation(stretch, served, process))
+    if stretch is not None and lib.fpgart_is_guest():
+        hear_interrupts()
+    start_cables(platform, at_end)
+    start_summary(platform, at_end)
+    faults = start_faults(platform, owns)
+    start_watchers(at_end)
+    start_live(platform, at_end)
+    lib.fpgart_count_devices(len(platform.devices))
+    try:
+        for device in platform.devices:
+            handles.publish(device)
+    except OutOfHostMemory as error:
+        raise config.OptionError(str(error)) from None
+    native.exits_close_first(int(ffi.cast("uintptr_t", ffi.addressof(lib, "fpgart_close_at_exit"))))
+    handles.makers = view_makers
+    ffi.def_extern(name="fpgart_host_released")(handles.host_released)
+    ffi.def_extern(name="fpgart_host_retained")(handles.host_retained)
+    ffi.def_extern(name="fpgart_reap")(handles.reap)
+    ffi.def_extern(name="fpgart_busy", error=0)(lambda: not platform.scheduler.at_rest())
+    ffi.def_extern(name="fpgart_control_request")(answer_control)
+    ffi.def_extern(name="fpgart_settle", error=0)(lambda: settle(platform, at_end, faults))
+    ffi.def_extern(name="fpgart_shut_down", error=0)(lambda: shut_down(platform, at_end, faults))
+    chapters.open_at(functions)
+    from fpgart.api.platform import adopt
+
+    ffi.def_extern(name="fpgart_board_idle")(carried.board_idle)
+    ffi.def_extern(name="fpgart_commands_ready")(platform.scheduler.commands_ready)
+    ffi.def_extern(name="fpgart_view_ended")(handles.view_ended)
+    ffi.def_extern(name="fpgart_carried_failed")(carried.failed)
+    ffi.def_extern(name="fpgart_renew", error=0)(carried.renew)
+    ffi.def_extern(name="fpgart_run_turned")(carried.run_turned)
+    adopt(platform, lib.fpgart_platform())
+    start_profile()
+    if not owns:
+        start_models()
+    spare_collector()
+
+
+def leave_pointer_types() -> None:
+    """A module of the driver that imports ctypes leaves the host's pointer types as they are.
+
+    Interpreters share the table in which _ctypes looks them up, and ctypes empties the one that it sees when it is
+    imported. The host's POINTER(c_char) would be another type afterwards, which no prototype made before takes.
+    """
+    try:
+        import _ctypes
+    except ImportError:
+        return
+    vars(_ctypes)["_pointer_type_cache"] = {}
+
+
+def spare_collector() -> None:
+    """The collector of the driver's own interpreter looks at what commands leave, rarely: they leave no cycles.
+
+    A host that enqueues thousands of commands would have it walk all of them again and again.
+    """
+    gc.freeze()
+    gc.set_threshold(COLLECT_AFTER, 20, 20)
+
+
+def answer_control(request: Any, length: int) -> Any:
+    """What the host's Python asks for by name, which few do."""
+    from fpgart.control import answers as control
+
+    return control.answer(request, length)
+
+
+def start_models() -> None:
+    """Have Python models of kernels run in the host's interpreter."""
+    from fpgart.engine import models
+
+    models.live_in_host(ask_models)
+
+
+def ask_models(function: str, request: bytes) -> bytes | None:
+    """A function of fpgart.engine.models in the host's interpreter; nothing where nobody uses models."""
+    from fpgart.control.host_python import ask_host
+    from fpgart.engine import models
+
+    if not models.are_wanted() and not lib.fpgart_host_imported(models.__name__.encode()):
+        return b""
+    return ask_host(models.__name__, function, request)
+
+
+def make_scheduler() -> Scheduler:
+    """The one that FPGART_TIME asks for."""
+    core: Core[Event] = Core(ffi, lib, ffi.addressof(lib, "fpgart_call_scheduler"))
+    lib.fpgart_decides(core.caller)
+    if config.TIME.value == "model":
+        from fpgart.runtime.model.simulated_clock import ModelScheduler
+
+        return ModelScheduler(core=core)
+    return Scheduler(core=core)
+
+
+def start_trace(at_end: list[Callable[[], None]]) -> Trace | None:
+    """The trace that FPGART_TRACE asks for, listening; `at_end` gets what it does last."""
+    path = config.TRACE.value
+    if not path:
+        return None
+    from fpgart.watch.origins import Origins
+    from fpgart.watch.trace.recorder import Trace
+
+    try:
+        trace = Trace(path.replace("%p", str(os.getpid())))
+    except OSError as error:
+        raise config.OptionError(f"FPGART_TRACE={path}: {error.strerror}") from None
+    observe(trace.observe)
+    trace.name_places(Origins(callers()))  # around what observes for the trace
+    trace.listen()
+    at_end.append(trace.close)
+    return trace
+
+
+def start_faults(platform: Platform, owns: bool) -> Faults | None:
+    """The faults that FPGART_FAULTS asks for; hosts in Python (`owns` False) may ask for more."""
+    text = config.FAULTS.value
+    if owns and not text and not config.CALLS.value:
+        lib.fpgart_ask_about_calls(False)
+        return None
+    from fpgart.board.fault_rules import FaultSyntaxError
+    from fpgart.board.faults import FAULTS
+    from fpgart.control import answers as control
+    from fpgart.startup import call_faults
+
+    call_faults.start()
+    ffi.def_extern(name="fpgart_fault_of_call", error=0)(call_faults.fault_of)
+    for device in platform.devices:
+        FAULTS.attach(device)
+    try:
+        control.add_waiting_faults()
+        asked = FAULTS.add(text) if text else ()
+    except FaultSyntaxError as error:
+        raise config.OptionError(f"FPGART_FAULTS: {error}") from None
+    for fault in asked:
+        wanted = fault.rule.device
+        if wanted is not None and wanted >= len(platform.devices):
+            log.warning(f"FPGART_FAULTS: '{fault.rule.text}': there is no device {wanted}")
+    return FAULTS
+
+
+def start_cables(platform: Platform, at_end: list[Callable[[], None]]) -> None:
+    """Have the devices' I/O channels lead where FPGART_TOPOLOGY says; raises TopologyError."""
+    if not config.TOPOLOGY.value:
+        return
+    from fpgart.cluster.wiring import Wiring, chosen_topology, share
+
+    chosen = chosen_topology(len(platform.devices))
+    if chosen is None:
+        return
+    topology, place = chosen
+    seen = share(topology.boards, place, shared=topology.shared)
+    if len(seen) != len(platform.devices):
+        raise config.OptionError(
+            f"FPGART_TOPOLOGY={config.TOPOLOGY.text}: this process sees {len(seen)} of {topology.boards} boards, and "
+            f"FPGART_BOARD names {len(platform.devices)}"
+        )
+    wiring = Wiring(topology, place, seen.start, config.CABLE_SECONDS.value)
+    for device in platform.devices:
+        device.plugs = partial(wiring.plug_in, device.id)
+    at_end.append(wiring.retire)
+
+
+def start_summary(platform: Platform, at_end: list[Callable[[], None]]) -> None:
+    """As start_trace(), for FPGART_SUMMARY."""
+    target = config.SUMMARY.value
+    if target:
+        from fpgart.watch.summary import Summary
+
+        summary = Summary()
+        NOTICES.listen(summary)
+        at_end.append(lambda: summary.write(platform, target))
+
+
+def start_live(platform: Platform, at_end: list[Callable[[], None]]) -> None:
+    """Answers for `fpgart top`, where FPGART_LIVE asks for them; never for strangers who start this program."""
+    if not config.LIVE.value or config.Option.distrusted:
+        return
+    from fpgart.watch.live import Live, Snapshot
+
+    def describe() -> Snapshot:
+        from fpgart.control import live  # when somebody asks
+
+        return live.describe(platform)
+
+    try:
+        answers = Live(describe)
+        answers.start()
+    except (OSError, RuntimeError) as error:
+        log.note(f"`fpgart top` cannot ask this process: {error}")
+        return
+    at_end.append(answers.stop)
+
+
+def start_profile() -> None:
+    """Counters for profile.mon, where ACL_RUNTIME_PROFILING_ACTIVE asks for them."""
+    if config.PROFILING.value:
+        from fpgart.api import fpga
+        from fpgart.watch.profile import Profile
+
+        fpga.profile = Profile()
+        NOTICES.listen(fpga.profile)
+
+
+def settle(platform: Platform, at_end: list[Callable[[], None]], faults: Faults | None) -> bool:
+    """The end of a host that is written in Python: as shut_down(), but other handlers may still have work.
+
+    Libraries that were imported before the first OpenCL call wait and free in handlers that come after ours.
+    Calls are refused from when the interpreter itself ends (icd/interpreter/interpreter.c).
+    """
+    ended = shut_down(platform, at_end, faults)
+    platform.scheduler.reopen()
+    lib.fpgart_carry(True)
+    return ended
+
+
+def shut_down(platform: Platform, at_end: list[Callable[[], None]], faults: Faults | None) -> bool:
+    """The end of the process: nothing more starts, what runs may end, reports are written.
+
+    False when something still runs.
+    """
+    lib.fpgart_carry(False)
+    if faults is not None:
+        faults.end()
+    for device in platform.devices:
+        if device.network is not None:
+            device.network.stop()
+    ended = platform.scheduler.close(config.EXIT_TIMEOUT.value)
+    if not ended:
+        log.note(f"work was still running {config.EXIT_TIMEOUT.value} s after the end of the program")
+    for finish in at_end:
+        finish()
+    sys.stdout.flush()
+    return ended

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Starts the watchers that the environment asks for, and imports no others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from _fpgart_icd import ffi, lib
+
+from fpgart.base import config, log
+from fpgart.base.notices import NOTICES
+from fpgart.base.output_file import open_output
+from fpgart.bridge.callers import callers, places
+
+if TYPE_CHECKING:
+    from fpgart.watch.leaks import Suspects
+
+AtEnd = list[Callable[[], None]]
+
+
+def start_watchers(at_end: AtEnd) -> None:
+    """Those that need no more than NOTICES and the entry points; to be called before these are registered.
+
+    `at_end` gets what they do last. Raises OptionError for what cannot be done.
+    """
+    start_use()
+    start_leaks(at_end)
+    start_watchdog(at_end)
+    start_capture()
+
+
+def start_use() -> None:
+    path = config.USE_FILE.value
+    if path:
+        from fpgart.watch.use import Use
+
+        try:
+            NOTICES.listen(Use(path))
+        except OSError as error:
+            raise config.OptionError(f"FPGART_USE_FILE={path}: {error.strerror}") from None
+
+
+def start_leaks(at_end: AtEnd) -> None:
+    if config.LEAKS.value or config.TRACK_LEAKS.value:
+        from fpgart.watch.leaks import Leaks
+
+        leaks = Leaks(callers(), places())
+        NOTICES.listen(leaks)
+        at_end.append(lambda: expect_leaks(leaks.suspects(held_objects()), findings_file()))
+
+
+def start_watchdog(at_end: AtEnd) -> None:
+    if config.WATCHDOG.value:
+        from fpgart.watch.watchdog import Watchdog
+
+        watchdog = Watchdog(callers(), config.WATCHDOG.value, places=places())
+        NOTICES.listen(watchdog)
+        watchdog.start()
+        at_end.append(watchdog.stop)
+
+
+def start_capture() -> None:
+    path = config.CAPTURE.value
+    wanted = config.CAPTURE_KERNELS.value
+    if path:
+        from pathlib import Path
+
+        from fpgart.watch.capture import Capture
+
+        try:
+            NOTICES.listen(Capture(Path(path), wanted))
+        except OSError as error:
+            raise config.OptionError(f"FPGART_CAPTURE={path}: {error.strerror}") from None
+
+
+def held_objects() -> list[tuple[int, str, object]]:
+    """Handle, type and object of all that the host holds."""
+    from fpgart.api.fpga import TYPE_NAMES
+    from fpgart.bridge.handles import HELD
+
+    found = [(handle, TYPE_NAMES.get(item.__class__), item) for handle, item in list(HELD.items())]
+    return [(handle, name, item) for handle, name, item in found if name]
+
+
+def findings_file() -> int:
+    """A descriptor of FPGART_FINDINGS; -1 where there is none."""
+    path = config.FINDINGS.value
+    if not path:
+        return -1
+    try:
+        return open_output(path)
+    except OSError as error:
+        log.warning(f"FPGART_FINDINGS={path}: {error.strerror}: leaks are not in it")
+        return -1
+
+
+def expect_leaks(found: list[Suspects], findings: int) -> None:
+    """Have the C side tell, when the process has ended, which of these are alive even then.
+
+    `findings`: the descriptor that gets a line of JSON for each group of them, or -1.
+    """
+    import json  # five modules, which a host that leaks nothing does without
+
+    things = [(thing, size, number) for number, each in enumerate(found) for thing, size in each.things]
+    nouns = [ffi.new("char[]", each.noun.encode(errors="replace")) for each in found]
+    makers = [ffi.new("char[]", each.maker.encode(errors="replace")) for each in found]
+    facts = [ffi.new("char[]", json.dumps(leak_facts(each))[1:].encode(errors="replace")) for each in found]
+    target = "" if config.LOG.value == "stderr" else config.LOG.value
+    lib.fpgart_leaks_expected(
+        len(found),
+        ffi.new("char *[]", nouns),
+        ffi.new("char *[]", makers),
+        ffi.new("char *[]", facts),
+        len(things),
+        ffi.new("uintptr_t[]", [thing for thing, _, _ in things]),
+        ffi.new("uint64_t[]", [size for _, size, _ in things]),
+        ffi.new("uint32_t[]", [number for _, _, number in things]),
+        ffi.new("char[]", target.encode(errors="surrogateescape")),
+        findings,
+    )
+
+
+def leak_facts(suspects: Suspects) -> dict[str, Any]:
+    """A group of what the host has not given back, as FPGART_FINDINGS has findings."""
+    return {
+        "check": "leaks",
+        "rule": "alive at the end",
+        "object": suspects.noun,
+        "made_by": suspects.maker.partition(",")[0],
+        "misused_by": "the end of the process",
+        "words": f"{suspects.noun} was never given back",
+        "fix": "release or free it before the program ends",
+        **({"made_at": places().facts(suspects.site)} if suspects.site is not None else {}),
+    }

@@ -1,0 +1,626 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Kernel arguments of which Python has accepted the like: a value of the same size, another buffer,
+ * a pointer where any would do or that is in a live allocation. Setting such a one again decides
+ * nothing, so it ends here; the kernel hears of it before its next launch
+ * (fpgart/bridge/arguments.py). Everything else is for Python.
+ *
+ * What has been found out about one kernel of a program holds for its other kernels of that name,
+ * which begin with a copy (kernels.c). */
+#include "arguments.h"
+
+#include "calls.h"
+#include "carrier.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KNOWN 4 /* boards for which a kernel is known; the oldest is forgotten first */
+
+/* What Python has accepted as an argument. */
+struct facts {
+    uint32_t size;           /* bytes of a value; 0: none */
+    uint32_t location;       /* the memory that the argument has to be in, by Python's number */
+    uint64_t buffer_context; /* whose buffers; 0: none */
+    uint64_t svm_context;    /* in which any address is right as an SVM pointer; 0: in none */
+    uint64_t usm_context;    /* whose allocations USM pointers have to be in; 0: none */
+    size_t alignment;        /* that a USM pointer needs */
+    int is_local;            /* whether any size of local memory is right */
+    int needs_place;         /* whether a buffer has to have a place before it is set */
+};
+
+struct place {
+    struct facts facts;
+    uintptr_t buffer; /* which the argument is; 0: none, or a value */
+    uint64_t serial;
+    int in_allocation; /* whether it was set to a pointer into an allocation last */
+    struct fpgart_argument set;
+};
+
+/* A kernel as a board's engine knows it. */
+struct known {
+    const struct fpgart_board *board;
+    uint64_t epoch;
+    uintptr_t engine_kernel;
+    uint64_t required[3]; /* the local size that it was compiled for; 0 for none */
+    uint64_t most;        /* work-items of a group, and by dimension */
+    uint64_t limits[3];
+    uint64_t local_room; /* bytes of local memory that arguments may have */
+    struct fpgart_program program;
+};
+
+struct fpgart_arguments {
+    _Atomic uint64_t unheard; /* a bit for each argument that the kernel has not heard of */
+    _Atomic uint32_t references;
+    struct fpgart_arguments *pattern; /* of the kernels of that name; NULL: this is one */
+    char *name;                       /* of a pattern */
+    fpgart_answers answers;           /* the same for all its kernels */
+    pthread_mutex_t lock;
+    uint64_t missing; /* a bit for each argument that has not been set */
+    uint64_t pending; /* a bit for each argument that is not in the image yet */
+    uint32_t next;    /* of `known`, to be forgotten */
+    struct known known[KNOWN];
+    char *image; /* all arguments as engines are given them, buffers by their handles; or NULL */
+    uint32_t size;
+    uint32_t count;
+    struct place places[];
+};
+
+static struct fpgart_arguments *make(uint32_t count)
+{
+    struct fpgart_arguments *made = NULL;
+    if (count <= FPGART_ARGUMENTS)
+        made = calloc(1, sizeof *made + count * sizeof made->places[0]);
+    if (made == NULL)
+        return NULL;
+    made->count = count;
+    atomic_store(&made->references, 1);
+    pthread_mutex_init(&made->lock, NULL);
+    return made;
+}
+
+struct fpgart_arguments *fpgart_pattern_new(uint32_t count, const char *name)
+{
+    struct fpgart_arguments *made = make(count);
+    if (made != NULL && (made->name = strdup(name)) == NULL) {
+        fpgart_arguments_release(made);
+        return NULL;
+    }
+    return made;
+}
+
+const char *fpgart_pattern_name(const struct fpgart_arguments *pattern)
+{
+    return pattern->name;
+}
+
+void fpgart_arguments_retain(struct fpgart_arguments *arguments)
+{
+    atomic_fetch_add(&arguments->references, 1);
+}
+
+void fpgart_arguments_release(struct fpgart_arguments *arguments)
+{
+    if (arguments == NULL || atomic_fetch_sub(&arguments->references, 1) != 1)
+        return;
+    fpgart_arguments_release(arguments->pattern);
+    pthread_mutex_destroy(&arguments->lock);
+    free(arguments->name);
+    fpgart_forget(&arguments->answers);
+    free(arguments->image);
+    free(arguments);
+}
+
+struct fpgart_arguments *fpgart_arguments_like(struct fpgart_arguments *pattern)
+{
+    struct fpgart_arguments *made = make(pattern->count);
+    if (made == NULL)
+        return NULL;
+    fpgart_arguments_retain(pattern);
+    made->pattern = pattern;
+    made->missing = pattern->count != 0 ? UINT64_MAX >> (64 - pattern->count) : 0;
+    pthread_mutex_lock(&pattern->lock);
+    memcpy(made->known, pattern->known, sizeof made->known);
+    for (uint32_t i = 0; i < made->count; i++)
+        made->places[i].facts = pattern->places[i].facts;
+    if (pattern->image != NULL && (made->image = malloc(pattern->size + 1)) != NULL) {
+        made->size = pattern->size;
+        memcpy(made->image, pattern->image, pattern->size);
+    }
+    pthread_mutex_unlock(&pattern->lock);
+    return made;
+}
+
+/* Of a kernel that Python has made: it may have all its arguments, which C is told of. */
+uint64_t *fpgart_arguments_new(uintptr_t kernel, uint32_t count, uintptr_t program,
+                               const char *name)
+{
+    fpgart_arguments_slot *slot = fpgart_arguments_of(kernel);
+    struct fpgart_arguments *made, *none = NULL;
+    if (slot == NULL)
+        return NULL;
+    if (atomic_load(slot) != NULL)
+        return (uint64_t *)&atomic_load(slot)->unheard;
+    struct fpgart_arguments *pattern = fpgart_pattern_of(program, count, name);
+    made = pattern != NULL ? fpgart_arguments_like(pattern) : NULL;
+    fpgart_arguments_release(pattern);
+    if (made == NULL)
+        return NULL;
+    memset(made->known, 0, sizeof made->known); /* Python tells which it has been set */
+    if (atomic_compare_exchange_strong(slot, &none, made))
+        return (uint64_t *)&made->unheard;
+    fpgart_arguments_release(made);
+    return (uint64_t *)&none->unheard;
+}
+
+void fpgart_arguments_free(fpgart_arguments_slot *slot)
+{
+    fpgart_arguments_release(atomic_exchange(slot, NULL));
+}
+
+fpgart_answers *fpgart_kernel_answers(fpgart_arguments_slot *slot)
+{
+    struct fpgart_arguments *arguments = atomic_load(slot);
+    return arguments != NULL ? &arguments->pattern->answers : NULL;
+}
+
+const char *fpgart_name_of(fpgart_arguments_slot *slot)
+{
+    const struct fpgart_arguments *arguments = atomic_load(slot);
+    return arguments != NULL ? arguments->pattern->name : NULL;
+}
+
+static struct place *place_of(struct fpgart_arguments *arguments, uint32_t index)
+{
+    return arguments != NULL && index < arguments->count ? &arguments->places[index] : NULL;
+}
+
+static struct fpgart_arguments *arguments_of(uintptr_t kernel)
+{
+    fpgart_arguments_slot *slot = fpgart_arguments_of(kernel);
+    return slot != NULL ? atomic_load(slot) : NULL;
+}
+
+/* What Python accepts for one kernel is accepted for all kernels of that name. */
+static void share(struct fpgart_arguments *arguments, uint32_t index, const struct facts *facts)
+{
+    struct fpgart_arguments *pattern = arguments->pattern;
+    pthread_mutex_lock(&arguments->lock);
+    arguments->places[index].facts = *facts;
+    pthread_mutex_unlock(&arguments->lock);
+    pthread_mutex_lock(&pattern->lock);
+    pattern->places[index].facts = *facts;
+    pthread_mutex_unlock(&pattern->lock);
+}
+
+static struct facts facts_of(struct fpgart_arguments *arguments, uint32_t index)
+{
+    pthread_mutex_lock(&arguments->lock);
+    struct facts facts = arguments->places[index].facts;
+    pthread_mutex_unlock(&arguments->lock);
+    return facts;
+}
+
+void fpgart_let_value_pass(uintptr_t kernel, uint32_t index, size_t size)
+{
+    struct fpgart_arguments *arguments = arguments_of(kernel);
+    if (place_of(arguments, index) == NULL || size > FPGART_VALUE)
+        return;
+    struct facts facts = facts_of(arguments, index);
+    facts.size = (uint32_t)size;
+    share(arguments, index, &facts);
+}
+
+void fpgart_let_local_pass(uintptr_t kernel, uint32_t index)
+{
+    struct fpgart_arguments *arguments = arguments_of(kernel);
+    if (place_of(arguments, index) == NULL)
+        return;
+    struct facts facts = facts_of(arguments, index);
+    facts.is_local = 1;
+    share(arguments, index, &facts);
+}
+
+void fpgart_let_buffers_pass(uintptr_t kernel, uint32_t index, uintptr_t context, int needs_place)
+{
+    struct fpgart_arguments *arguments = arguments_of(kernel);
+    if (place_of(arguments, index) == NULL)
+        return;
+    struct facts facts = facts_of(arguments, index);
+    facts.buffer_context = fpgart_handle_serial(context);
+    facts.needs_place = needs_place;
+    share(arguments, index, &facts);
+}
+
+void fpgart_let_svm_pass(uintptr_t kernel, uint32_t index, uintptr_t context)
+{
+    struct fpgart_arguments *arguments = arguments_of(kernel);
+    if (place_of(arguments, index) == NULL)
+        return;
+    struct facts facts = facts_of(arguments, index);
+    facts.svm_context = fpgart_handle_serial(context);
+    share(arguments, index, &facts);
+}
+
+void fpgart_let_usm_pass(uintptr_t kernel, uint32_t index, uintptr_t context, size_t alignment)
+{
+    struct fpgart_arguments *arguments = arguments_of(kernel);
+    if (place_of(arguments, index) == NULL || alignment == 0)
+        return;
+    struct facts facts = facts_of(arguments, index);
+    facts.usm_context = fpgart_handle_serial(context);
+    facts.alignment = alignment;
+    share(arguments, index, &facts);
+}
+
+static int passes(const struct facts *facts, uintptr_t buffer)
+{
+    const struct fpgart_region *region = fpgart_region_of(buffer);
+    const struct fpgart_place *place = fpgart_place_of(buffer);
+    return facts->buffer_context != 0 && region != NULL && place != NULL &&
+           region->context == facts->buffer_context &&
+           (!facts->needs_place || atomic_load(&place->epoch) != 0);
+}
+
+static int put_svm(struct place *place, uint32_t index, size_t size, const void *pointer)
+{
+    uint64_t context = place->facts.svm_context;
+    if (context == 0 || pointer == NULL)
+        return 0;
+    place->set = (struct fpgart_argument){.index = index, .pointer = (uintptr_t)pointer};
+    place->in_allocation = fpgart_is_allocated(context, (uintptr_t)pointer);
+    return 1;
+}
+
+static int put_usm(struct place *place, uint32_t index, size_t size, const void *pointer)
+{
+    uintptr_t address = (uintptr_t)pointer;
+    const struct facts *facts = &place->facts;
+    if (facts->usm_context == 0 || address == 0 || address % facts->alignment != 0 ||
+        !fpgart_is_allocated(facts->usm_context, address))
+        return 0;
+    place->set = (struct fpgart_argument){.index = index, .pointer = address};
+    place->in_allocation = 1;
+    return 1;
+}
+
+static int put(struct place *place, uint32_t index, size_t size, const void *value)
+{
+    struct fpgart_argument *set = &place->set;
+    if (value == NULL) {
+        if (!place->facts.is_local || size == 0 || size > UINT32_MAX)
+            return 0;
+        *set = (struct fpgart_argument){.index = index, .size = (uint32_t)size, .is_local = 1};
+        return 1;
+    }
+    if (place->facts.size != 0) {
+        if (size != place->facts.size)
+            return 0;
+        *set = (struct fpgart_argument){.index = index, .size = (uint32_t)size, .buffer = 0};
+        memcpy(set->value, value, size);
+        return 1;
+    }
+    uintptr_t buffer;
+    if (size != sizeof buffer)
+        return 0;
+    memcpy(&buffer, value, sizeof buffer);
+    if (buffer == 0)
+        return 0;
+    uint64_t serial = fpgart_handle_serial(buffer);
+    if (!passes(&place->facts, buffer))
+        return put_usm(place, index, size, (const void *)buffer); /* as the SYCL runtime sets it */
+    *set = (struct fpgart_argument){.index = index, .buffer = buffer, .serial = serial};
+    place->buffer = buffer;
+    place->serial = serial;
+    return 1;
+}
+
+/* Forgets what boards know of the kernel: Python lays its next launch out. */
+static void withdraw(struct fpgart_arguments *arguments)
+{
+    memset(arguments->known, 0, sizeof arguments->known);
+}
+
+typedef int (*putter)(struct place *place, uint32_t index, size_t size, const void *value);
+
+static int sets(const void *kernel, cl_uint index, size_t size, const void *value, putter put)
+{
+    struct fpgart_arguments *arguments = arguments_of((uintptr_t)kernel);
+    struct place *place = place_of(arguments, index);
+    if (place == NULL || fpgart_watched() || fpgart_state != FPGART_RUNNING)
+        return 0;
+    pthread_mutex_lock(&arguments->lock);
+    int done = put(place, index, size, value);
+    if (done) {
+        atomic_fetch_or(&arguments->unheard, UINT64_C(1) << index);
+        arguments->pending |= UINT64_C(1) << index;
+    }
+    if (done && place->set.pointer != 0)
+        place->buffer = 0;
+    pthread_mutex_unlock(&arguments->lock);
+    return done;
+}
+
+int fpgart_sets_argument(const void *kernel, cl_uint index, size_t size, const void *value)
+{
+    return sets(kernel, index, size, value, put);
+}
+
+int fpgart_sets_svm_pointer(const void *kernel, cl_uint index, const void *pointer)
+{
+    return sets(kernel, index, sizeof pointer, pointer, put_svm);
+}
+
+int fpgart_sets_usm_pointer(const void *kernel, cl_uint index, const void *pointer)
+{
+    return sets(kernel, index, sizeof pointer, pointer, put_usm);
+}
+
+uint32_t fpgart_take_arguments(uintptr_t kernel, struct fpgart_argument *taken)
+{
+    struct fpgart_arguments *arguments = arguments_of(kernel);
+    uint32_t count = 0;
+    if (arguments == NULL)
+        return 0;
+    pthread_mutex_lock(&arguments->lock);
+    uint64_t unheard = atomic_exchange(&arguments->unheard, 0);
+    for (uint32_t i = 0; unheard != 0; i++, unheard >>= 1)
+        if (unheard & 1)
+            taken[count++] = arguments->places[i].set;
+    pthread_mutex_unlock(&arguments->lock);
+    return count;
+}
+
+/* The image of the kernel's arguments takes the place of the one before. */
+static int keep_image(struct fpgart_arguments *arguments, const char *image, uint32_t size,
+                      const uint32_t *locations)
+{
+    char *kept = realloc(arguments->image, size + 1); /* not 0, for kernels without arguments */
+    const struct argument *given = (const struct argument *)image;
+    if (kept == NULL)
+        return 0;
+    memcpy(kept, image, size);
+    arguments->image = kept;
+    arguments->size = size;
+    arguments->missing = 0;
+    for (uint32_t i = 0; i < arguments->count; i++) {
+        struct place *place = &arguments->places[i];
+        place->facts.location = locations[i];
+        place->buffer = given[i].kind == ARGUMENT_POINTER && fpgart_is_handle(given[i].value)
+                            ? given[i].value
+                            : 0;
+        place->serial = fpgart_handle_serial(place->buffer);
+    }
+    return 1;
+}
+
+static void keep_known(struct fpgart_arguments *arguments, const struct known *made,
+                       const char *image, uint32_t size, const uint32_t *locations)
+{
+    pthread_mutex_lock(&arguments->lock);
+    struct known *place = NULL;
+    for (uint32_t i = 0; i < KNOWN; i++)
+        if (arguments->known[i].board == made->board)
+            place = &arguments->known[i];
+    if (place == NULL)
+        place = &arguments->known[arguments->next++ % KNOWN];
+    if (keep_image(arguments, image, size, locations))
+        *place = *made;
+    pthread_mutex_unlock(&arguments->lock);
+}
+
+/* `limits`: the required local size, work-items of a group at most, and by dimension, local memory
+ * of arguments; then the program. */
+void fpgart_kernel_is(uintptr_t kernel, uintptr_t board, uint64_t epoch, uintptr_t engine_kernel,
+                      const char *image, uint32_t size, const uint32_t *locations,
+                      const uint64_t *limits)
+{
+    struct fpgart_arguments *arguments = arguments_of(kernel);
+    if (arguments == NULL)
+        return;
+    struct known made = {.board = (const struct fpgart_board *)board,
+                         .epoch = epoch,
+                         .engine_kernel = engine_kernel,
+                         .most = limits[3]};
+    memcpy(made.required, limits, sizeof made.required);
+    memcpy(made.limits, limits + 4, sizeof made.limits);
+    made.local_room = limits[7];
+    memcpy(&made.program, limits + 8, sizeof made.program);
+    keep_known(arguments, &made, image, size, locations);
+    keep_known(arguments->pattern, &made, image, size, locations);
+}
+
+/* Python has set it, and tells of the kernel anew. */
+void fpgart_argument_changed(uintptr_t kernel, uint32_t index)
+{
+    struct fpgart_arguments *arguments = arguments_of(kernel);
+    if (place_of(arguments, index) == NULL)
+        return;
+    pthread_mutex_lock(&arguments->lock);
+    arguments->pending &= ~(UINT64_C(1) << index);
+    withdraw(arguments);
+    pthread_mutex_unlock(&arguments->lock);
+}
+
+/* So does something else that launches need. */
+void fpgart_kernel_changed(uintptr_t kernel)
+{
+    struct fpgart_arguments *arguments = arguments_of(kernel);
+    if (arguments == NULL)
+        return;
+    pthread_mutex_lock(&arguments->lock);
+    withdraw(arguments);
+    pthread_mutex_unlock(&arguments->lock);
+}
+
+/* Puts what was set into the image; 0 where an argument is of another kind than the image has it.
+ */
+static int bring_up_to_date(struct fpgart_arguments *arguments)
+{
+    struct argument *image = (struct argument *)arguments->image;
+    uint64_t pending = arguments->pending;
+    if (arguments->missing & ~pending)
+        return 0;
+    for (uint32_t i = 0; pending != 0; i++, pending >>= 1) {
+        const struct fpgart_argument *set = &arguments->places[i].set;
+        if (!(pending & 1))
+            continue;
+        if (set->is_local)
+            image[i] = (struct argument){ARGUMENT_LOCAL, set->size, 0};
+        else if (set->buffer != 0)
+            image[i] = (struct argument){ARGUMENT_POINTER, 8, set->buffer};
+        else if (set->pointer != 0)
+            image[i] = (struct argument){arguments->places[i].in_allocation ? FPGART_IN_ALLOCATION
+                                                                            : ARGUMENT_POINTER,
+                                         8, set->pointer};
+        else if (image[i].kind == ARGUMENT_BYTES && image[i].size == set->size)
+            memcpy(arguments->image + image[i].value, set->value, set->size);
+        else
+            return 0;
+    }
+    arguments->missing = arguments->pending = 0;
+    return 1;
+}
+
+static const struct known *known_on(const struct fpgart_arguments *arguments,
+                                    const struct fpgart_board *board, uint64_t epoch)
+{
+    for (uint32_t i = 0; i < KNOWN; i++)
+        if (arguments->known[i].board == board && arguments->known[i].epoch == epoch)
+            return &arguments->known[i];
+    return NULL;
+}
+
+/* Whether the sizes are as the specification and the engine want them; others are for Python. */
+static int takes(const struct known *known, const struct fpgart_nd_range *nd_range,
+                 struct carried *carried)
+{
+    const uint64_t *offset = nd_range->sizes, *global = offset + 3, *local = global + 3;
+    uint64_t items = 1;
+    int is_required = known->required[0] != 0;
+    carried->has_local = nd_range->has_local || is_required;
+    carried->dimensions = nd_range->dimensions;
+    memcpy(carried->sizes, nd_range->sizes, sizeof nd_range->sizes);
+    for (uint32_t i = 0; i < 3; i++) {
+        int is_used = i < nd_range->dimensions;
+        uint64_t size = nd_range->has_local      ? local[i]
+                        : is_required && is_used ? known->required[i]
+                                                 : 1;
+        if (global[i] == 0 || global[i] > (uint64_t)INT64_MAX ||
+            offset[i] > UINT64_MAX - global[i] || size == 0 || size > known->limits[i] ||
+            global[i] % size != 0 || (is_required && size != known->required[i]))
+            return 0;
+        items *= size;
+        carried->sizes[6 + i] = size;
+    }
+    return items <= known->most;
+}
+
+/* Where the engine finds what an argument points to; 0 for Python. A buffer is held from then on.
+ */
+static uintptr_t address_of(const struct place *place, const struct argument *argument,
+                            const struct fpgart_carried_queue *queue, uint64_t epoch, uint64_t at,
+                            struct fpgart_use *uses, uint32_t *count)
+{
+    if (argument->kind == FPGART_IN_ALLOCATION) {
+        const struct facts *facts = &place->facts;
+        uint64_t context = facts->usm_context != 0 ? facts->usm_context : facts->svm_context;
+        return fpgart_plain_allocation(context, argument->value) != 0 ? argument->value : 0;
+    }
+    if (place->buffer == 0)
+        return argument->value;
+    if (!fpgart_hold(place->buffer, FPGART_MEM, place->serial))
+        return 0;
+    uses[(*count)++] = (struct fpgart_use){place->buffer, at};
+    struct fpgart_place found;
+    int is_known = fpgart_place_in(place->buffer, queue, epoch, place->facts.location, &found);
+    return is_known ? found.address : 0;
+}
+
+/* With the lock. */
+static int lay_out(struct fpgart_arguments *arguments, const struct fpgart_carried_queue *queue,
+                   uint64_t epoch, uint64_t local_room, struct carried *carried, size_t room,
+                   struct fpgart_use *uses, uint32_t *count)
+{
+    if (arguments->image == NULL || arguments->size > room || !bring_up_to_date(arguments))
+        return 0;
+    struct argument *laid_out = (struct argument *)carried->more;
+    uint64_t local = 0;
+    memcpy(carried->more, arguments->image, arguments->size);
+    for (uint32_t i = 0; i < arguments->count; i++) {
+        local += laid_out[i].kind == ARGUMENT_LOCAL ? laid_out[i].size : 0;
+        if (laid_out[i].kind != ARGUMENT_POINTER && laid_out[i].kind != FPGART_IN_ALLOCATION)
+            continue;
+        laid_out[i].value =
+            address_of(&arguments->places[i], &laid_out[i], queue, epoch, i, uses, count);
+        laid_out[i].kind = ARGUMENT_POINTER;
+        if (laid_out[i].value == 0)
+            return 0;
+    }
+    carried->count = arguments->count;
+    return local <= local_room ? (int)arguments->size + 1 : 0;
+}
+
+/* Gives the bytes of the image, and 1 more. */
+int fpgart_lay_out_launch(uintptr_t kernel, const struct fpgart_carried_queue *queue,
+                          const struct fpgart_nd_range *nd_range, uint64_t epoch,
+                          struct carried *carried, size_t room, struct fpgart_use *uses,
+                          uint32_t *count, struct fpgart_program *program)
+{
+    struct fpgart_arguments *arguments = arguments_of(kernel);
+    int size = 0;
+    if (arguments == NULL)
+        return 0;
+    pthread_mutex_lock(&arguments->lock);
+    const struct known *known = known_on(arguments, queue->board, epoch);
+    if (known != NULL && takes(known, nd_range, carried)) {
+        carried->kind = CARRIED_LAUNCH;
+        carried->kernel = known->engine_kernel;
+        *program = known->program;
+        size = lay_out(arguments, queue, epoch, known->local_room, carried, room, uses, count);
+    }
+    pthread_mutex_unlock(&arguments->lock);
+    return size;
+}
+
+bool fpgart_renew_launch(uintptr_t kernel, const struct fpgart_carried_queue *queue, uint64_t epoch,
+                         struct carried *carried, uint32_t count, const struct fpgart_use *uses)
+{
+    struct fpgart_arguments *arguments = arguments_of(kernel);
+    struct argument *laid_out = (struct argument *)carried->more;
+    if (arguments == NULL)
+        return false;
+    pthread_mutex_lock(&arguments->lock);
+    const struct known *known = known_on(arguments, queue->board, epoch);
+    bool is_known = known != NULL && known->engine_kernel == carried->kernel;
+    for (uint32_t i = 0; i < count && is_known; i++) {
+        struct fpgart_place place;
+        uint32_t location = arguments->places[uses[i].at].facts.location;
+        is_known = fpgart_place_in(uses[i].buffer, queue, epoch, location, &place);
+        if (is_known)
+            laid_out[uses[i].at].value = place.address;
+    }
+    pthread_mutex_unlock(&arguments->lock);
+    return is_known;
+}
+
+static void holds(struct fpgart_arguments *arguments, const struct fpgart_board *board,
+                  uint64_t epoch)
+{
+    pthread_mutex_lock(&arguments->lock);
+    for (uint32_t i = 0; i < KNOWN; i++)
+        if (arguments->known[i].board == board)
+            arguments->known[i].epoch = epoch;
+    pthread_mutex_unlock(&arguments->lock);
+}
+
+void fpgart_kernel_holds(uintptr_t kernel, uintptr_t board, uint64_t epoch)
+{
+    struct fpgart_arguments *arguments = arguments_of(kernel);
+    if (arguments == NULL)
+        return;
+    holds(arguments, (const struct fpgart_board *)board, epoch);
+    holds(arguments->pattern, (const struct fpgart_board *)board, epoch);
+}

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Boards and queues whose commands C may give to the engine by itself, and what Python has found
+ * out about buffers for that (fpgart/bridge/carrying.py). It holds in one epoch of the board. */
+#include "carried.h"
+
+#include "core.h"
+#include "calls.h"
+#include "carrier.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+
+static void board_idle(void *device)
+{
+    struct fpgart_visit visit;
+    if (!fpgart_enter(&visit))
+        return; /* the process ends, and nobody waits */
+    fpgart_board_idle((uintptr_t)device);
+    fpgart_leave(&visit);
+}
+
+/* Who decides what C does not carry. */
+static struct core_caller *scheduler;
+
+void fpgart_decides(struct core_caller *caller)
+{
+    scheduler = caller;
+}
+
+void fpgart_call_scheduler(void *nothing)
+{
+    struct fpgart_visit visit;
+    (void)nothing;
+    if (!fpgart_enter(&visit))
+        return; /* the process ends */
+    fpgart_commands_ready();
+    fpgart_leave(&visit);
+}
+
+static void *observe(void *nothing)
+{
+    core_observe();
+    return nothing;
+}
+
+static void *serve(void *nothing)
+{
+    core_serve();
+    return nothing;
+}
+
+/* The host's signals are for its own threads. */
+static int start_thread(void *(*run)(void *))
+{
+    pthread_t thread;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failed = pthread_create(&thread, NULL, run, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return !failed && pthread_detach(thread) == 0;
+}
+
+static int has_threads;
+static pthread_once_t threads_once = PTHREAD_ONCE_INIT;
+
+static void start_threads(void)
+{
+    has_threads = start_thread(observe) && start_thread(serve);
+}
+
+static _Atomic(struct fpgart_board *) boards; /* all that there ever were */
+
+/* Whether commands of other queues are under way. The engine runs its kernels on a few threads; one
+ * that waits for what another queue writes may keep all of them. */
+int fpgart_others_run(const struct fpgart_carried_queue *queue)
+{
+    for (struct fpgart_board *each = atomic_load(&boards); each != NULL; each = each->next)
+        if (core_board_has_others(each->core, queue->core))
+            return 1;
+    return core_others_run(queue->core);
+}
+
+void fpgart_observe_commands(void)
+{
+    for (struct fpgart_board *each = atomic_load(&boards); each != NULL; each = each->next)
+        core_board_observe(each->core);
+}
+
+uintptr_t fpgart_board_new(uintptr_t device, uintptr_t carrier, uintptr_t engine_context,
+                           uintptr_t engine_device, uintptr_t traffic)
+{
+    pthread_once(&threads_once, start_threads);
+    struct fpgart_board *board = has_threads ? calloc(1, sizeof *board) : NULL;
+    if (board == NULL)
+        return 0;
+    board->core = core_board_new(board_idle, (void *)device);
+    if (board->core == NULL) {
+        free(board);
+        return 0;
+    }
+    board->handle = device;
+    board->carrier = (const struct carrier *)carrier;
+    board->context = engine_context;
+    board->device = engine_device;
+    board->traffic = (uint64_t (*)[2])traffic;
+    board->next = atomic_load(&boards);
+    while (!atomic_compare_exchange_weak(&boards, &board->next, board))
+        ;
+    return (uintptr_t)board;
+}
+
+static struct core_board *core_of(uintptr_t board)
+{
+    return ((struct fpgart_board *)board)->core;
+}
+
+uint64_t fpgart_board_epoch(uintptr_t board)
+{
+    return core_board_epoch(core_of(board));
+}
+
+void fpgart_board_end_epoch(uintptr_t board)
+{
+    core_board_end_epoch(core_of(board));
+}
+
+int fpgart_board_hold(uintptr_t board)
+{
+    return core_board_hold(core_of(board));
+}
+
+void fpgart_board_resume(uintptr_t board)
+{
+    core_board_resume(core_of(board));
+}
+
+/* Those that have ended since it was asked last. */
+uint64_t fpgart_board_take_launches(uintptr_t board)
+{
+    return atomic_exchange(&((struct fpgart_board *)board)->launches, 0);
+}
+
+int fpgart_board_is_open(uintptr_t board)
+{
+    core_board_note(core_of(board));
+    return core_board_is_open(core_of(board));
+}
+
+/* New queues of the context for that board need no decision any more; nor do buffers if it is the
+ * only one. */
+void fpgart_context_has(uintptr_t context, uintptr_t given, int is_only)
+{
+    struct fpgart_board *board = (struct fpgart_board *)given;
+    fpgart_board_slot *slots = fpgart_boards_of(context);
+    if (slots != NULL && is_only)
+        atomic_store(&slots[FPGART_MOST_BOARDS], board);
+    for (int i = 0; slots != NULL && i < FPGART_MOST_BOARDS; i++) {
+        struct fpgart_board *none = NULL;
+        if (atomic_compare_exchange_strong(&slots[i], &none, board) || none == board)
+            return;
+    }
+}
+
+static struct fpgart_board *board_of(uintptr_t context, uintptr_t device)
+{
+    fpgart_board_slot *slots = fpgart_boards_of(context);
+    for (int i = 0; slots != NULL && i < FPGART_MOST_BOARDS; i++) {
+        struct fpgart_board *board = atomic_load(&slots[i]);
+        if (board != NULL && board->handle == device)
+            return board;
+    }
+    return NULL;
+}
+
+struct fpgart_board *fpgart_only_board(uintptr_t context)
+{
+    fpgart_board_slot *slots = fpgart_boards_of(context);
+    return slots != NULL ? atomic_load(&slots[FPGART_MOST_BOARDS]) : NULL;
+}
+
+/* Another thread may have given the queue a lane. */
+static int has_lane(struct core_queue *core, const struct fpgart_board *board, int in_order,
+                    int has_profiling)
+{
+    const struct carrier *carrier = board->carrier;
+    void *lane = carrier->lane_new(board->context, board->device, in_order, has_profiling);
+    if (lane == NULL)
+        return 0;
+    const struct core_lane carries = {carrier->engine, lane, fpgart_renews,
+                                      fpgart_command_is_turned, carrier->lane_free};
+    if (!core_queue_carry(core, board->core, &carries))
+        carrier->lane_free(lane);
+    return 1;
+}
+
+/* `core`: Python's queue; NULL for one of C's. */
+int fpgart_queue_carries(uintptr_t queue, struct core_queue *core, uintptr_t board,
+                         uintptr_t context, int in_order, int has_profiling)
+{
+    fpgart_queue_slot *slot = fpgart_queue_of(queue);
+    struct fpgart_carried_queue *made = NULL, *none = NULL;
+    struct fpgart_board *of = (struct fpgart_board *)board;
+    if (slot != NULL && atomic_load(slot) != NULL)
+        return 1;
+    if (slot == NULL || (made = calloc(1, sizeof *made)) == NULL)
+        return 0;
+    if (core != NULL)
+        core_queue_retain(core);
+    made->core = core != NULL ? core : core_queue_new(scheduler, in_order);
+    if (made->core == NULL || !has_lane(made->core, of, in_order, has_profiling)) {
+        fpgart_queue_free(made);
+        return 0;
+    }
+    made->board = of;
+    made->context = context;
+    made->in_order = in_order;
+    made->has_profiling = has_profiling;
+    if (!atomic_compare_exchange_strong(slot, &none, made))
+        fpgart_queue_free(made);
+    return 1;
+}
+
+void fpgart_queue_free(struct fpgart_carried_queue *queue)
+{
+    if (queue != NULL)
+        core_queue_release(queue->core);
+    free(queue);
+}
+
+struct fpgart_carried_queue *fpgart_carried_queue(uintptr_t queue)
+{
+    fpgart_queue_slot *slot = fpgart_queue_of(queue);
+    return slot != NULL ? atomic_load(slot) : NULL;
+}
+
+/* `properties`: a list, of which the first property alone is known here; or NULL. */
+static int read_properties(const cl_queue_properties *list, cl_command_queue_properties *properties)
+{
+    if (list == NULL)
+        return 1;
+    if (list[0] != CL_QUEUE_PROPERTIES || list[2] != 0)
+        return 0;
+    *properties = (cl_command_queue_properties)list[1];
+    return 1;
+}
+
+static uintptr_t make_queue(uintptr_t context, struct fpgart_board *board,
+                            cl_command_queue_properties properties, int has_list)
+{
+    uintptr_t made = fpgart_handle_new(FPGART_QUEUE, 1);
+    if (made == 0)
+        return 0;
+    if (!fpgart_queue_carries(made, NULL, (uintptr_t)board, context,
+                              !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE),
+                              (properties & CL_QUEUE_PROFILING_ENABLE) != 0)) {
+        fpgart_handle_free(made);
+        return 0;
+    }
+    struct fpgart_carried_queue *queue = fpgart_carried_queue(made);
+    queue->properties = properties;
+    queue->has_list = has_list;
+    fpgart_is_unseen(made, context);
+    return made;
+}
+
+static cl_command_queue makes_queue(uintptr_t context, uintptr_t device,
+                                    cl_command_queue_properties properties, int has_list)
+{
+    enum { KNOWN = CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE };
+    if ((properties & ~(cl_command_queue_properties)KNOWN) != 0 || !fpgart_may_carry() ||
+        !fpgart_hold(context, FPGART_CONTEXT, fpgart_handle_serial(context)))
+        return NULL;
+    struct fpgart_board *board = board_of(context, device);
+    uintptr_t made = board != NULL ? make_queue(context, board, properties, has_list) : 0;
+    if (made == 0)
+        fpgart_unhold(context, FPGART_CONTEXT);
+    return (cl_command_queue)made;
+}
+
+cl_command_queue fpgart_makes_queue(const void *context, const void *device,
+                                    cl_command_queue_properties properties)
+{
+    return makes_queue((uintptr_t)context, (uintptr_t)device, properties, 0);
+}
+
+cl_command_queue fpgart_makes_queue_with(const void *context, const void *device,
+                                         const cl_queue_properties *list)
+{
+    cl_command_queue_properties properties = 0;
+    if (!read_properties(list, &properties))
+        return NULL;
+    return makes_queue((uintptr_t)context, (uintptr_t)device, properties, list != NULL);
+}
+
+/* What Python says of a queue that C has made. */
+void fpgart_queue_says(uintptr_t queue, uintptr_t *device, uint64_t *properties, int *has_list)
+{
+    const struct fpgart_carried_queue *of = fpgart_carried_queue(queue);
+    *device = of->board->handle;
+    *properties = of->properties;
+    *has_list = of->has_list;
+}
+
+struct core_queue *fpgart_core_queue(uintptr_t queue)
+{
+    return fpgart_carried_queue(queue)->core;
+}
+
+void fpgart_settle_ends(void)
+{
+    core_settle();
+}
+
+void fpgart_queue_flush(uintptr_t queue)
+{
+    const struct fpgart_carried_queue *of = fpgart_carried_queue(queue);
+    of->board->carrier->flush(core_lane(of->core));
+}
+
+void fpgart_board_loaded(uintptr_t board, uint64_t program)
+{
+    atomic_store(&((struct fpgart_board *)board)->program, program);
+}
+
+uint64_t fpgart_board_program(uintptr_t board)
+{
+    return atomic_load(&((struct fpgart_board *)board)->program);
+}
+
+void fpgart_buffer_is_at(uintptr_t buffer, uintptr_t board, uint64_t epoch, uintptr_t address,
+                         uint64_t locations, uintptr_t store)
+{
+    struct fpgart_place *place = fpgart_place_of(buffer);
+    if (place == NULL)
+        return;
+    atomic_store(&place->epoch, 0); /* who reads it meanwhile finds that it changes */
+    place->board = (const struct fpgart_board *)board;
+    place->address = address;
+    place->locations = locations;
+    place->store = store;
+    atomic_store(&place->epoch, epoch);
+}
+
+/* What is known of a buffer that the caller holds; addresses are those of its own bytes. */
+int fpgart_place_in(uintptr_t buffer, const struct fpgart_carried_queue *queue, uint64_t epoch,
+                    uint32_t location, struct fpgart_place *found)
+{
+    int is_anywhere = location == FPGART_ANYWHERE;
+    const struct fpgart_place *place = fpgart_place_of(buffer);
+    const struct fpgart_region *region = fpgart_region_of(buffer);
+    if (place == NULL || (atomic_load(&place->epoch) != epoch &&
+                          !fpgart_settle_buffer(fpgart_owner_of(buffer), queue->board, epoch,
+                                                is_anywhere ? 0 : location)))
+        return 0;
+    found->board = place->board;
+    found->address = place->address + region->origin;
+    found->locations = place->locations;
+    found->store = place->store != 0 ? place->store + region->origin : 0;
+    atomic_thread_fence(memory_order_seq_cst);
+    return atomic_load(&place->epoch) == epoch && found->board == queue->board &&
+           (is_anywhere || (found->locations >> location & 1)) &&
+           region->context == fpgart_handle_serial(queue->context);
+}

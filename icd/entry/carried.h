@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Commands that C gives to the engine by itself: boards and queues (boards.c), arguments of
+ * launches (arguments.c), the commands (commands.c), the calls of the host that make them (calls.c)
+ * and that ask about them (events.c). */
+#ifndef FPGART_CARRIED_H
+#define FPGART_CARRIED_H
+
+#include "core.h"
+#include "icd.h"
+
+#include <stdatomic.h>
+
+/* The host has let go of what a carried command holds: it is to be let go of soon after the end. */
+void fpgart_observe_commands(void);
+
+/* What Python has found out for commands that C gives to the engine by itself (commands.c). It
+ * holds in one epoch of a board (core/core.h). */
+struct fpgart_board {
+    struct core_board *core;
+    struct fpgart_board *next;
+    uintptr_t handle;           /* the device's */
+    struct fpgart_block *spare; /* those of its memory that are, lowest first (blocks.c) */
+    uint64_t memory_epoch;
+    const struct carrier *carrier;
+    uintptr_t context, device; /* the engine's */
+    uint64_t (*traffic)[2];    /* calls and bytes: written, read, copied, programmed */
+    _Atomic uint64_t launches;
+    _Atomic uint64_t program; /* the one that is loaded, by Python's number */
+};
+struct fpgart_program { /* of a kernel: its number, and the bytes that the board is given */
+    uint64_t number, size;
+};
+struct fpgart_place {       /* of a buffer */
+    _Atomic uint64_t epoch; /* 0: unknown, or about to change */
+    const struct fpgart_board *board;
+    uintptr_t address;
+    uint64_t
+        locations;   /* a bit for each of the memories, by Python's numbers, that it counts for */
+    uintptr_t store; /* memory of the host's in which it is mapped; 0: none so far */
+};
+struct fpgart_carried_queue {
+    struct core_queue *core;
+    struct fpgart_board *board;
+    uintptr_t context;
+    int in_order, has_profiling;
+    int has_list; /* whether a queue of C's was made with a list of properties */
+    uint64_t properties;
+};
+struct fpgart_nd_range {
+    uint64_t sizes[9]; /* offset, global and local size */
+    uint32_t dimensions;
+    uint32_t has_local;
+};
+enum { FPGART_IN_ALLOCATION = 16, FPGART_ANYWHERE = 64 };
+struct fpgart_use { /* of a buffer by a command: from which byte on, or as which argument */
+    uintptr_t buffer;
+    uint64_t at;
+};
+typedef _Atomic(struct fpgart_carried_queue *) fpgart_queue_slot;
+fpgart_queue_slot *fpgart_queue_of(uintptr_t queue);                /* NULL if it is no queue */
+struct fpgart_carried_queue *fpgart_carried_queue(uintptr_t queue); /* NULL: none is carried */
+struct fpgart_place *fpgart_place_of(uintptr_t buffer);
+void fpgart_queue_free(struct fpgart_carried_queue *queue);
+/* The board of a context that has one device; NULL for others, and before C carries its commands.
+ */
+struct fpgart_board *fpgart_only_board(uintptr_t context);
+/* The block of a buffer that C has made (blocks.c); NULL where Python knows the buffer. A buffer
+ * without a block gets one that is spare; 0: Python has to place it. */
+struct fpgart_block **fpgart_block_of(uintptr_t buffer);
+int fpgart_settle_buffer(uintptr_t buffer, struct fpgart_board *board, uint64_t epoch,
+                         uint32_t location);
+void fpgart_block_goes(struct fpgart_block **slot);
+uint64_t fpgart_take_block(struct fpgart_block **slot); /* gives its address */
+/* For Python: a block is spare from now on; one that is spare is C's no more, by its address (0:
+ * there is none); other memory of the board was given back. */
+int fpgart_block_spare(uintptr_t board, uint64_t number, uint64_t size, uintptr_t pointer,
+                       uint64_t locations);
+uint64_t fpgart_take_spare(uintptr_t board);
+void fpgart_memory_changed(uintptr_t board);
+enum { FPGART_MOST_BOARDS = 4 }; /* for which C makes a context's queues */
+typedef _Atomic(struct fpgart_board *) fpgart_board_slot;
+fpgart_board_slot *fpgart_boards_of(uintptr_t context); /* NULL if it is no context */
+void fpgart_queue_says(uintptr_t queue, uintptr_t *device, uint64_t *properties, int *has_list);
+uintptr_t fpgart_board_new(uintptr_t device, uintptr_t carrier, uintptr_t engine_context,
+                           uintptr_t engine_device, uintptr_t traffic);
+uint64_t fpgart_board_epoch(uintptr_t board);
+void fpgart_board_end_epoch(uintptr_t board);
+int fpgart_board_hold(uintptr_t board);
+void fpgart_board_resume(uintptr_t board);
+int fpgart_board_is_open(uintptr_t board);
+/* Whether a command that the engine has uses one of some buffers. */
+int fpgart_board_uses(uintptr_t board, uint32_t count, const uintptr_t *buffers);
+uint64_t fpgart_board_take_launches(uintptr_t board);
+void fpgart_board_loaded(uintptr_t board, uint64_t program);
+uint64_t fpgart_board_program(uintptr_t board);
+int fpgart_queue_carries(uintptr_t queue, struct core_queue *core, uintptr_t board,
+                         uintptr_t context, int in_order, int has_profiling);
+struct core_queue *fpgart_core_queue(uintptr_t queue);
+void fpgart_decides(struct core_caller *caller);
+void fpgart_call_scheduler(void *nothing);
+void fpgart_context_has(uintptr_t context, uintptr_t board, int is_only);
+void fpgart_queue_flush(uintptr_t queue);
+void fpgart_settle_ends(void);
+/* Returns when the commands have ended that are in the queue now and are given addresses there. */
+void fpgart_queue_wait_for_users(uintptr_t queue, uintptr_t begin, uintptr_t end);
+void fpgart_buffer_is_at(uintptr_t buffer, uintptr_t board, uint64_t epoch, uintptr_t address,
+                         uint64_t locations, uintptr_t store);
+void fpgart_kernel_is(uintptr_t kernel, uintptr_t board, uint64_t epoch, uintptr_t engine_kernel,
+                      const char *image, uint32_t size, const uint32_t *locations,
+                      const uint64_t *limits);
+void fpgart_carry(int flag); /* whether C may; not while the process exits, or somebody watches */
+int fpgart_may_carry(void);
+/* This thread keeps nobody waiting meanwhile: neither others the interpreter, nor callbacks that
+ * Python is to make behind the one that it is in. */
+int fpgart_may_wait(void);
+int fpgart_in_callback(void);
+
+/* The same for the arguments and the ND-range of a launch (arguments.c): 0 where that is for
+ * Python. `uses`: room for the buffers that it uses, which are held from then on. */
+struct carried;
+bool fpgart_renews(struct core_command *command, uint64_t epoch);
+void fpgart_command_is_turned(struct core_command *command); /* it is Python's now */
+/* The kernel of a command is known in an epoch, and its buffers are where the arguments want them;
+ * for Python: the kernel is. */
+bool fpgart_renew_launch(uintptr_t kernel, const struct fpgart_carried_queue *queue, uint64_t epoch,
+                         struct carried *carried, uint32_t count, const struct fpgart_use *uses);
+void fpgart_kernel_holds(uintptr_t kernel, uintptr_t board, uint64_t epoch);
+int fpgart_others_run(const struct fpgart_carried_queue *queue);
+int fpgart_place_in(uintptr_t buffer, const struct fpgart_carried_queue *queue, uint64_t epoch,
+                    uint32_t location, struct fpgart_place *found);
+int fpgart_lay_out_launch(uintptr_t kernel, const struct fpgart_carried_queue *queue,
+                          const struct fpgart_nd_range *nd_range, uint64_t epoch,
+                          struct carried *carried, size_t room, struct fpgart_use *uses,
+                          uint32_t *count, struct fpgart_program *program);
+void fpgart_argument_changed(uintptr_t kernel, uint32_t index);
+void fpgart_kernel_changed(uintptr_t kernel);
+
+/* Calls that C carries out, by what the host passed; 0: for Python. Python may find out what is
+ * missing and have it tried again. fpgart_carry_again() gives whether that was done. */
+int fpgart_carries_launch(const void *queue, const void *kernel, cl_uint dimensions,
+                          const size_t *offset, const size_t *global, const size_t *local,
+                          cl_uint waits, const cl_event *wait_list, cl_event *event);
+int fpgart_carries_task(const void *queue, const void *kernel, cl_uint waits,
+                        const cl_event *wait_list, cl_event *event);
+int fpgart_carries_read(const void *queue, const void *buffer, cl_bool blocking, size_t offset,
+                        size_t size, void *host, cl_uint waits, const cl_event *wait_list,
+                        cl_event *event);
+int fpgart_carries_write(const void *queue, const void *buffer, cl_bool blocking, size_t offset,
+                         size_t size, const void *host, cl_uint waits, const cl_event *wait_list,
+                         cl_event *event);
+int fpgart_carries_copy(const void *queue, const void *from, const void *to, size_t from_offset,
+                        size_t to_offset, size_t size, cl_uint waits, const cl_event *wait_list,
+                        cl_event *event);
+int fpgart_carries_fill(const void *queue, const void *buffer, const void *pattern,
+                        size_t pattern_size, size_t offset, size_t size, cl_uint waits,
+                        const cl_event *wait_list, cl_event *event);
+int fpgart_carries_unmap(const void *queue, const void *buffer, const void *pointer, cl_uint waits,
+                         const cl_event *wait_list, cl_event *event);
+void *fpgart_carries_map(const void *queue, const void *buffer, cl_bool blocking,
+                         cl_map_flags flags, size_t offset, size_t size, cl_uint waits,
+                         const cl_event *wait_list, cl_event *event); /* NULL: for Python */
+int fpgart_carries_marker(const void *queue, int is_barrier, cl_uint waits,
+                          const cl_event *wait_list, cl_event *event);
+int fpgart_carry_again(void);
+int fpgart_finishes(const void *queue);
+int fpgart_flushes(const void *queue);
+int fpgart_waits_for(cl_uint count, const cl_event *events);
+int fpgart_says_event(const void *event, cl_event_info query, size_t size, void *value,
+                      size_t *size_ret);
+int fpgart_says_times(const void *event, cl_profiling_info query, size_t size, void *value,
+                      size_t *size_ret);
+int fpgart_calls_back(const void *event, cl_int status,
+                      void(CL_CALLBACK *call)(cl_event, cl_int, void *), void *data);
+void *fpgart_new_user_event(const void *context); /* NULL: for Python */
+int fpgart_sets_user_event(const void *event, cl_int status);
+int32_t fpgart_event_watch(uintptr_t event);
+
+/* Calls into Python: a board that is held has no carried command any more; commands that Python
+ * decides are ready; one of which there is a view has ended; one has failed; what one needs is to
+ * be found out in the present epoch (0: it cannot be carried); one is Python's. */
+void fpgart_board_idle(uintptr_t device);
+void fpgart_commands_ready(void);
+void fpgart_view_ended(uintptr_t event, uint64_t serial, cl_int status);
+void fpgart_carried_failed(uintptr_t queue, uintptr_t kernel, cl_int status, cl_int place);
+int fpgart_renew(uintptr_t queue, uintptr_t kernel, cl_uint count, const struct fpgart_use *uses);
+void fpgart_run_turned(uintptr_t command, uintptr_t queue, uintptr_t kernel, cl_uint type,
+                       uintptr_t carried, cl_uint traffic, cl_uint count,
+                       const struct fpgart_use *uses);
+
+#endif

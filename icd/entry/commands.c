@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Commands that C gives to the engine by itself, because Python has found out all that they need:
+ * where buffers are, which kernel of the engine one is, which queue of the engine is the host's
+ * (fpgart/bridge/carrying.py). What was found out holds in one epoch of its board; the core refuses
+ * commands of an earlier one (core/core.h). Everything else, and whatever is wrong, is for Python.
+ *
+ * A command holds its queue, kernel and buffers until it has ended. */
+#include "commands.h"
+
+#include "calls.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_WAITS = 64 };
+
+static atomic_int is_on;
+/* The last call that was for Python, until that has returned, or another call of the thread has
+ * come in between (a callback of the host may make one); none without `carry`. */
+static _Thread_local struct call missed;
+
+void fpgart_carry(int flag)
+{
+    atomic_store(&is_on, flag);
+}
+
+int fpgart_may_carry(void)
+{
+    return atomic_load(&is_on) && fpgart_running() && !fpgart_watched() && fpgart_has_stack();
+}
+
+int fpgart_may_wait(void)
+{
+    return !(fpgart_is_guest() && fpgart_holds_interpreter()) && !fpgart_in_callback();
+}
+
+int fpgart_carries(const struct call *call)
+{
+    int cancel_state;
+    missed.carry = NULL;
+    if (!fpgart_may_carry() || (call->waits != 0) != (call->wait_list != NULL))
+        return 0;
+    fpgart_disable_cancel(&cancel_state);
+    int done = (!call->is_blocking || fpgart_may_wait()) && call->carry(call);
+    fpgart_restore_cancel(cancel_state);
+    if (!done)
+        missed = *call;
+    return done;
+}
+
+void fpgart_forget_missed(void)
+{
+    missed.carry = NULL;
+}
+
+int fpgart_carry_again(void)
+{
+    struct call call = missed;
+    missed.carry = NULL;
+    return call.carry != NULL && fpgart_may_carry() && call.carry(&call);
+}
+
+void fpgart_let_go_of(const struct held *held)
+{
+    for (uint64_t i = 0; i < held->buffers; i++)
+        fpgart_unhold(held->uses[i].buffer, FPGART_MEM);
+    if (held->kernel != 0)
+        fpgart_unhold(held->kernel, FPGART_KERNEL);
+    fpgart_unhold(held->queue, FPGART_QUEUE);
+}
+
+static const struct held *held_by(const struct carried *carried)
+{
+    return (const struct held *)((const char *)carried + (uintptr_t)carried->data);
+}
+
+void fpgart_count_command(const struct held *held)
+{
+    if (held->kernel != 0)
+        atomic_fetch_add(&held->board->launches, 1);
+    if (held->calls == 0)
+        return;
+    __atomic_fetch_add(&held->board->traffic[held->traffic][0], held->calls, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&held->board->traffic[held->traffic][1], held->bytes, __ATOMIC_RELAXED);
+}
+
+static void command_ended(struct carried *carried, int32_t status)
+{
+    const struct held *held = held_by(carried);
+    int failed =
+        status < 0 && status != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST && !held->is_pythons;
+    struct fpgart_visit visit;
+    if (status != CL_COMPLETE && held->mapping != 0)
+        fpgart_void_mapping(held->uses[0].buffer, held->mapping);
+    if (status == CL_COMPLETE && !held->is_pythons)
+        fpgart_count_command(held);
+    if (failed && fpgart_enter(&visit)) {
+        fpgart_carried_failed(held->queue, held->kernel, status, carried->place);
+        fpgart_leave(&visit);
+    }
+    fpgart_let_go_of(held);
+}
+
+/* The end of a view calls the host back, which may wait for threads that wait for commands. */
+static void command_told(struct carried *carried, int32_t status)
+{
+    const struct held *held = held_by(carried);
+    struct fpgart_visit visit;
+    if (atomic_load(&held->is_viewed) && fpgart_enter(&visit)) {
+        fpgart_view_ended(held->event, held->serial, status);
+        fpgart_leave(&visit);
+    }
+}
+
+/* The board has changed since the command was enqueued. */
+bool fpgart_renews(struct core_command *command, uint64_t epoch)
+{
+    struct carried *carried = core_operation(command);
+    const struct held *held = held_by(carried);
+    const struct fpgart_carried_queue *queue = fpgart_carried_queue(held->queue);
+    struct fpgart_place place;
+    if (!fpgart_may_carry())
+        return false;
+    if (carried->kind == CARRIED_LAUNCH)
+        return fpgart_renew_launch(held->kernel, queue, epoch, carried, (uint32_t)held->buffers,
+                                   held->uses);
+    for (uint64_t i = 0; i < held->buffers; i++) {
+        bool is_source = held->traffic == READ || (held->traffic == COPIED && i == 0);
+        if (!fpgart_place_in(held->uses[i].buffer, queue, epoch, FPGART_ANYWHERE, &place))
+            return false;
+        *(is_source ? &carried->from : &carried->to) = place.address + held->uses[i].at;
+    }
+    return true;
+}
+
+/* Python finds out what the command needs, if that is not known in the present epoch. */
+static bool is_renewed(struct held *held)
+{
+    struct fpgart_visit visit;
+    if (held->is_renewed || !fpgart_enter(&visit))
+        return false;
+    held->is_renewed = 1;
+    int renewed = fpgart_renew(held->queue, held->kernel, (cl_uint)held->buffers, held->uses);
+    fpgart_leave(&visit);
+    return renewed;
+}
+
+/* Its board does not admit the command. */
+void fpgart_command_is_turned(struct core_command *command)
+{
+    struct carried *carried = core_operation(command);
+    struct held *held = (struct held *)held_by(carried);
+    struct fpgart_visit visit;
+    if (is_renewed(held)) {
+        core_retry(command);
+        return;
+    }
+    if (carried->kind == CARRIED_MARKER) {
+        core_begin(command);
+        core_end(command, CL_COMPLETE);
+        return;
+    }
+    held->is_pythons = 1;
+    if (!fpgart_enter(&visit))
+        return; /* the process ends, and nobody waits */
+    fpgart_run_turned((uintptr_t)command, held->queue, held->kernel, held->type, (uintptr_t)carried,
+                      held->traffic, (cl_uint)held->buffers, held->uses);
+    fpgart_leave(&visit);
+}
+
+struct buffers {
+    uint32_t count;
+    const uintptr_t *handles;
+};
+
+static bool uses_buffers(const void *operation, void *given)
+{
+    const struct held *held = held_by(operation);
+    const struct buffers *buffers = given;
+    for (uint64_t i = 0; i < held->buffers; i++)
+        for (uint32_t j = 0; j < buffers->count; j++)
+            if (fpgart_owner_of(held->uses[i].buffer) == buffers->handles[j])
+                return true;
+    return false;
+}
+
+int fpgart_board_uses(uintptr_t board, uint32_t count, const uintptr_t *buffers)
+{
+    struct buffers given = {count, buffers};
+    return core_board_uses(((struct fpgart_board *)board)->core, uses_buffers, &given);
+}
+
+static bool is_given(const struct carried *carried, uintptr_t begin, uintptr_t end)
+{
+    const struct argument *arguments = (const struct argument *)carried->more;
+    if (carried->kind == CARRIED_MOVE)
+        return (carried->from < end && begin < carried->from + carried->size[0]) ||
+               (carried->to < end && begin < carried->to + carried->size[0]);
+    for (uint32_t i = 0; carried->kind == CARRIED_LAUNCH && i < carried->count; i++)
+        if (arguments[i].kind == ARGUMENT_POINTER && arguments[i].value >= begin &&
+            arguments[i].value < end)
+            return true;
+    return false;
+}
+
+void fpgart_queue_wait_for_users(uintptr_t queue, uintptr_t begin, uintptr_t end)
+{
+    struct core_queue *core = fpgart_carried_queue(queue)->core;
+    struct core_command *command = core_next(core, NULL), *next;
+    for (; command != NULL; command = next) {
+        if (is_given(core_operation(command), begin, end))
+            core_wait(command);
+        next = core_next(core, command);
+        core_release(command);
+    }
+    core_settle();
+}
+
+/* The board is programmed for the launch if another program is loaded. A simulated one disturbs no
+ * kernel by that. */
+static void launch_begins(struct carried *carried)
+{
+    const struct held *held = held_by(carried);
+    struct fpgart_board *board = held->board;
+    if (atomic_exchange(&board->program, held->program.number) == held->program.number)
+        return;
+    __atomic_fetch_add(&board->traffic[3][0], 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&board->traffic[3][1], held->program.size, __ATOMIC_RELAXED);
+}
+
+/* The queue is held if it is found. */
+int fpgart_begin_command(struct command *command, const struct call *call)
+{
+    uint64_t serial = fpgart_handle_serial(call->queue);
+    if (!fpgart_hold(call->queue, FPGART_QUEUE, serial))
+        return 0;
+    command->call = call;
+    command->queue = fpgart_carried_queue(call->queue);
+    if (command->queue == NULL) {
+        fpgart_unhold(call->queue, FPGART_QUEUE);
+        return 0;
+    }
+    command->epoch = core_board_epoch(command->queue->board->core);
+    command->carried = (struct carried *)command->room;
+    memset(command->carried, 0, sizeof *command->carried);
+    command->carried->ended = command_ended;
+    command->carried->told = command_told;
+    command->carried->begins = launch_begins;
+    command->buffers = 0;
+    memset(&command->held, 0, offsetof(struct held, uses));
+    command->held.board = command->queue->board;
+    command->held.queue = call->queue;
+    command->held.type = call->type;
+    return 1;
+}
+
+int fpgart_give_up(struct command *command)
+{
+    command->held.buffers = command->buffers;
+    fpgart_let_go_of(&command->held);
+    return 0;
+}
+
+/* A buffer is held from now on, and bytes of it may be used that way. */
+int fpgart_use_buffer(struct command *command, uintptr_t buffer, uint64_t refused, size_t offset,
+                      size_t size, struct fpgart_place *place)
+{
+    if (!fpgart_hold(buffer, FPGART_MEM, fpgart_handle_serial(buffer)))
+        return 0;
+    command->held.uses[command->buffers++] = (struct fpgart_use){buffer, offset};
+    const struct fpgart_region *region = fpgart_region_of(buffer);
+    if (!fpgart_place_in(buffer, command->queue, command->epoch, FPGART_ANYWHERE, place) ||
+        size == 0 || offset > region->size || size > region->size - offset ||
+        (region->flags & refused) != 0)
+        return 0;
+    place->address += offset;
+    place->store += place->store != 0 ? offset : 0;
+    return 1;
+}
+
+/* Events of the queue's context, which are held. Gives how many there are; -1: for Python. */
+static int find_waits(const struct command *command, struct core_command **found, uintptr_t *held)
+{
+    const struct call *call = command->call;
+    int count = 0;
+    for (cl_uint i = 0; i < call->waits; i++) {
+        uintptr_t event = (uintptr_t)call->wait_list[i];
+        struct fpgart_event waited;
+        if (fpgart_hold(event, FPGART_EVENT, fpgart_handle_serial(event))) {
+            if (count < MOST_WAITS && fpgart_event_of(event, &waited) &&
+                waited.context == command->queue->context) {
+                found[count] = waited.command;
+                held[count++] = event;
+                continue;
+            }
+            fpgart_unhold(event, FPGART_EVENT);
+        }
+        while (count > 0)
+            fpgart_unhold(held[--count], FPGART_EVENT);
+        return -1;
+    }
+    return count;
+}
+
+/* Python does what a thread that waits in C would have to leave to others. */
+static bool may_wait(const struct command *command, int count, struct core_command *const *waits)
+{
+    if (!command->call->is_blocking)
+        return true;
+    for (int i = 0; i < count; i++)
+        if (!core_waits_alone(waits[i]))
+            return false;
+    return core_finishes_alone(command->queue->core);
+}
+
+/* An event for the host, before the command is known. It holds the queue, too. */
+static int prepare_event(struct command *command)
+{
+    const struct call *call = command->call;
+    if (call->event == NULL)
+        return 1;
+    if (!fpgart_hold(call->queue, FPGART_QUEUE, fpgart_handle_serial(call->queue)))
+        return 0;
+    uintptr_t event = fpgart_handle_new(FPGART_EVENT, 1);
+    if (event == 0) {
+        fpgart_unhold(call->queue, FPGART_QUEUE);
+        return 0;
+    }
+    command->held.event = event;
+    command->held.serial = fpgart_handle_serial(event);
+    return 1;
+}
+
+static void drop_event(const struct command *command)
+{
+    if (command->held.event == 0)
+        return;
+    fpgart_handle_free(command->held.event);
+    fpgart_unhold(command->call->queue, FPGART_QUEUE);
+}
+
+static void give_event(const struct command *command, struct core_command *made)
+{
+    const struct call *call = command->call;
+    const struct fpgart_event event = {made, call->queue, command->queue->context, call->type};
+    fpgart_event_carry(command->held.event, &event);
+    *call->event = (cl_event)command->held.event;
+}
+
+/* `size`: bytes behind the operation. Whatever was held is let go of if the core refuses it. */
+int fpgart_enqueue_command(struct command *command, enum core_role role, size_t size)
+{
+    const struct call *call = command->call;
+    struct core_command *waits[MOST_WAITS];
+    uintptr_t held[MOST_WAITS];
+    size_t place = (sizeof(struct carried) + size + 15) / 16 * 16;
+    int count = find_waits(command, waits, held);
+    if (count < 0 || !may_wait(command, count, waits) ||
+        (command->carried->kind != CARRIED_LAUNCH && fpgart_others_run(command->queue)) ||
+        !prepare_event(command)) {
+        while (count > 0)
+            fpgart_unhold(held[--count], FPGART_EVENT);
+        return fpgart_give_up(command);
+    }
+    command->held.buffers = command->buffers;
+    command->carried->data = (void *)place;
+    size_t used = offsetof(struct held, uses) + command->buffers * sizeof(struct fpgart_use);
+    enum core_kind kind = command->carried->kind != CARRIED_LAUNCH ? CORE_ALONE : CORE_CARRIED;
+    memcpy(command->room + place, &command->held, used);
+    struct core_command *made =
+        core_enqueue(command->queue->core, role, kind, command->epoch, command->carried,
+                     place + used, (uint32_t)count, waits);
+    for (int i = 0; i < count; i++)
+        fpgart_unhold(held[i], FPGART_EVENT);
+    if (made == NULL) {
+        drop_event(command);
+        return fpgart_give_up(command);
+    }
+    if (call->is_blocking && core_wait(made) != CL_COMPLETE) { /* Python says why */
+        drop_event(command);
+        core_release(made);
+        return 0;
+    }
+    if (call->event != NULL)
+        give_event(command, made);
+    else
+        core_release(made);
+    return 1;
+}
+
+/* Of an event of which there is a view: that hears of the end in command_told(), unless it has come
+ * already. */
+int32_t fpgart_event_watch(uintptr_t event)
+{
+    struct fpgart_event found;
+    if (!fpgart_event_of(event, &found))
+        return CL_QUEUED;
+    struct core_command *of = found.command;
+    if (core_is_user_event(of))
+        return core_status(of);
+    struct held *held = (struct held *)held_by(core_operation(of));
+    atomic_store(&held->is_viewed, 1);
+    core_observe_command(of);
+    return core_status(of);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A command on its way to the engine. */
+#ifndef FPGART_COMMANDS_H
+#define FPGART_COMMANDS_H
+
+#include "core.h"
+#include "carrier.h"
+#include "carried.h"
+
+#include <stdatomic.h>
+
+enum { ROOM = 6144 };
+enum { WRITTEN, READ, COPIED }; /* rows of a board's traffic */
+
+/* What stands behind an operation; `data` says where. */
+struct held {
+    struct fpgart_board *board;
+    uintptr_t queue, kernel;
+    cl_command_type type;
+    uint32_t is_pythons; /* it has run it, and counted and told what there was */
+    uint32_t is_renewed; /* Python was asked whether it can be carried in another epoch */
+    uintptr_t event;
+    uint64_t serial; /* of the event */
+    atomic_int is_viewed;
+    uint32_t traffic; /* its row in the board's */
+    uint64_t calls, bytes;
+    struct fpgart_program program; /* of a launch */
+    uint64_t mapping; /* the number of what is mapped in the first of the buffers; 0: nothing */
+    uint64_t buffers;
+    struct fpgart_use uses[FPGART_ARGUMENTS];
+};
+
+/* A call of the host. */
+struct call {
+    int (*carry)(const struct call *call);
+    uintptr_t queue, kernel, buffer, other;
+    struct fpgart_nd_range nd_range;
+    size_t offset, other_offset, size;
+    const void *host;
+    int is_write, is_blocking, is_barrier;
+    size_t pattern;
+    cl_map_flags flags; /* of a mapping */
+    cl_command_type type;
+    cl_uint waits;
+    const cl_event *wait_list;
+    cl_event *event;
+};
+
+struct command {
+    const struct call *call;
+    struct fpgart_carried_queue *queue;
+    uint64_t epoch;
+    struct carried *carried; /* in `room` */
+    struct held held;        /* goes behind it */
+    uint32_t buffers;
+    _Alignas(16) char room[ROOM + sizeof(struct held)];
+};
+
+/* Tries the call, which may be tried again later; returns whether it was done. */
+int fpgart_carries(const struct call *call);
+
+/* A command goes from begin to give_up or enqueue, and holds its queue, kernel and buffers until it
+ * has ended. Each of these returns 0 where the call is for Python. */
+int fpgart_begin_command(struct command *command, const struct call *call);
+/* The command holds a buffer from now on; gives where bytes of it are, if it has none of the flags
+ * that refuse the command. */
+int fpgart_use_buffer(struct command *command, uintptr_t buffer, uint64_t refused, size_t offset,
+                      size_t size, struct fpgart_place *place);
+int fpgart_give_up(struct command *command);
+/* `size`: bytes behind the operation. */
+int fpgart_enqueue_command(struct command *command, enum core_role role, size_t size);
+
+/* What ended well has moved or launched. */
+void fpgart_count_command(const struct held *held);
+void fpgart_let_go_of(const struct held *held);
+
+#endif

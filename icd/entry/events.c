@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What hosts ask of queues, and of events of carried commands: to wait, the status, times, to be
+ * called back. Each function gives 0 where that is for Python. */
+#include "carried.h"
+
+#include "core.h"
+#include "carrier.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int fpgart_finishes(const void *queue)
+{
+    uint64_t serial = fpgart_handle_serial((uintptr_t)queue);
+    if (!fpgart_may_carry() || !fpgart_may_wait() ||
+        !fpgart_hold((uintptr_t)queue, FPGART_QUEUE, serial))
+        return 0;
+    int cancel_state, done = 0;
+    fpgart_disable_cancel(&cancel_state);
+    const struct fpgart_carried_queue *of = fpgart_carried_queue((uintptr_t)queue);
+    if (of != NULL && core_finishes_alone(of->core)) {
+        core_finish(of->core);
+        done = 1;
+    }
+    fpgart_unhold((uintptr_t)queue, FPGART_QUEUE);
+    fpgart_restore_cancel(cancel_state);
+    return done;
+}
+
+int fpgart_flushes(const void *queue)
+{
+    uint64_t serial = fpgart_handle_serial((uintptr_t)queue);
+    if (!fpgart_may_carry() || !fpgart_hold((uintptr_t)queue, FPGART_QUEUE, serial))
+        return 0;
+    const struct fpgart_carried_queue *of = fpgart_carried_queue((uintptr_t)queue);
+    int done = of != NULL && core_finishes_alone(of->core);
+    if (done)
+        of->board->carrier->flush(core_lane(of->core));
+    fpgart_unhold((uintptr_t)queue, FPGART_QUEUE);
+    return done;
+}
+
+/* What C knows of a user event, or of the event of a carried command, which the caller then holds.
+ */
+static int find_event(const void *event, struct fpgart_event *found)
+{
+    if (!fpgart_may_carry() ||
+        !fpgart_hold((uintptr_t)event, FPGART_EVENT, fpgart_handle_serial((uintptr_t)event)))
+        return 0;
+    int is_found = fpgart_event_of((uintptr_t)event, found) && !core_is_decided(found->command);
+    if (!is_found)
+        fpgart_unhold((uintptr_t)event, FPGART_EVENT);
+    return is_found;
+}
+
+static int waits_for_one(cl_event event, uintptr_t *context)
+{
+    struct fpgart_event found;
+    cl_context own;
+    if (!find_event(event, &found)) {
+        if (!fpgart_knows_ends(1, &event) ||
+            !fpgart_knows(event, FPGART_EVENT, CL_EVENT_CONTEXT, sizeof own, &own, NULL) ||
+            (*context != 0 && (uintptr_t)own != *context))
+            return 0;
+        *context = (uintptr_t)own;
+        return 1;
+    }
+    int done = *context == 0 || *context == found.context;
+    *context = found.context;
+    done = done && core_waits_alone(found.command) && core_wait(found.command) == CL_COMPLETE;
+    fpgart_unhold((uintptr_t)event, FPGART_EVENT);
+    return done;
+}
+
+int fpgart_waits_for(cl_uint count, const cl_event *events)
+{
+    uintptr_t context = 0;
+    if (count == 0 || events == NULL || !fpgart_may_carry() || !fpgart_may_wait())
+        return 0;
+    int cancel_state, done = 1;
+    fpgart_disable_cancel(&cancel_state);
+    for (cl_uint i = 0; done && i < count; i++)
+        done = waits_for_one(events[i], &context);
+    fpgart_restore_cancel(cancel_state);
+    return done;
+}
+
+static int answers(const void *answer, size_t length, size_t size, void *value, size_t *size_ret)
+{
+    if (value != NULL && size < length)
+        return 0;
+    if (value != NULL)
+        memcpy(value, answer, length);
+    if (size_ret != NULL)
+        *size_ret = length;
+    return 1;
+}
+
+int fpgart_says_event(const void *event, cl_event_info query, size_t size, void *value,
+                      size_t *size_ret)
+{
+    struct fpgart_event found;
+    if (!find_event(event, &found))
+        return 0;
+    cl_int status;
+    int done = 0;
+    if (query == CL_EVENT_COMMAND_EXECUTION_STATUS) {
+        status = core_status(found.command);
+        done = answers(&status, sizeof status, size, value, size_ret);
+    } else if (query == CL_EVENT_COMMAND_TYPE) {
+        done = answers(&found.type, sizeof found.type, size, value, size_ret);
+    } else if (query == CL_EVENT_COMMAND_QUEUE) {
+        done = answers(&found.queue, sizeof found.queue, size, value, size_ret);
+    } else if (query == CL_EVENT_CONTEXT) {
+        done = answers(&found.context, sizeof found.context, size, value, size_ret);
+    } else if (query == CL_EVENT_REFERENCE_COUNT) {
+        cl_uint references = fpgart_handle_references((uintptr_t)event);
+        done = answers(&references, sizeof references, size, value, size_ret);
+    }
+    fpgart_unhold((uintptr_t)event, FPGART_EVENT);
+    return done;
+}
+
+int fpgart_says_times(const void *event, cl_profiling_info query, size_t size, void *value,
+                      size_t *size_ret)
+{
+    static const int statuses[] = {CL_QUEUED, CL_SUBMITTED, CL_RUNNING, CL_COMPLETE, CL_COMPLETE};
+    struct fpgart_event found;
+    if (!find_event(event, &found))
+        return 0;
+    int done = 0;
+    if (query >= CL_PROFILING_COMMAND_QUEUED && query <= CL_PROFILING_COMMAND_COMPLETE &&
+        found.queue != 0 && fpgart_carried_queue(found.queue)->has_profiling &&
+        core_status(found.command) == CL_COMPLETE) {
+        uint64_t times[4];
+        core_times(found.command, times);
+        done = answers(&times[statuses[query - CL_PROFILING_COMMAND_QUEUED]], sizeof times[0], size,
+                       value, size_ret);
+    }
+    fpgart_unhold((uintptr_t)event, FPGART_EVENT);
+    return done;
+}
+
+struct callback {
+    void(CL_CALLBACK *call)(cl_event, cl_int, void *);
+    void *data;
+    uintptr_t event; /* held */
+};
+
+static void call_back(struct core_command *command, int32_t status, void *given)
+{
+    struct callback *callback = given;
+    (void)command;
+    fpgart_call_about_event((uintptr_t)callback->call, callback->event, status,
+                            (uintptr_t)callback->data);
+    fpgart_unhold(callback->event, FPGART_EVENT);
+    free(callback);
+}
+
+int fpgart_calls_back(const void *event, cl_int status,
+                      void(CL_CALLBACK *call)(cl_event, cl_int, void *), void *data)
+{
+    struct fpgart_event found;
+    if (call == NULL || status < CL_COMPLETE || status > CL_SUBMITTED || !find_event(event, &found))
+        return 0;
+    /* Those of a user event are Python's: what waits for it begins when they have returned. */
+    struct callback *callback =
+        !core_is_user_event(found.command) ? malloc(sizeof *callback) : NULL;
+    if (callback != NULL) {
+        *callback = (struct callback){call, data, (uintptr_t)event};
+        if (core_callback(found.command, status, call_back, callback))
+            return 1;
+    }
+    free(callback);
+    fpgart_unhold((uintptr_t)event, FPGART_EVENT);
+    return 0;
+}
+
+/* The event holds its context. */
+void *fpgart_new_user_event(const void *context)
+{
+    struct fpgart_event made = {.context = (uintptr_t)context, .type = CL_COMMAND_USER};
+    if (!fpgart_may_carry() ||
+        !fpgart_hold(made.context, FPGART_CONTEXT, fpgart_handle_serial(made.context)))
+        return NULL;
+    made.command = core_user_event();
+    uintptr_t event = made.command != NULL ? fpgart_handle_new(FPGART_EVENT, 1) : 0;
+    if (event != 0) {
+        fpgart_event_carry(event, &made);
+        return (void *)event;
+    }
+    if (made.command != NULL)
+        core_release(made.command);
+    fpgart_unhold(made.context, FPGART_CONTEXT);
+    return NULL;
+}
+
+/* Python may have a view of it since the thread has looked. */
+static void set_user_event(uintptr_t event, struct core_command *command, cl_int status)
+{
+    struct fpgart_visit visit;
+    core_set(command, status);
+    if (fpgart_event_is_pythons(event) && fpgart_enter(&visit)) {
+        fpgart_view_ended(event, fpgart_handle_serial(event), status);
+        fpgart_leave(&visit);
+    }
+    core_let_follow(command, false);
+}
+
+int fpgart_sets_user_event(const void *event, cl_int status)
+{
+    struct fpgart_event found;
+    int cancel_state;
+    if (status > CL_COMPLETE || !find_event(event, &found))
+        return 0;
+    fpgart_disable_cancel(&cancel_state);
+    int done = core_is_user_event(found.command) && !fpgart_event_is_pythons((uintptr_t)event) &&
+               core_claim(found.command);
+    if (done)
+        set_user_event((uintptr_t)event, found.command, status);
+    fpgart_unhold((uintptr_t)event, FPGART_EVENT);
+    fpgart_restore_cancel(cancel_state);
+    return done;
+}

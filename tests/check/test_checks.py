@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""FPGART_CHECK: every mistake of checks/ is found, and nothing where it was put right.
+
+Each program there makes one mistake, unless it is called with `fixed`; its head says which finding it gives.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HERE = Path(__file__).resolve().parents[1]
+ROOT = HERE.parent
+PROGRAMS = HERE / "checks"
+CONFORMANCE = ROOT / "conformance"
+sys.path.insert(0, str(CONFORMANCE))
+
+from compilation import compiled  # noqa: E402
+
+HEAD = re.compile(r"^ \* (finds|board): (.*?)(?: \*/)?$", re.MULTILINE)
+ALWAYS = "compiled while the host runs"  # true of all hosts that bring source
+
+
+def programs() -> list[str]:
+    return sorted(path.stem for path in PROGRAMS.glob("*.c"))
+
+
+def head(name: str) -> dict[str, str]:
+    return dict(HEAD.findall((PROGRAMS / f"{name}.c").read_text()))
+
+
+def build(name: str) -> Path:
+    """Compile a program of checks/, or a host of the conformance tests."""
+    source = PROGRAMS / f"{name}.c"
+    return compiled([source if source.exists() else CONFORMANCE / "c" / source.name])
+
+
+@pytest.fixture(scope="session")
+def aocx(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A compiled program."""
+    folder = tmp_path_factory.mktemp("aocx")
+    source = folder / "kernels.cl"
+    source.write_text("kernel void add_one(global int *data) { data[get_global_id(0)] += 1; }\n")
+    subprocess.run([sys.executable, "-m", "fpgart.cli", "aoc", str(source)], cwd=folder, check=True, env=environment())
+    return folder / "kernels.aocx"
+
+
+def environment() -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("FPGART")}
+    return {**kept, "PYTHONPATH": str(ROOT)}
+
+
+PATIENCE = 600
+"""Seconds after which a host hangs. The longest needs 20 of a processor, and a busy machine may give it a tenth."""
+
+
+def found_by(program: Path, *words: object, folder: Path, board: str) -> tuple[list[dict[str, Any]], str]:
+    """What all checks find in a program, and its stderr."""
+    file = folder / "findings"
+    environ = {**environment(), "FPGART_FINDINGS": str(file)}
+    command = [sys.executable, "-m", "fpgart.cli", "run", "--board", board, "--check", "all", "--", str(program)]
+    result = subprocess.run([*command, *map(str, words)], capture_output=True, text=True, env=environ, cwd=ROOT)
+    assert result.returncode == 0, result.stderr
+    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else [], result.stderr
+
+
+@pytest.mark.parametrize("name", programs())
+def test_each_mistake_is_found(name: str, tmp_path: Path) -> None:
+    facts = head(name)
+    found, words = found_by(build(name), folder=tmp_path, board=facts.get("board", "usm_s10"))
+    rules = {f"{finding['check']}: {finding['rule']}" for finding in found}
+    assert facts["finds"] in rules, words
+    for finding in found:
+        assert finding["object"] in words
+        assert finding["misused_by"]
+        assert finding["fix"] in words
+        sites = [finding[key] for key in ("made_at", "misused_at", "against_at") if key in finding]
+        assert sites, finding
+        for site in sites:
+            assert f"{name}.c" in [Path(frame.get("file", "")).name for frame in site["stack"]], site
+            assert site["place"] in words
+
+
+@pytest.mark.parametrize("name", programs())
+def test_nothing_is_found_where_it_was_put_right(name: str, aocx: Path, tmp_path: Path) -> None:
+    facts = head(name)
+    found, words = found_by(build(name), "fixed", aocx, folder=tmp_path, board=facts.get("board", "usm_s10"))
+    if not facts["finds"].endswith(ALWAYS):
+        found = [finding for finding in found if finding["rule"] != ALWAYS]
+    assert not found, words
+
+
+BOARDS = ("usm_s10", "soc_a10")
+RIGHT = [
+    *itertools.product(("buffer_life", "callbacks_reenter", "threads 320"), BOARDS),
+    # More copies to one buffer than are remembered (races.MOST_KEPT); checks cost 0.2 ms for each of 81,920 commands.
+    *(pytest.param("threads 5120", board, marks=pytest.mark.slow) for board in BOARDS),
+    ("usm_life", "usm_s10"),
+]
+
+
+@pytest.mark.parametrize(("host", "board"), RIGHT)
+def test_nothing_is_found_in_hosts_that_are_right(host: str, board: str, tmp_path: Path) -> None:
+    name, *words = host.split()
+    found, said = found_by(build(name), *words, folder=tmp_path, board=board)
+    assert not [finding for finding in found if finding["check"] != "fpga"], said
+
+
+def run(*words: object, **more: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "fpgart.cli", "run", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, env={**environment(), **more}, cwd=ROOT)
+
+
+def test_a_run_with_findings_exits_with_3() -> None:
+    result = run("--check", "order", "--fail-on-finding", "--", build("order_two_writes"))
+    assert result.returncode == 3
+    assert "fpgart: 1 finding in 2 commands; looked at: races between commands" in result.stderr.splitlines()
+
+
+def test_a_run_without_findings_exits_as_its_program() -> None:
+    assert run("--check", "order", "--fail-on-finding", "--", build("order_two_writes"), "fixed").returncode == 0
+    assert run("--fail-on-finding", "--", "sh", "-c", "exit 7").returncode == 7
+    assert run("--fail-on-finding", "--", "sh", "-c", "kill -9 $$").returncode == -9
+    assert run("--fail-on-finding", "--", "no-such-program").returncode == 2
+
+
+def test_a_run_without_findings_says_what_was_looked_at() -> None:
+    said = run("--check", "order,usm", "--", build("order_two_writes"), "fixed").stderr.splitlines()
+    assert len(said) == 1
+    assert re.fullmatch(r"fpgart: no findings in \d+ commands; looked at: (.*)", said[0])
+    assert said[0].endswith("unified shared memory, races between commands")
+    assert run("--check", "--", "true").stderr == ""
+
+
+def test_findings_of_a_programs_children_count() -> None:
+    result = run("--check", "order", "--fail-on-finding", "--", "sh", "-c", f"{build('order_two_writes')}; exit 0")
+    assert result.returncode == 3
+
+
+def test_only_the_chosen_families_look() -> None:
+    assert "[order]" not in run("--check", "usm,fpga", "--", build("order_two_writes")).stderr
+    assert not run("--", build("order_two_writes")).stderr
+
+
+def test_a_misspelt_family_is_an_error_that_lists_the_right_ones() -> None:
+    result = run("--check", "odrer", "--", build("order_two_writes"))
+    assert "FPGART_CHECK=odrer: odrer is not one of usm, buffers, order, fpga, kernels, all" in result.stderr
+
+
+def test_a_segmentation_fault_of_the_hosts_own_still_ends_it() -> None:
+    host = (
+        "import ctypes, pyopencl as cl; context = cl.Context(cl.get_platforms()[0].get_devices()); "
+        "cl.CommandQueue(context).finish(); ctypes.string_at(8)"
+    )
+    pytest.importorskip("pyopencl")
+    assert run("--check", "all", "--", sys.executable, "-c", host).returncode == -signal.SIGSEGV
+
+
+SMALL_STACK_HOST = """
+#include "check.h"
+#include <signal.h>
+#include <sys/mman.h>
+__attribute__((noinline)) void touch(volatile cl_int *memory)
+{
+    memory[3] = 1;
+}
+int main(int argc, char **argv)
+{
+    enum { ROOM = 8192, PAGE = 4096 };
+    begin(argc, argv, "kernel void k(global int *x) { *x = 1; }");
+    find_usm(&host);
+    char *area = mmap(NULL, ROOM + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    stack_t stack = {.ss_sp = area + PAGE, .ss_size = ROOM};
+    must(mprotect(area + PAGE, ROOM, PROT_READ | PROT_WRITE), "mprotect");
+    must(sigaltstack(&stack, NULL), "sigaltstack");
+    cl_int *memory = device_memory(SIZE);
+    touch(memory);
+    must(mem_free(host.context, memory), "clMemFreeINTEL");
+    puts("went on");
+    return 0;
+}
+"""
+
+
+def test_a_finding_needs_little_of_a_small_signal_stack_and_names_the_function(tmp_path: Path) -> None:
+    source = tmp_path / "host.c"
+    source.write_text(SMALL_STACK_HOST)
+    result = run("--check", "usm", "--", compiled([source], "-I", str(PROGRAMS), "-rdynamic", "-D_GNU_SOURCE"))
+    assert "went on" in result.stdout, result.stderr
+    assert re.search(r"misused by the host \(host-\w+\+0x[0-9a-f]+, touch\)", result.stderr), result.stderr
+
+
+def test_a_sigsegv_handler_of_the_host_turns_protection_off(tmp_path: Path) -> None:
+    pytest.importorskip("pyopencl")
+    host = tmp_path / "host.py"
+    host.write_text(
+        "import faulthandler\n"
+        "import numpy as np, pyopencl as cl\n"
+        "from fpgart import usm\n"
+        "context = cl.Context(cl.get_platforms()[0].get_devices())\n"
+        "queue = cl.CommandQueue(context)\n"
+        "data = usm.device_empty(context, 1000, np.int32)\n"
+        "faulthandler.enable()\n"
+        "usm.memcpy(queue, data, np.arange(1000, dtype=np.int32), blocking=True)\n"
+        "assert (data.get(queue) == np.arange(1000)).all()\n"
+    )
+    result = run("--check", "usm", "--", sys.executable, host)
+    assert result.returncode == 0, result.stderr
+    assert "installed its own SIGSEGV handler" in result.stderr

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Findings name the lines of the host: of the call that misuses something, and of the one that made it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fpgart.watch.callers import Site
+from fpgart.watch.code_location import CodeLocation
+from fpgart.watch.places import Places
+
+ROOT = Path(__file__).resolve().parents[2]
+INCLUDES = ["-I", str(ROOT / "include"), "-I", str(ROOT / "conformance" / "c")]
+C_HOST = """
+#include "usm.h"
+#include <string.h>
+static cl_int move(cl_command_queue queue, cl_mem buffer, void *to)
+{
+    return clEnqueueReadBuffer(queue, buffer, CL_FALSE, 0, 4096, to, 0, NULL, NULL); // WRAPPED
+}
+int main(void)
+{
+    static char out[4096], in[4096];
+    struct host host;
+    cl_int status;
+    start(&host, SPIN_SOURCE);
+    find_usm(&host);
+    cl_command_queue other = clCreateCommandQueueWithProperties(host.context, host.device, NULL, &status);
+    cl_mem buffer = clCreateBuffer(host.context, CL_MEM_READ_WRITE, 4096, NULL, &status); // MADE
+    clEnqueueWriteBuffer(other, buffer, CL_FALSE, 0, 4096, in, 0, NULL, NULL); // AGAINST
+    move(host.queue, buffer, out); // CALLER
+    clFinish(other);
+    clFinish(host.queue);
+    int *memory = device_alloc(host.context, host.device, NULL, 8192, 0, &status); // LOST
+    memcpy(out, memory, 64); // TOUCHED
+    clReleaseMemObject(buffer);
+    clReleaseCommandQueue(other);
+    stop(&host);
+    return 0;
+}
+"""
+
+
+def line(marker: str) -> int:
+    return next(number for number, text in enumerate(C_HOST.splitlines(), 1) if f"// {marker}" in text)
+
+
+@pytest.fixture(scope="module")
+def host(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("places")
+    (folder / "host.c").write_text(C_HOST)
+    command = ["cc", "-g", "-fno-builtin", *INCLUDES, str(folder / "host.c"), "-o", str(folder / "host"), "-lOpenCL"]
+    subprocess.run(command, check=True)
+    return folder / "host"
+
+
+def run(folder: Path, *words: object) -> tuple[subprocess.CompletedProcess[str], list[dict[str, Any]]]:
+    """The run, and its findings."""
+    file = folder / "findings"
+    file.unlink(missing_ok=True)
+    variables = {**os.environ, "PYTHONPATH": str(ROOT), "FPGART_FINDINGS": str(file)}
+    command = [sys.executable, "-m", "fpgart.cli", "run", *map(str, words)]
+    result = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=variables)
+    found = [json.loads(each) for each in file.read_text().splitlines()] if file.exists() else []
+    return result, found
+
+
+@pytest.fixture(scope="module")
+def checked(host: Path) -> tuple[subprocess.CompletedProcess[str], list[dict[str, Any]]]:
+    return run(host.parent, "--check", "usm,order", "--fail-on-finding", "--", host)
+
+
+def of_rule(checked: tuple[object, list[dict[str, Any]]], rule: str) -> dict[str, Any]:
+    (found,) = [finding for finding in checked[1] if finding["rule"] == rule]
+    return found
+
+
+def test_two_commands_without_order_are_told_with_the_lines_of_both_and_of_their_buffer(checked: Any) -> None:
+    words = checked[0].stderr
+    assert f"  created at host.c:{line('MADE')} in main\n" in words
+    assert f"  misused at host.c:{line('WRAPPED')} in move, from host.c:{line('CALLER')} in main\n" in words
+    assert f"  against clEnqueueWriteBuffer in queue 2 at host.c:{line('AGAINST')} in main\n" in words
+
+
+def test_programs_get_the_whole_stack_of_a_finding(checked: Any) -> None:
+    misused = of_rule(checked, "read without order after a write")["misused_at"]
+    assert misused["call"] == "clEnqueueReadBuffer"
+    assert misused["place"] == f"host.c:{line('WRAPPED')} in move"
+    stack = [(frame["function"], frame["line"]) for frame in misused["stack"]]
+    assert stack == [("move", line("WRAPPED")), ("main", line("CALLER"))]
+
+
+def test_a_copy_by_the_c_library_is_told_at_the_line_that_calls_it(checked: Any) -> None:
+    finding = of_rule(checked, "device memory accessed by the host")
+    assert finding["misused_at"]["place"] == f"host.c:{line('TOUCHED')} in main"
+    assert finding["made_at"]["place"] == f"host.c:{line('LOST')} in main"
+
+
+def test_an_allocation_that_went_with_its_context_leaks(checked: Any) -> None:
+    result, _ = checked
+    assert result.returncode == 3
+    finding = of_rule(checked, "leak")
+    assert finding["misused_by"] == "the release of its context"
+    assert finding["made_at"]["place"] == f"host.c:{line('LOST')} in main"
+
+
+def test_the_caller_of_a_wrapper_that_the_user_names_is_told(host: Path) -> None:
+    result, found = run(host.parent, "--check", "order", "--wrappers", "mov?,*.hpp", "--", host)
+    assert f"  misused at host.c:{line('CALLER')} in main\n" in result.stderr
+    assert [len(finding["misused_at"]["stack"]) for finding in found] == [2]
+
+
+def test_what_leaks_tells_counts_as_findings(host: Path) -> None:
+    result, found = run(host.parent, "--leaks", "--fail-on-finding", "--", host)
+    assert result.returncode == 3
+    (finding,) = found
+    assert (finding["check"], finding["count"], finding["bytes"]) == ("leaks", 1, 8192)
+    assert finding["made_at"]["place"] == f"host.c:{line('LOST')} in main"
+
+
+PYTHON_HOST = """
+import numpy as np, pyopencl as cl
+context = cl.Context(cl.get_platforms()[0].get_devices())
+queue, other = cl.CommandQueue(context), cl.CommandQueue(context)
+data = np.zeros(1024, np.int32)
+buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE, data.nbytes)
+def fill():
+    return cl.enqueue_copy(other, buffer, data, is_blocking=False)
+kept = fill()  # its destructor would wait
+cl.enqueue_copy(queue, np.empty_like(data), buffer)
+queue.finish(), other.finish()
+"""
+
+
+def test_python_hosts_are_told_their_own_lines_not_those_of_pyopencl(tmp_path: Path) -> None:
+    pytest.importorskip("pyopencl")
+    (tmp_path / "host.py").write_text(PYTHON_HOST)
+    result, found = run(tmp_path, "--check", "order", "--", sys.executable, "host.py")
+    assert "  misused at host.py:10 in <module>\n" in result.stderr
+    assert "at host.py:8 in fill, from host.py:9 in <module>\n" in result.stderr
+    assert found[0]["made_at"]["place"] == "host.py:6 in <module>"
+
+
+def test_where_all_is_wrapped_the_wrappers_are_told() -> None:
+    frames = CodeLocation("/x/cl.c", 1, "check"), CodeLocation("/x/main.c", 2, "main")
+    site = Site("clFinish", frames)
+    assert Places(["check"]).describe(site) == "clFinish, /x/main.c:2 in main"
+    assert Places(["*.c"]).describe(site) == "clFinish, /x/cl.c:1 in check, from /x/main.c:2 in main"
+    assert Places(["/x/*"]).facts(site)["place"] == "/x/cl.c:1 in check"

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command processor (core/) under chosen schedules: tests/programs/explore_core.c has the hosts and the rules."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from effort import MOST_SCHEDULES
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def explorer(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    program = tmp_path_factory.mktemp("core") / "explore_core"
+    options = ["-O1", "-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers", "-DCORE_EXPLORED"]
+    options += [f"-I{ROOT / 'core'}", f"-I{ROOT / 'include'}"]
+    for source in sorted((ROOT / "core").glob("*.c")):
+        memory = [f"-D{name}=explored_{name}" for name in ("malloc", "calloc", "free")]
+        subprocess.run(
+            ["gcc", *options, *memory, "-c", source, "-o", program.with_name(source.stem + ".o")], check=True
+        )
+    objects = sorted(program.parent.glob("*.o"))
+    subprocess.run(["gcc", *options, ROOT / "tests/programs/explore_core.c", *objects, "-o", program], check=True)
+    return program
+
+
+def run(*command: str | Path) -> None:
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_small_hosts_keep_the_rules_under_all_schedules_with_two_preemptions(explorer: Path) -> None:
+    run(explorer, "systematic", str(MOST_SCHEDULES))
+
+
+@pytest.mark.parametrize("seed", [1, 1_000_000, 2_000_000, 3_000_000])
+def test_random_hosts_keep_the_rules_under_random_schedules(explorer: Path, seed: int) -> None:
+    run(explorer, "random", str(2 * MOST_SCHEDULES), str(seed))

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commands that C gives to the engine by itself: nobody can tell them from Python's (icd/entry/commands.c)."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from both_ways import output
+from c_hosts import ROOT, build, plain_environment, wrapped_engine
+
+
+def test_launches_that_c_carries_are_as_those_of_python(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.json"
+    by_python = output("launches.py", "--trace", str(trace))
+    assert output("launches.py") == by_python
+    words = by_python.splitlines()
+    assert {line.split()[-1] for line in words if line.startswith("launch")} >= {"0", "-34", "-52", "-54"}
+    calls = [event["name"] for event in json.loads(trace.read_text()) if event.get("cat") == "api"]
+    (in_rows,) = (int(line.split()[1]) for line in words if line.startswith("rows"))
+    assert calls.count("clEnqueueNDRangeKernel") == in_rows + sum(line.startswith("launch") for line in words)
+
+
+def test_launches_on_allocations_that_c_carries_are_as_those_of_python(tmp_path: Path) -> None:
+    options = ("--board", "usm_s10")
+    assert output("usm_launches.py", *options) == output(
+        "usm_launches.py", *options, "--trace", str(tmp_path / "trace.json")
+    )
+
+
+@pytest.mark.parametrize("seed", ["1", "2", "3"])
+def test_commands_that_c_carries_may_stand_behind_those_of_python(seed: str, tmp_path: Path) -> None:
+    by_python = output("mixed_commands.py", "--trace", str(tmp_path / "trace.json"), arguments=(seed,))
+    assert output("mixed_commands.py", arguments=(seed,)) == by_python
+    assert "-14" in by_python, "some wait for what fails"
+
+
+def test_the_last_event_of_a_queue_may_be_released_by_a_thread_without_the_interpreter() -> None:
+    assert output("queue_of_event.py") == "ended\n"
+
+
+@pytest.fixture(scope="module")
+def beside(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build("beside_carried", tmp_path_factory.mktemp("host"), f"-I{ROOT / 'conformance' / 'c'}", "-lpthread")
+
+
+@pytest.mark.parametrize(
+    "part",
+    ["nested", "written while polled", "migrated beside", "finished with a mutex", "times", "context of an event"],
+)
+def test_what_happens_beside_commands_that_c_carries(beside: Path, part: str) -> None:
+    result = subprocess.run([beside, part], capture_output=True, text=True, env=plain_environment())
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+@pytest.fixture(scope="module")
+def waiting(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build("waits_for_host", tmp_path_factory.mktemp("host"), f"-I{ROOT / 'conformance' / 'c'}", "-lpthread")
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "moved",
+        "programmed",
+        "polled",
+        "mapped",
+        "failed",
+        "released",
+        "called back",
+        "nested",
+        "nested by itself",
+        "threads",
+        "freed",
+        "never set",
+    ],
+)
+def test_commands_that_wait_for_user_events(waiting: Path, part: str) -> None:
+    result = subprocess.run([waiting, part], capture_output=True, text=True, env=plain_environment())
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_a_process_may_exit_behind_commands_that_nobody_has_waited_for(tmp_path: Path) -> None:
+    host = build("exit_in_a_row", tmp_path, f"-I{ROOT / 'conformance' / 'c'}", "-lpthread")
+    result = subprocess.run([host], capture_output=True, text=True)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_exit_destroys_what_the_engine_uses_in_a_launch_after_that_has_ended(tmp_path: Path) -> None:
+    engine = wrapped_engine("static", tmp_path)
+    host = build("exit_beside_launch", tmp_path, f"-I{ROOT / 'conformance' / 'c'}", "-lpthread")
+    result = subprocess.run([host], capture_output=True, text=True, env=plain_environment() | engine)
+    assert (result.returncode, result.stderr) == (7, "")
+
+
+def test_launches_that_the_engine_refuses_fail_and_no_others(tmp_path: Path) -> None:
+    engine, begun = wrapped_engine("refusing", tmp_path), tmp_path / "begun"
+    host = build("refused_launches", tmp_path, f"-I{ROOT / 'conformance' / 'c'}", "-lpthread")
+    refusing = {"REFUSING_WHILE": str(begun), "REFUSING_EACH": "7"}
+    result = subprocess.run([host, begun], capture_output=True, text=True, env=plain_environment() | engine | refusing)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert int(result.stdout) > 5, "none was refused"
+
+
+def test_a_launch_without_room_is_refused_each_time_and_no_other_is(tmp_path: Path) -> None:
+    host = build("no_room", tmp_path, f"-I{ROOT / 'conformance' / 'c'}", "-lpthread")
+    result = subprocess.run([host], capture_output=True, text=True)
+    assert (result.returncode, result.stdout) == (0, "16\n"), result.stderr
+
+
+def test_objects_that_c_makes_are_as_those_of_python(tmp_path: Path) -> None:
+    by_python = output("made_objects.py", "--trace", str(tmp_path / "trace.json"))
+    assert output("made_objects.py") == by_python

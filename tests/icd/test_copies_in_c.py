@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Blocking reads and writes that C carries out by itself: nobody can tell it from Python's way (icd/entry/calls.c)."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from both_ways import output
+from c_hosts import ROOT, build, plain_environment
+
+
+def test_blocking_transfers_in_c_are_as_those_of_python(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.json"
+    by_python = output("transfers.py", "--trace", str(trace))
+    assert output("transfers.py") == by_python
+    words = by_python.splitlines()
+    assert {line.split()[-1] for line in words if line.startswith("transfer")} >= {
+        *("0", "-5", "-30", "-34", "-36", "-38", "-57", "-59"),
+    }
+    calls = [event["name"] for event in json.loads(trace.read_text()) if event.get("cat") == "api"]
+    made = sum(calls.count(name) for name in ("clEnqueueReadBuffer", "clEnqueueWriteBuffer"))
+    assert made == sum(line.startswith("transfer") for line in words)
+
+
+def test_contents_on_another_device_are_read_and_written_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FPGART_BOARD", "hetero,hetero")
+    by_python = output("two_boards.py", "--trace", str(tmp_path / "trace.json"))
+    assert output("two_boards.py") == by_python
+    assert "read True" in by_python
+    assert "read False" not in by_python
+
+
+def test_transfers_beside_another_thread_are_whole_whatever_that_releases_and_moves(tmp_path: Path) -> None:
+    host = build("copies", tmp_path, "-O1", f"-I{ROOT / 'conformance' / 'c'}", "-lpthread")
+    result = subprocess.run([host], capture_output=True, text=True, env=plain_environment())
+    assert (result.returncode, result.stdout) == (0, "right\n"), result.stderr

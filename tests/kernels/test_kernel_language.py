@@ -1,0 +1,487 @@
+"""OpenCL C as compilers for FPGAs take it: each rule with a kernel that runs on a board."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from struct import pack, unpack
+
+import pytest
+from machine import Machine, machine_of
+
+from fpgart.aocx.compiler import CompileError, Options
+from fpgart.aocx.container import Container
+from fpgart.aocx.errors import AocxError
+from fpgart.aocx.libraries import find_library, models_of
+from fpgart.aocx.units import compile_file
+from fpgart.base import config
+from fpgart.base import opencl as cl
+from fpgart.base.errors import BuildProgramFailure, CLError
+from fpgart.board.catalogue import describe
+from fpgart.engine.interface import BuildFailed, Engine
+from fpgart.engine.opencl_engine.program import DriverProgram
+from fpgart.runtime.commands.new_launch import new_launch
+from fpgart.runtime.objects.queue import CommandQueue
+from fpgart.runtime.programs.kernel import Kernel
+from fpgart.runtime.programs.loading import from_binary
+from fpgart.runtime.programs.program import Program
+from fpgart.sdk import aocl
+from fpgart.sdk.aoc import compile_command
+
+
+@pytest.fixture
+def board(engine: Engine) -> Iterator[Machine]:
+    for machine in machine_of("usm_s10"):
+        machine.platform._engine = engine
+        yield machine
+
+
+def built(board: Machine, source: str, options: str = "") -> Program:
+    program = Program(board.context, board.devices, source=source)
+    program.claim(board.devices)
+    program.build(board.devices, options)
+    return program
+
+
+def launched(board: Machine, program: Program, data: bytes, *names: str) -> bytes:
+    """What a buffer of `data` holds after all kernels, each of which has it as its argument and a queue of its own."""
+    buffer = board.keep(board.buffer(len(data)))
+    board.write(buffer, data)
+    queues = [CommandQueue(board.context, board.device) for _ in names]
+    for queue, name in zip(queues, names, strict=True):
+        kernel = Kernel(program, name)
+        kernel.set_buffer(0, buffer)
+        launch = new_launch(kernel, board.device, 1, (0, 0, 0, 1, 1, 1, 1, 1, 1), True)
+        queue.enqueue(cl.CL_COMMAND_NDRANGE_KERNEL, launch)
+    for queue in queues:
+        queue.finish()
+    return board.read(buffer)
+
+
+def ints(board: Machine, source: str, *values: int, options: str = "", names: tuple[str, ...] = ("k",)) -> list[int]:
+    """The same for int, of a program that is built for it."""
+    data = pack(f"{len(values)}i", *values)
+    return list(unpack(f"{len(values)}i", launched(board, built(board, source, options), data, *names)))
+
+
+@pytest.mark.parametrize("standard", ["CL1.1", "CL1.2"])
+def test_functions_may_be_static_whatever_version_a_program_is_for(board: Machine, standard: str) -> None:
+    source = "static int twice(int x) { return 2 * x; } kernel void k(global int *x) { x[0] = twice(x[0]); }"
+    assert ints(board, source, 21, options=f"-cl-std={standard}") == [42]
+
+
+def test_static_functions_are_refused_once_and_then_built_for_a_version_that_has_them(
+    board: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+    build = DriverProgram._build
+    monkeypatch.setattr(DriverProgram, "_build", lambda self, options: asked.append(options) or build(self, options))
+    monkeypatch.setattr(board.device.platform.engine, "refusals", set())
+    for number, word in enumerate(("static", "static", "inline")):  # which is translated into static functions
+        source = f"{word} int f(int x) {{ return x + {number}; }} kernel void k(global int *x) {{ x[0] = f(x[0]); }}"
+        assert ints(board, source, 21, options="-cl-std=CL1.1") == [21 + number]
+    assert [options.split()[-1] for options in asked] == ["-cl-std=CL1.1", *["-cl-std=CL1.2"] * 3]
+
+
+def test_a_version_that_the_compiler_refuses_is_refused_once_and_then_replaced(
+    board: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As PoCL does from 4.0 on."""
+    asked = []
+    build = DriverProgram._build
+    words = "Build option -cl-std specified OpenCL C version 2.0,but device cpu doesn't support that OpenCL C version."
+
+    def refusing(self: DriverProgram, options: str) -> str:
+        asked.append(options)
+        if "CL2.0" in options:
+            raise BuildFailed(BuildProgramFailure.status, words)
+        return build(self, options)
+
+    monkeypatch.setattr(DriverProgram, "_build", refusing)
+    monkeypatch.setattr(board.device.platform.engine, "refusals", set())
+    for number in range(2):
+        source = f"kernel void k(global int *x) {{ x[0] += {number}; }}"
+        assert ints(board, source, 21, options="-cl-std=CL2.0") == [21 + number]
+    assert [options.split()[-1] for options in asked] == ["-cl-std=CL2.0", *["-cl-std=CL3.0"] * 2]
+
+
+def test_a_program_for_an_old_version_that_is_wrong_otherwise_does_not_build(board: Machine) -> None:
+    with pytest.raises(CLError, match="nothing_of_this_name"):
+        built(board, "static int f(void) { return nothing_of_this_name; }", "-cl-std=CL1.1")
+
+
+EXPRESSIONS = [
+    # rule, statements before, value of x[0] where x[0] is 5 and x[1] is 7
+    ("__fpga_reg keeps a value", "", "__fpga_reg(__fpga_reg(x[0]))", 5),
+    ("__burst_coalesced_load", "", "__burst_coalesced_load(&x[0]) + __prefetching_load(x + 1)", 12),
+    ("__burst_coalesced_store", "__burst_coalesced_store(&x[1], x[0] * 3);", "x[1]", 15),
+    ("__pipelined_load and _store", "__pipelined_store(x + 1, 4);", "__pipelined_load(x + 1)", 4),
+    ("a fence of channels", "x[1] = 3; mem_fence(CLK_CHANNEL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);", "x[1]", 3),
+    ("INTELFPGA_CL", "\n#ifdef INTELFPGA_CL\nx[1] = 1;\n#endif\n", "x[1]", 1),
+    ("ALTERA_CL", "\n#if defined(ALTERA_CL)\nx[1] = 2;\n#endif\n", "x[1]", 2),
+    ("unroll before no loop", "\n#pragma unroll\nx[1] = 8;", "x[1]", 8),
+    ("unroll by a macro", "\n#define U 4\n#pragma unroll U\nfor (int i = 0; i < 8; i++) x[1]++;", "x[1]", 15),
+    ("_Pragma", '_Pragma("unroll 3") x[1] = 1;', "x[1]", 1),
+    ("unroll_hint before no loop", "__attribute__((opencl_unroll_hint(4))) for (int i = 0; i < 2; i++) x[1]++;",
+     "x[1]", 9),
+    ("attributes of memories", "int y[4] __attribute__((numbanks(2), bankwidth(8), doublepump)); y[x[0] & 3] = 6;",
+     "y[1]", 6),
+    ("local variables in inner blocks", "for (int i = 0; i < 3; i++) { local int y[4]; y[i] = i; x[1] += y[i]; }",
+     "x[1]", 10),
+    ("get_compute_id without compute units", "", "get_compute_id(0)", 0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("statements", "value", "expected"), [e[1:] for e in EXPRESSIONS], ids=[e[0] for e in EXPRESSIONS]
+)
+def test_words_of_fpga_compilers_have_their_meaning(board: Machine, statements: str, value: str, expected: int) -> None:
+    source = f"kernel void k(global int *x) {{ {statements} x[0] = {value}; }}"
+    assert ints(board, source, 5, 7)[0] == expected
+
+
+def test_integers_of_any_width_wrap_at_that_width(board: Machine) -> None:
+    source = """
+#include "ihc_apint.h"
+typedef ap_uint<3 * 4> twelve;
+kernel void k(global int *x) {
+    twelve a = x[0]; ap_int<5> b = x[1]; uint3_t c = x[2]; int40_t d = (int40_t)x[3] << 30;
+    x[0] = a; x[1] = b; x[2] = c; x[3] = d >> 30;
+}"""
+    assert ints(board, source, 4099, 17, 9, 300) == [3, -15, 1, 300]
+
+
+def test_integers_whose_width_is_an_attribute_wrap_at_that_width(board: Machine) -> None:
+    source = """
+typedef uint __attribute__((__ap_int(4 + 4))) byte;
+kernel void k(global int *x) {
+    byte a[3] = {x[0]}; int __attribute__((__ap_int(5))) b = x[1];
+    x[0] = a[0]; x[1] = b; x[2] = sizeof(a);
+}"""
+    assert ints(board, source, 259, 17, 0) == [3, -15, 3]
+
+
+@pytest.mark.parametrize("bits", [65, 70, 71, 100, 128])
+def test_wide_integers_multiply_divide_and_compare(board: Machine, bits: int) -> None:
+    source = f"""
+kernel void k(global int *x) {{
+    ap_uint<{bits}> a = 1, c; ap_int<{bits}> b = x[0];
+    a <<= {bits - 1}; c = a + a; a >>= x[1]; b = b * x[2] / x[3] - 1;
+    x[0] = c == 0; x[1] = a >> {bits - 5}; x[2] = b; x[3] = (b < 0) + 2 * (b % 10 == -9);
+}}"""
+    assert ints(board, source, -1000000, 3, 1000003, 1000) == [1, 2, -1000003001, 1]
+
+
+def test_half_variables_are_rounded_after_each_operation(board: Machine) -> None:
+    source = """
+typedef struct { half a; half b; } pair;
+half twice(half x) { return x + x; }
+kernel void k(global half *x) {
+    half a = x[0], b = x[1]; half c[2] = {a, b};
+    pair p = {c[0], 1.5h};
+    x[2] = a + b; x[3] = twice(sqrt(p.b * 6)); half4 v = vload4(0, x); x[1] = max(v.x, v.y);
+}"""
+    data = launched(board, built(board, source), pack("4e", 2048, 1, 0, 0), "k")
+    assert unpack("4e", data) == (2048, 2048, 2048, 6)
+
+
+def test_functions_have_local_variables_of_their_own(board: Machine) -> None:
+    source = """
+int inner(int a);
+int outer(global int *x, int a) {
+    __local int table[4], last; table[a] = x[a]; last = inner(a); return table[a] + last;
+}
+int inner(int a) { local int table[2][2]; table[1][a & 1] = 10 * a; return table[1][a & 1] + sizeof(table); }
+kernel void k(global int *x) { local int mine[2]; mine[1] = outer(x, 1); x[0] = mine[1] + outer(x, 2); }"""
+    assert ints(board, source, 0, 3, 4)[0] == (3 + 10 + 16) + (4 + 20 + 16)
+
+
+def test_private_arrays_may_be_larger_than_a_threads_stack(board: Machine) -> None:
+    source = """
+kernel void k(global int *x) {
+    int table[6 << 20];
+    for (int i = 0; i < 6 << 20; i++) table[i] = i + x[0];
+    x[1] = table[x[2]];
+}"""
+    assert ints(board, source, 5, 0, (6 << 20) - 1)[1] == (6 << 20) + 4
+
+
+def test_shift_registers_with_unrolled_loops_compile_in_seconds(board: Machine) -> None:
+    source = """
+#define LENGTH 8192
+kernel void k(global int *restrict x) {
+    int taps[LENGTH + 1];
+    #pragma unroll
+    for (int i = 0; i <= LENGTH; i++) taps[i] = 0;
+    for (int n = 0; n < LENGTH + 2; n++) {
+        #pragma unroll
+        for (int i = 0; i < LENGTH; i++) taps[i] = taps[i + 1];
+        taps[LENGTH] = n;
+        int sum = 0;
+        #pragma unroll
+        for (int i = 0; i < LENGTH; i += 2) sum += taps[i];
+        x[0] = sum;
+    }
+}"""
+    before = os.times().user
+    assert ints(board, source, 0) == [sum(range(1, 8193, 2))]
+    assert os.times().user - before < 20
+
+
+CHANNELS = """
+#pragma OPENCL EXTENSION cl_intel_channels : enable
+#define CHANNEL(type, name, depth_) channel type name __attribute__((depth(depth_)))
+#define SEND(...) write_channel_intel(__VA_ARGS__)
+typedef struct { long16 wide; half tiny; int pair[2]; } packet;
+CHANNEL(packet, data, 4);
+__attribute__((depth(2))) channel int back[2];
+#ifdef NEVER
+channel nothing at_all;
+#endif
+__attribute__((max_global_work_dim(0)))
+kernel void first(global int *restrict x) {
+    for (int i = 0; i < 3; i++) {
+        packet p; p.wide = (long16)(x[i]); p.tiny = 0.5h; p.pair[1] = i;
+        SEND(data, p);
+    }
+    x[0] = read_channel_altera(back[1]);
+}
+kernel void second(global int *restrict x) {
+    int sum = 0;
+    for (int i = 0; i < 3; i++) {
+        packet p = read_channel_intel(data);
+        sum += p.wide.sf * (p.pair[1] + 1) * (p.tiny * 2);
+    }
+    write_channel_altera(back[1], sum);
+}
+"""
+
+
+def test_channels_may_come_out_of_macros_and_carry_any_type(board: Machine) -> None:
+    assert ints(board, CHANNELS, 1, 2, 3, names=("first", "second"))[0] == 1 + 4 + 9
+
+
+def test_channels_declared_in_a_header_are_found(board: Machine, tmp_path: Path) -> None:
+    (tmp_path / "links.h").write_text("#pragma once\nchannel int link;\n")
+    source = """#include <links.h>
+#include "links.h"
+kernel void a(global int *x) { write_channel_intel(link, x[0] + N); }
+kernel void b(global int *x) { x[1] = read_channel_intel(link); }"""
+    assert ints(board, source, 5, 0, options=f"-I {tmp_path} -DN=3", names=("a", "b"))[1] == 8
+
+
+# I/O channels
+
+IO = """
+channel int in __attribute__((depth(4))) __attribute__((io("{folder}/in")));
+channel int out __attribute__((io("{folder}/out")));
+kernel void k(global int *x) {{
+    for (int i = 0; i < x[0]; i++) write_channel_intel(out, read_channel_intel(in) * 2);
+}}"""
+
+
+def test_io_channels_read_and_write_the_files_of_their_names(board: Machine, tmp_path: Path) -> None:
+    (tmp_path / "in").write_bytes(pack("1000i", *range(1000)))
+    ints(board, IO.format(folder=tmp_path), 1000)
+    assert unpack("1000i", (tmp_path / "out").read_bytes()) == tuple(range(0, 2000, 2))
+
+
+def test_io_channels_talk_through_named_pipes(board: Machine, tmp_path: Path) -> None:
+    for name in ("in", "out"):
+        os.mkfifo(tmp_path / name)
+    got: list[bytes] = []
+
+    def peer() -> None:
+        with (tmp_path / "in").open("wb", buffering=0) as into:
+            into.write(pack("i", 21)[:3])  # a packet in pieces
+            into.write(pack("i", 21)[3:])
+        with (tmp_path / "out").open("rb") as out:
+            got.append(out.read(4))
+
+    other = threading.Thread(target=peer, daemon=True)
+    other.start()
+    ints(board, IO.format(folder=tmp_path), 1)
+    other.join()
+    assert got == [pack("i", 42)]
+
+
+def test_a_kernel_that_waits_for_a_file_without_data_is_told_with_its_name(
+    board: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FPGART_DEADLOCK_SECONDS", "0.2")
+    program = built(board, IO.format(folder=tmp_path))
+    kernel, buffer = Kernel(program, "k"), board.keep(board.buffer(4))
+    board.write(buffer, pack("i", 1))
+    kernel.set_buffer(0, buffer)
+    event = board.enqueue(kernel)
+    board.queue.finish()
+    assert event.status < 0
+    assert f", file '{tmp_path}/in': No such file or directory" in capfd.readouterr().err
+
+
+# Libraries
+
+MODEL = """#include "rtl.h"
+int rtl_add(int a, int b) { return a + b; }
+"""
+
+
+def archive(name: str, content: bytes) -> bytes:
+    """An archive with one member."""
+    header = f"{name + '/':<16}{0:<12}{0:<6}{0:<6}{644:<8}{len(content):<10}`\n".encode()
+    return b"!<arch>\n" + header + content + b"\n" * (len(content) % 2)
+
+
+LIBRARIES = {
+    "an archive of objects": ("rtl.aoclib", archive("rtl.aoco", Container({".rtl.c_model": MODEL.encode()}).encode())),
+    "an object": ("rtl.aoclib", Container({".acl.c_model": MODEL.encode() + b"\0"}).encode()),
+    "a specification": (
+        "rtl.xml",
+        b'<RTL_SPEC><FUNCTION><C_MODEL><FILE name="model.cl"/></C_MODEL></FUNCTION></RTL_SPEC>',
+    ),
+    "a source": ("rtl.cl", MODEL.encode()),
+}
+
+
+@pytest.mark.parametrize(("file", "content"), LIBRARIES.values(), ids=LIBRARIES)
+def test_functions_of_libraries_run_as_their_models_say(
+    board: Machine, tmp_path: Path, file: str, content: bytes
+) -> None:
+    (tmp_path / "rtl.h").write_text(
+        "#ifndef RTL\n#define RTL\ntypedef struct { int x; } seen;\nint rtl_add(int, int);\n#endif\n"
+    )
+    (tmp_path / "model.cl").write_text(MODEL)
+    (tmp_path / file).write_bytes(content)
+    (tmp_path / "k.cl").write_text('#include "rtl.h"\nkernel void k(global int *x) { x[0] = rtl_add(x[0], 2); }')
+    options = Options(libraries=(f"-L{tmp_path}", f"-l{file}"))
+    made = compile_file(tmp_path / "k.cl", describe("usm_s10"), options, board.platform.engine)
+    program = from_binary(board.context, board.devices, made.encode())
+    assert unpack("i", launched(board, program, pack("i", 40), "k")) == (42,)
+
+
+def test_a_library_that_aocl_makes_runs_as_its_models_say(board: Machine, tmp_path: Path) -> None:
+    for name in ("add", "more"):
+        (tmp_path / f"{name}.cl").write_text(f"int {name}(int a, int b) {{ return a + b; }}")
+        (tmp_path / f"{name}.xml").write_text(f'<EFI_SPEC><C_MODEL><FILE name="{name}.cl"/></C_MODEL></EFI_SPEC>')
+        assert (
+            aocl.run(["library", "hdl-comp-pkg", str(tmp_path / f"{name}.xml"), "-o", f"{tmp_path}/{name}.aoco"]) == 0
+        )
+        (tmp_path / f"{name}.cl").unlink()
+    objects = [f"{tmp_path}/{name}.aoco" for name in ("add", "more")]
+    words = [
+        "library",
+        "create",
+        "-name",
+        "x",
+        "-vendor",
+        "y",
+        "-version",
+        "1.0",
+        "-o",
+        f"{tmp_path}/x.aoclib",
+        *objects,
+    ]
+    assert aocl.run(words) == 0
+    source = "int add(int, int); int more(int, int); kernel void k(global int *x) { x[0] = add(more(x[0], 1), 2); }"
+    (tmp_path / "k.cl").write_text(source)
+    options = Options(libraries=(f"-L{tmp_path}", "-lx.aoclib"))
+    made = compile_file(tmp_path / "k.cl", describe("usm_s10"), options, board.platform.engine)
+    program = from_binary(board.context, board.devices, made.encode())
+    assert unpack("i", launched(board, program, pack("i", 40), "k")) == (43,)
+
+
+FILLED = """
+#pragma OPENCL EXTENSION cl_intel_channels : enable
+channel int line __attribute__((depth(2)));
+kernel void fill(global int *x) { int n = 0; while (n < 100 && write_channel_nb_intel(line, n)) n++; x[0] = n; }
+kernel void drain(global int *x) { x[0] = read_channel_intel(line); }
+"""
+
+
+@pytest.mark.parametrize(("model", "chosen", "packets"), [("strict", None, 2), ("default", None, 2),
+                         ("ignore-depth", None, 100), ("strict", "ignoredepth", 100)])  # fmt: skip
+def test_channels_are_as_deep_as_the_compilation_says_unless_the_host_chooses(
+    board: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str, chosen: str | None, packets: int
+) -> None:
+    if chosen:
+        monkeypatch.setenv(config.CHANNEL_DEPTH.name, chosen)
+    config.CHANNEL_DEPTH.forget()
+    (tmp_path / "k.cl").write_text(FILLED)
+    options = [f"{tmp_path}/k.cl", f"-emulator-channel-depth-model={model}", "-o", f"{tmp_path}/k.aocx"]
+    assert compile_command(["-march=emulator", *options]) == 0
+    program = from_binary(board.context, board.devices, (tmp_path / "k.aocx").read_bytes())
+    assert unpack("i", launched(board, program, pack("i", 0), "fill")) == (packets,)
+    monkeypatch.undo()
+    config.CHANNEL_DEPTH.forget()
+
+
+def test_a_specification_without_a_model_makes_no_library(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "x.xml").write_text("<EFI_SPEC/>")
+    assert aocl.run(["library", "hdl-comp-pkg", str(tmp_path / "x.xml")]) == 1
+    assert "x.xml' names no C_MODEL" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [(None, "library 'x.aoclib' was not found"), (Container({".a": b""}).encode(), "has no model"),
+     (b"!<arch>\n" + b"x" * 60, "damaged at byte 8"), (b"<a", "object specification 'x.aoclib'")],
+)  # fmt: skip
+def test_a_library_that_cannot_be_used_is_told(tmp_path: Path, content: bytes | None, words: str) -> None:
+    if content is not None:
+        (tmp_path / "x.aoclib").write_bytes(content)
+    with pytest.raises(AocxError, match=words):
+        models_of(find_library("x.aoclib", [tmp_path]))
+
+
+# Containers
+
+
+def test_a_container_holds_what_its_source_includes(board: Machine, tmp_path: Path) -> None:
+    (tmp_path / "inc").mkdir()
+    (tmp_path / "inc/size.h").write_text("#ifndef SIZE_H\n#define SIZE_H\n#if WIDE\n#define SIZE 7\n#endif\n#endif\n")
+    (tmp_path / "k.cl").write_text(
+        "#include <size.h>\n#include <size.h>\nkernel void k(global int *x) { x[0] = SIZE; }"
+    )
+    options = Options((f"-I{tmp_path / 'inc'}", "-DWIDE=1"))
+    made = compile_file(tmp_path / "k.cl", describe("usm_s10"), options, board.platform.engine)
+    (tmp_path / "inc/size.h").unlink()
+    program = from_binary(board.context, board.devices, made.encode())
+    assert unpack("i", launched(board, program, bytes(4), "k")) == (7,)
+
+
+def test_thousands_of_includes_take_seconds(board: Machine, tmp_path: Path) -> None:
+    for index in range(60):
+        text = "".join(f"int f{index}_{i}(int a);\n" for i in range(50))
+        (tmp_path / f"h{index}.h").write_text(f"#ifndef H{index}\n#define H{index}\n{text}#endif\n")
+    lines = "".join(f'#include "h{i % 60}.h"\n' for i in range(6300))
+    (tmp_path / "k.cl").write_text(f"{lines}kernel void k(global int *x) {{ x[0] = 1; }}")
+    before = os.times().user
+    compile_file(tmp_path / "k.cl", describe("usm_s10"), Options(), board.platform.engine)
+    assert os.times().user - before < 10
+
+
+def test_warnings_that_concern_hardware_are_not_told_and_others_are(board: Machine, tmp_path: Path) -> None:
+    (tmp_path / "k.cl").write_text("""
+#pragma OPENCL EXTENSION cl_intel_channels : enable
+#define VALUE(x) x
+kernel __attribute__((max_global_work_dim(0))) __attribute__((stall_free)) void k(global int *x) {
+    int y __attribute__((register)); local int z[3] __attribute__((numbanks(4), bankwidth(8)));
+    #pragma ii 2
+    #pragma loop_coalesce
+    for (int i = 0; i < 2; i++) x[i] = 1;
+    x[2] = 1 / 0 + VALUE(2);
+}""")
+    told: list[str] = []
+    compile_file(tmp_path / "k.cl", describe("usm_s10"), Options(), board.platform.engine, told.append)
+    lines = "".join(told).splitlines()
+    assert [line.split(": ")[:2] for line in lines[::3]] == [["k.cl:9:14", "warning"]]
+    assert lines[2].index("^") == lines[1].index("/ 0")
+
+
+def test_an_error_in_a_header_is_told_with_the_headers_name_and_line(board: Machine, tmp_path: Path) -> None:
+    (tmp_path / "bad.h").write_text("\n\nint f(int a) { return nonsense; }\n")
+    (tmp_path / "k.cl").write_text('#include "bad.h"\nchannel int c;\nkernel void k(void) {}')
+    with pytest.raises(CompileError, match=r"bad\.h:3:23: error: use of undeclared identifier 'nonsense'"):
+        compile_file(tmp_path / "k.cl", describe("usm_s10"), Options(), board.platform.engine)

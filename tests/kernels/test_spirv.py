@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What fpgart/kernels/spirv.py reads in a module: kernels, and which of their arguments are pointers to what."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "conformance"))
+
+from spirv_module import Module, Section, Storage, literal, scale_and_add
+
+from fpgart.base import opencl as cl
+from fpgart.board.catalogue import describe
+from fpgart.board.memory_system import GlobalMemories
+from fpgart.kernels import spirv
+
+
+def kernel_of(module: Module, *types: int, name: str = "k") -> list[int]:
+    """An empty kernel; the ids of its parameters."""
+    _, parameters = module.begin_kernel(name, *types)
+    module.end_kernel()
+    return parameters
+
+
+@pytest.mark.parametrize(
+    ("storage", "address"),
+    [
+        (Storage.GLOBAL, cl.CL_KERNEL_ARG_ADDRESS_GLOBAL),
+        (Storage.CONSTANT, cl.CL_KERNEL_ARG_ADDRESS_CONSTANT),
+        (Storage.LOCAL, cl.CL_KERNEL_ARG_ADDRESS_LOCAL),
+        (5936, cl.CL_KERNEL_ARG_ADDRESS_GLOBAL),
+        (5937, cl.CL_KERNEL_ARG_ADDRESS_GLOBAL),
+    ],
+)
+def test_the_storage_class_of_a_pointer_is_the_address_space(storage: int, address: int) -> None:
+    module = Module()
+    kernel_of(module, module.pointer(storage, module.integer()))
+    (argument,) = spirv.interfaces(module.bytes())["k"].arguments
+    assert argument.address_qualifier == address
+
+
+def test_numbers_and_structures_are_passed_by_value() -> None:
+    module = Module()
+    structure = module.structure(module.integer(), module.integer(64))
+    by_value = kernel_of(module, module.integer(64), module.pointer(Storage.FUNCTION, structure))[1]
+    module.decorate(by_value, 38, 2)
+    found = spirv.interfaces(module.bytes())["k"].arguments
+    assert [a.address_qualifier for a in found] == [cl.CL_KERNEL_ARG_ADDRESS_PRIVATE] * 2
+
+
+def test_a_sampler_is_told_by_its_type_name() -> None:
+    module = Module()
+    kernel_of(module, module.sampler())
+    assert spirv.interfaces(module.bytes())["k"].arguments[0].type_name == "sampler_t"
+
+
+def test_the_parameters_decorations_are_its_qualifiers() -> None:
+    module = Module()
+    pointer = module.pointer(Storage.GLOBAL, module.integer())
+    plain, const, both = kernel_of(module, pointer, pointer, pointer)
+    del plain
+    module.decorate(const, 38, 6)  # NoWrite
+    module.decorate(both, 19)  # Restrict
+    module.decorate(both, 21)  # Volatile
+    assert [a.type_qualifier for a in spirv.interfaces(module.bytes())["k"].arguments] == [
+        cl.CL_KERNEL_ARG_TYPE_NONE,
+        cl.CL_KERNEL_ARG_TYPE_CONST,
+        cl.CL_KERNEL_ARG_TYPE_RESTRICT | cl.CL_KERNEL_ARG_TYPE_VOLATILE,
+    ]
+
+
+def test_a_buffer_location_is_the_number_of_a_memory() -> None:
+    module = Module()
+    pointer = module.pointer(Storage.GLOBAL, module.integer())
+    module.decorate(kernel_of(module, pointer, pointer)[1], 5921, 1)
+    assert [a.buffer_location for a in spirv.interfaces(module.bytes())["k"].arguments] == ["", "1"]
+
+
+def test_a_memory_is_found_by_its_number_as_by_its_name() -> None:
+    board = describe("hetero")
+    memories = GlobalMemories(board)
+    for number, memory in enumerate(board.memories):
+        assert memories.memory_for(str(number)) == memories.memory_for(memory.name) == number
+    with pytest.raises(KeyError):
+        memories.memory_for(str(len(board.memories)))
+
+
+def test_names_of_arguments_and_of_their_types_are_read_where_the_compiler_wrote_them() -> None:
+    module = Module()
+    data, count = kernel_of(module, module.pointer(Storage.GLOBAL, module.integer()), module.integer(), name="a.b")
+    module.put(Section.DEBUG, 7, module.new(), *literal("kernel_arg_type.a.b.uint*,uint,"))
+    module.put(Section.DEBUG, 5, data, *literal("data"))
+    module.put(Section.DEBUG, 5, count, *literal("n"))
+    found = spirv.interfaces(module.bytes())["a.b"].arguments
+    assert [(a.name, a.type_name) for a in found] == [("data", "uint*"), ("n", "uint")]
+
+
+def test_every_kernel_has_its_own_arguments_and_work_group_size() -> None:
+    module = Module()
+    first, _ = module.begin_kernel("first", module.integer())
+    module.end_kernel()
+    module.put(Section.MODES, 16, first, 17, 8, 4, 2)
+    kernel_of(module, module.integer(), module.integer(), name="second")
+    found = spirv.interfaces(module.bytes())
+    assert {name: len(k.arguments) for name, k in found.items()} == {"first": 1, "second": 2}
+    assert found["first"].required_work_group_size == (8, 4, 2)
+    assert found["second"].required_work_group_size == (0, 0, 0)
+
+
+def test_the_byte_order_of_a_module_does_not_matter() -> None:
+    module = Module()
+    kernel_of(module, module.pointer(Storage.GLOBAL, module.integer()), name="some name of a kernel")
+    assert spirv.interfaces(module.bytes(">")) == spirv.interfaces(module.bytes("<")) != {}
+
+
+def test_what_is_cut_off_anywhere_does_not_raise() -> None:
+    whole = scale_and_add()
+    for size in range(len(whole)):
+        assert set(spirv.interfaces(whole[:size])) <= {"scale"}
+
+
+@pytest.mark.parametrize("data", [b"", b"\x03\x02\x23\x07", b"no SPIR-V at all, but long enough", bytes(64)])
+def test_other_bytes_have_no_kernels(data: bytes) -> None:
+    assert spirv.interfaces(data) == {}

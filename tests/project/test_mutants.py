@@ -1,0 +1,364 @@
+"""The mutants of `make mutants` (scripts/mutants): what is changed, and what is left alone."""
+
+from __future__ import annotations
+
+import _thread
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+pytest.importorskip("cosmic_ray", reason="comes with fpgart[mutants]")
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts" / "mutants"))
+
+import covering  # type: ignore[import-not-found]  # noqa: E402
+import mutate  # noqa: E402
+import sandbox  # noqa: E402
+import swapping  # noqa: E402
+
+SOURCE = '''
+LIMIT: Final = 3
+
+class Queue:
+    def put(self, item: int | None, last: bool = False) -> int | None:
+        """Words."""
+        if self.full and not last:
+            raise Full(f"{item + 1}")
+        self.items.append(item)
+        return None
+'''
+
+
+DECLARED = "def put(self, item: int | None, last: bool = False) -> int | None:"
+
+
+def changes(source: str) -> set[tuple[str, str, str]]:
+    return {(made.function, made.before, made.after) for made in mutate.mutants_of("m", source)}
+
+
+def test_statements_conditions_operators_and_numbers_are_mutated_each_by_itself() -> None:
+    condition = "if self.full and not last:"
+    raised = 'raise Full(f"{item + 1}")'
+    assert changes(SOURCE) == {
+        ("(module)", "LIMIT: Final = 3", "LIMIT: Final = 4"),
+        ("(module)", "LIMIT: Final = 3", "LIMIT: Final = 2"),
+        ("Queue.put", condition, "if True:"),
+        ("Queue.put", condition, "if False:"),
+        ("Queue.put", condition, "if self.full or not last:"),
+        ("Queue.put", condition, "if self.full and last:"),
+        ("Queue.put", raised, "pass"),
+        ("Queue.put", "self.items.append(item)", "pass"),
+        ("Queue.put", DECLARED, DECLARED.replace("False", "True")),
+    }
+
+
+def test_each_mutant_differs_from_the_source_in_the_lines_that_it_names() -> None:
+    lines = SOURCE.splitlines()
+    for made in mutate.mutants_of("m", SOURCE):
+        mutated = made.code.splitlines()
+        assert mutated[: made.first - 1] == lines[: made.first - 1]
+        assert mutated[len(mutated) - len(lines) + made.last :] == lines[made.last :]
+
+
+def test_what_a_protocol_declares_is_left_alone() -> None:
+    declared = "    def put(self, last: bool = False) -> None:\n        self.last = last\n"
+    assert changes(f"class Queue(Protocol):\n{declared}") == set()
+    assert changes(f"class Queue(Base[int], Protocol[T]):\n{declared}") == set()
+    assert len(changes(f"class Queue(Base):\n{declared}")) == 2
+
+
+def test_equal_mutants_of_a_function_are_told_apart_by_number() -> None:
+    made = mutate.mutants_of("m", "def f():\n    g()\n    g()\n")
+    assert [mutant.number for mutant in made if mutant.before == "g()"] == [1, 2]
+
+
+def test_mutants_of_a_function_are_the_same_without_those_of_others() -> None:
+    source = (ROOT / "fpgart/board/in_flight.py").read_text()
+    made = mutate.mutants_of("board/in_flight", source)
+    for function in {mutant.function for mutant in made}:
+        alone = [mutant for mutant in made if mutant.function == function]
+        assert mutate.mutants_of("board/in_flight", source, [function]) == alone
+
+
+def test_each_explanation_has_a_reason_and_fits_a_mutant() -> None:
+    entries = json.loads((ROOT / "tests" / "mutants.json").read_text())["explained"]
+    functions: dict[str, set[str]] = {}
+    for entry in entries:
+        functions.setdefault(entry["module"], set()).add(entry["function"])
+    known = {
+        made.identity
+        for module, names in functions.items()
+        for made in mutate.mutants_of(module, (ROOT / "fpgart" / f"{module}.py").read_text(), names)
+    }
+    for entry in entries:
+        assert entry["reason"]
+        identity = (entry["module"], entry["function"], entry["before"], entry["after"], entry.get("number", 1))
+        assert identity in known, f"there is no such mutant: {identity}"
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 5])
+@pytest.mark.parametrize("count", [0, 1, 4])
+def test_all_work_is_done_so_many_at_once(tmp_path: Path, count: int, at_once: int) -> None:
+    running = 0
+
+    def work() -> Iterator[tuple[int, sandbox.Child]]:
+        nonlocal running
+        for number in range(count):
+            running += 1
+            assert running <= at_once
+            yield number, sandbox.fork(partial(int.__eq__, number % 2, 0), tmp_path / f"{number}")
+
+    found = {}
+    for number, status in sandbox.each(work(), at_once):
+        running -= 1
+        found[number] = status
+    assert found == {number: number % 2 for number in range(count)}
+
+
+@pytest.mark.parametrize(
+    "line", ["from fpgart.board.mmd import Traffic", "from fpgart.board import mmd as doors, timing"]
+)
+def test_what_an_import_runs_is_tested_by_the_files_that_import_it_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("test_one.py").write_text(f"import os\n{line}\n")
+    Path("test_other.py").write_text("from fpgart.board.mmdx import Traffic\nfrom fpgart.board import mmdx\n")
+    reached = covering.Covering()
+    reached.add({
+        "seconds": {"test_one.py::a": 2.0, "test_one.py::b": 1.0, "test_other.py::c": 1.0, "test_third.py::d": 3.0},
+        "lines": {"test_one.py::b": {"fpgart/board/mmd.py": [7]}, "test_third.py::d": {"fpgart/board/mmd.py": [8]}},
+    })  # fmt: skip
+    Path("test_third.py").touch()
+    assert [*reached.tests_of("fpgart/board/mmd.py", 7, 7, importing=False)] == ["test_one.py::b"]
+    found = reached.tests_of("fpgart/board/mmd.py", 7, 7, importing=True)
+    assert [*found] == ["test_one.py::b", "test_one.py::a", "test_third.py::d"]
+
+
+def test_threads_that_are_made_without_the_module_for_threads_are_traced_too() -> None:
+    traced: list[str] = []
+    ended = threading.Event()
+
+    def work(words: str, *, last: str) -> None:
+        ended.set()
+
+    def trace(frame: FrameType, event: str, argument: object) -> None:
+        traced.append(frame.f_code.co_name)
+
+    threading.settrace(trace)
+    try:
+        with covering.all_threads_traced():
+            _thread.start_new_thread(work, ("words",), {"last": "words"})
+            ended.wait()
+    finally:
+        threading.settrace(None)  # type: ignore[arg-type]
+    assert "work" in traced
+
+
+def test_a_sample_is_as_large_as_was_asked_in_the_order_of_the_lines_and_the_same_for_the_same_seed() -> None:
+    everything = mutate.mutants_of("m", SOURCE)
+    assert mutate.sample(everything, len(everything) + 1, 1) == everything
+    some = mutate.sample(everything, 4, 1)
+    assert len(some) == 4
+    assert some == [mutant for mutant in everything if mutant in some]
+    assert mutate.sample(everything, 4, 1) == some
+    assert any(mutate.sample(everything, 4, seed) != some for seed in range(2, 6))
+
+
+@pytest.mark.parametrize(("idle", "status"), [(True, -signal.SIGALRM), (False, 0)])
+def test_who_waits_too_long_is_ended_and_who_only_has_no_processor_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, idle: bool, status: int
+) -> None:
+    """Without a processor it goes on however often its time is up by the clock."""
+    looks = 0
+
+    def waited() -> float:
+        nonlocal looks
+        looks += 1
+        return 0.0 if idle else time.monotonic()
+
+    monkeypatch.setattr(sandbox, "CLOCK_S", 0.05)
+    monkeypatch.setattr(sandbox, "waited_for_processor", waited)
+
+    def work() -> bool:
+        sandbox.limit(0)
+        while idle or looks < 4:
+            signal.pause()
+        return True
+
+    ((_, found),) = sandbox.each(iter([(None, sandbox.fork(work, tmp_path / "output"))]), 1)
+    assert found == status
+
+
+def test_the_time_without_a_processor_is_known() -> None:
+    before = sandbox.waited_for_processor()
+    assert 0 <= before <= sandbox.waited_for_processor()
+
+
+def test_what_a_test_file_reached_is_measured_again_when_a_file_that_it_ran_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    files = [Path(name) for name in ("tests/test_one.py", "tests/shared.py", "fpgart/ran.py", "fpgart/other.py")]
+    for file in files:
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("1")
+    runs: list[bool] = []
+
+    def run(file: str, without: list[str], kept: Path) -> bool:
+        digest = covering._digest(file, without, ["fpgart/ran.py"])
+        kept.write_text(json.dumps({"digest": digest, "ran": ["fpgart/ran.py"], "seconds": {}, "lines": {}}))
+        return True
+
+    monkeypatch.setattr(covering, "_measure_file", run)
+
+    def measured(*without: str) -> bool:
+        before = len(runs)
+        monkeypatch.setattr(covering.sandbox, "fork", lambda work, output: runs.append(work()))
+        monkeypatch.setattr(covering.sandbox, "each", lambda children, at_once: [(name, 0) for name, _ in children])
+        covering.measure(["tests/test_one.py"], list(without), tmp_path / "kept", 1)
+        return len(runs) > before
+
+    assert measured()
+    assert not measured()
+    for file, again in zip(files, [True, True, True, False], strict=True):
+        file.write_text("2")
+        assert (file, measured()) == (file, again)
+        assert not measured()
+    assert measured("tests/test_one.py::slow")
+    Path("fpgart/ran.py").unlink()
+    assert measured("tests/test_one.py::slow")
+
+
+def test_only_files_of_the_fast_tests_can_be_chosen() -> None:
+    fast = ["tests/test_one.py", "tests/test_two.py", "tests/test_three.py"]
+    assert covering.chosen_files(fast, None) == fast
+    assert covering.chosen_files(fast, fast[:0:-1]) == fast[1:]
+    with pytest.raises(SystemExit, match=r"does not list tests/test_four\.py among the fast tests"):
+        covering.chosen_files(fast, [fast[0], "tests/test_four.py"])
+
+
+SWAPPED = """
+from functools import cache
+LIMIT = 3
+class Queue:
+    items = [1]
+    def put(self, item, last=False):
+        if item:
+            return item + LIMIT
+    @property
+    def size(self): return len(self.items)
+    @cache
+    def both(self): return [sum(one for one in self.items), lambda: 2]
+    def parent(self): return super().__init__
+def count(): return 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes", "function"),
+    [
+        ("item + LIMIT", "item - LIMIT", "put"),
+        ("if item:\n            return item + LIMIT", "pass", "put"),
+        ("return len(self.items)", "pass", "size"),
+        ("sum(one for", "sum(-one for", "both"),
+        ("lambda: 2", "lambda: 3", "both"),
+        ("return 1", "return True", "count"),
+        ("return 1", "return 1.0", "count"),
+        ("LIMIT = 3", "LIMIT = 4", None),
+        ("last=False", "last=True", None),
+        ("items = [1]", "items = [2]", None),
+        ("@cache", "", None),
+        ("return super().__init__", "pass", None),
+        ("def count(): return 1", "def count(): return 1\nLIMIT = 4", None),
+        ("return item + LIMIT", "return item - LIMIT\n    def size(self): return 1", None),
+    ],
+)
+def test_what_differs_in_one_function_can_be_exchanged_there(was: str, becomes: str, function: str | None) -> None:
+    found = swapping.swap_of(Path("m.py"), SWAPPED, SWAPPED.replace(was, becomes))
+    assert (found and found.after.co_name) == function
+
+
+def test_functions_are_found_by_their_code_whatever_wraps_them() -> None:
+    module: dict[str, Any] = {}
+    exec(compile(SWAPPED, Path("m.py").resolve(), "exec", dont_inherit=True), module)
+    queue = module["Queue"]()
+    functions = swapping.Functions()
+    for was, becomes in [("len(self", "-len(self"), ("sum(one for", "sum(-one for"), ("return 1", "return 7")]:
+        swap = swapping.swap_of(Path("m.py"), SWAPPED, SWAPPED.replace(was, becomes))
+        assert swap is not None
+        (function,) = functions.of(swap.before)
+        function.__code__ = swap.after
+    assert (queue.size, queue.both()[0], module["count"]()) == (-1, -1, 7)
+    other = swapping.swap_of(Path("m.py"), SWAPPED, SWAPPED.replace("return 1", "return 8"))
+    assert other is not None
+    assert functions.of(other.before) == []
+
+
+TRIED = """
+import pytest, m
+@pytest.fixture(scope="module")
+def two():
+    yield 2
+def test_long(two): assert m.double(3) == two * 3
+def test_short(two): assert m.double(0) == 0
+def test_of_the_name(): assert m.NAME == "0"
+def test_unsound(): assert False
+"""
+DRIVER = """
+def double(x):
+    while x < 0: pass
+    return 2 * x
+def named(): return str(double(0))
+NAME = named()
+"""
+
+
+def test_changes_are_tried_on_tests_that_are_collected_once(tmp_path: Path) -> None:
+    """A status of 0 where the change has to be imported: no test noticed, the function is gone, or the test is bad."""
+    files = {"m.py": DRIVER, "test_one.py": TRIED, "pytest.ini": "[pytest]\n"}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    program = """
+import sys; sys.path[:0] = [sys.argv[1], "."]
+from pathlib import Path
+import sandbox, swapping
+SOURCE = Path("m.py").read_text()
+def trial(was, becomes, *tests):
+    swap = swapping.swap_of(Path("m.py"), SOURCE, SOURCE.replace(was, becomes))
+    return sandbox.Trial(swap, {f"test_one.py::test_{name}": 0.01 for name in tests})
+trials = [
+    trial("2 * x", "3 * x", "short", "long"),
+    trial("2 * x", "3 * x", "short"),
+    trial("2 * x", "3 * x + 1", "short", "long"),
+    trial("2 * x", "3 * x", "short", "unsound"),
+    trial("str(double(0))", "'1'", "of_the_name"),
+    sandbox.Trial(swapping.swap_of(Path("m.py"), "def gone(): pass", "def gone(): return 1"), {"test_one.py::x": 1}),
+    trial("x < 0", "True", "short", "long"),
+]
+sandbox.PROCESSOR_S = 0
+print(sorted(sandbox.try_swaps(trials, Path("."), 2)))
+"""
+    command = [sys.executable, "-c", program, str(ROOT / "scripts" / "mutants")]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout == f"{[(0, 1), (1, 0), (2, 1), (3, 0), (4, 0), (5, 0), (6, -24)]}\n"
+
+
+def test_tests_that_cannot_be_collected_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("test_one.py").write_text("import nothing_that_is_there\n")
+    swap = swapping.swap_of(Path("m.py"), SWAPPED, SWAPPED.replace("return 1", "return 2"))
+    assert swap is not None
+    with pytest.raises(SystemExit, match="cannot be run together"):
+        list(sandbox.try_swaps([sandbox.Trial(swap, {"test_one.py::test": 1.0})], tmp_path, 1))

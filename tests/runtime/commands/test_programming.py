@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What programming a board leaves behind besides the program (fpgart/runtime/commands/programming.py)."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from machine import Machine
+
+from fpgart.base.errors import OutOfResources
+from fpgart.base.notices import NOTICES
+from fpgart.board.mmd import BoardError
+from fpgart.runtime.commands.programming import load_onto
+
+Boards = Callable[..., Machine]
+
+
+class Network:
+    """The channels of a program, which know whether they have been stopped."""
+
+    def __init__(self) -> None:
+        self.stops = 0
+
+    def stop(self) -> None:
+        self.stops += 1
+
+
+def program_with(machine: Machine, network: Network | None, source: str) -> Any:
+    program: Any = machine.kernel(lambda: None, source=source).program
+    program.made.network = lambda plugs: network
+    return program
+
+
+@pytest.mark.parametrize("board", ["hetero", "k2h"])
+def test_a_board_has_the_channels_of_the_program_that_was_loaded_last(boards: Boards, board: str) -> None:
+    machine = boards(board)
+    machine.device.open()
+    first, second = Network(), Network()
+    programs = [program_with(machine, network, f"{number}" * 8) for number, network in enumerate((first, second, None))]
+    load_onto(machine.device, programs[0])
+    assert machine.device.network is first
+    load_onto(machine.device, programs[1])
+    assert machine.device.network is second
+    assert (first.stops, second.stops) == (1, 0)
+    load_onto(machine.device, programs[2])
+    assert machine.device.network is None
+    assert (first.stops, second.stops) == (1, 1)
+
+
+def test_who_watches_hears_of_channels_and_not_of_programs_without_any(boards: Boards) -> None:
+    machine, network = boards("hetero"), Network()
+    machine.device.open()
+    heard: list[tuple[object, object]] = []
+
+    class Listener:
+        def network_made(self, device: object, network: object) -> None:
+            heard.append((device, network))
+
+    listener = Listener()
+    NOTICES.listen(listener)
+    try:
+        load_onto(machine.device, program_with(machine, network, "with"))
+        load_onto(machine.device, program_with(machine, None, "without"))
+    finally:
+        NOTICES.silence(listener)
+    assert heard == [(machine.device, network)]
+
+
+def nothing(*addresses: int) -> None:
+    """A kernel."""
+
+
+class ForgetfulBoard:
+    """A board that can be programmed only if its memory may be lost; it is then."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.device = machine.device
+        self.images: list[bytes] = []
+
+    def program(self, image: bytes, *, preserve: bool = True) -> None:
+        if preserve:
+            raise BoardError("not with its memory")
+        self.images.append(image)
+        for block in self.device.blocks():
+            ctypes.memset(block.pointer, 0xEE, block.range.size)
+
+
+def test_the_contents_of_a_board_outlive_a_programming_that_loses_its_memory(
+    boards: Boards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = boards("hetero")
+    contents = {machine.keep(machine.buffer(64)): bytes([number]) * 64 for number in (1, 2)}
+    for buffer, data in contents.items():
+        machine.write(buffer, data)
+    program = machine.kernel(nothing).program
+    board = ForgetfulBoard(machine)
+    monkeypatch.setattr(machine.device.mmd, "program", board.program)
+    load_onto(machine.device, program)
+    assert board.images == [program.image()]
+    assert machine.device.loaded == {program.identity: None}
+    assert [machine.read(buffer) for buffer in contents] == list(contents.values())
+
+
+def test_contents_that_a_board_does_not_take_back_are_told_and_keep_no_others_from_it(
+    boards: Boards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = boards("hetero")
+    lost, kept = (machine.keep(machine.buffer(64)) for _ in range(2))
+    for buffer in (lost, kept):
+        machine.write(buffer, b"x" * 64)
+    refused, write = machine.bind(lost), machine.device.mmd.write
+
+    def refuse(host: int, board: int, size: int) -> None:
+        if board == refused:
+            raise BoardError("not there")
+        write(host, board, size)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(machine.device.mmd, "program", ForgetfulBoard(machine).program)
+        patch.setattr(machine.device.mmd, "write", refuse)
+        with pytest.raises(BoardError, match="not there"):
+            load_onto(machine.device, machine.kernel(nothing).program)
+    assert machine.read(kept) == b"x" * 64
+
+
+def test_a_board_that_cannot_be_programmed_at_all_holds_no_program(
+    boards: Boards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = boards("hetero")
+    program = machine.kernel(nothing).program
+
+    def refuse(image: bytes, *, preserve: bool = True) -> None:
+        raise BoardError("not at all")
+
+    machine.device.loaded = {"before": None}
+    monkeypatch.setattr(machine.device.mmd, "program", refuse)
+    with pytest.raises(BoardError, match="not at all"):
+        load_onto(machine.device, program)
+    assert machine.device.loaded == {}
+
+
+def test_a_program_for_which_a_board_has_no_room_is_refused_with_its_size(
+    boards: Boards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = boards("k2h")
+    device, program = machine.device, machine.kernel(nothing, source="x" * 1000).program
+    monkeypatch.setattr(device.memories, "allocate_program", lambda size: None)
+    with pytest.raises(OutOfResources, match=r"no 1000 bytes free for a program on device 0 \('k2h'\)"):
+        load_onto(device, program)
+    assert device.loaded == {}
+    assert device.mmd.traffic["program"].calls == 0
+
+
+def test_a_program_that_a_board_does_not_take_leaves_its_memory_free(
+    boards: Boards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = boards("k2h")
+
+    def refuse(image: bytes) -> None:
+        raise BoardError("no")
+
+    monkeypatch.setattr(machine.device.mmd, "program", refuse)
+    with pytest.raises(BoardError, match="no"):
+        load_onto(machine.device, machine.kernel(nothing).program)
+    assert (machine.device.blocks(), machine.device.loaded) == ([], {})
+
+
+def test_a_program_that_is_loaded_once_more_lies_in_memory_once(boards: Boards) -> None:
+    machine = boards("k2h")
+    machine.device.open()
+    program = machine.kernel(nothing).program
+    for _ in range(2):
+        load_onto(machine.device, program)
+    assert list(machine.device.loaded.values()) == machine.device.blocks()
+    assert len(machine.device.blocks()) == 1

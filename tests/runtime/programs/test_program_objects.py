@@ -1,0 +1,398 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs of an engine that is a few lines of Python: binaries by device, linking, the library of programs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from machine import Machine, machine_of
+
+from fpgart.aocx.binary import ProgramBinary
+from fpgart.aocx.container import Container
+from fpgart.base import opencl as cl
+from fpgart.base.errors import BuildProgramFailure, InvalidBinary, LinkProgramFailure
+from fpgart.engine.interface import BuildFailed
+from fpgart.kernels.interface import ArgumentInterface, KernelInterface
+from fpgart.runtime.objects.programming import program_device
+from fpgart.runtime.programs import library
+from fpgart.runtime.programs import program as program_module
+from fpgart.runtime.programs.binaries import check_binary
+from fpgart.runtime.programs.build import Build, first_error
+from fpgart.runtime.programs.library import CompilerMode
+from fpgart.runtime.programs.linking import link
+from fpgart.runtime.programs.loading import from_binaries, from_binary
+from fpgart.runtime.programs.program import Program
+from fpgart.runtime.programs.work_groups import engine_limits
+
+ONE = "kernel void one(global int *x) { x[0] = 1; }"
+TWO = "kernel void two(global int *x) { x[0] = 2; }"
+BROKEN = "#error nothing here"
+
+
+@dataclass
+class Made:
+    """A program of the engine: its kernels are those that the text names."""
+
+    text: str
+    options: list[str] = field(default_factory=list)
+
+    def build(self, options: str) -> str:
+        self.options.append(options)
+        if self.text == BROKEN:
+            raise BuildFailed(BuildProgramFailure.status, "1 warning\nerror: #error nothing here\nerror: and more")
+        return "built"
+
+    def compile(self, options: str, headers: Mapping[str, object]) -> str:
+        return self.build(options)
+
+    def kernels(self, known: Mapping[str, KernelInterface]) -> dict[str, KernelInterface]:
+        argument = ArgumentInterface("x", "int*", cl.CL_KERNEL_ARG_ADDRESS_GLOBAL, 0, 0)
+        names = re.findall(r"kernel void (\w+)", self.text)
+        return {name: KernelInterface(name, (argument,)) for name in names}
+
+    def kernel(self, name: str) -> object:
+        return object()
+
+    def binary(self) -> bytes:
+        return self.text.encode()
+
+    def network(self, plugs: object) -> None:
+        return None
+
+
+class Engine:
+    name, version, mirrors = "few lines", "1", None
+
+    def __init__(self, **answers: bytes) -> None:
+        self.answers = answers
+
+    def device_info(self, query: int) -> bytes:
+        return next((answer for name, answer in self.answers.items() if getattr(cl, name) == query), b"")
+
+    def from_source(self, source: str) -> Made:
+        return Made(source)
+
+    def from_binary(self, binary: bytes) -> Made:
+        return Made(binary.decode())
+
+    def link(self, options: str, programs: list[Made]) -> tuple[Made, str]:
+        if not programs:
+            raise BuildFailed(LinkProgramFailure.status, "ld: nothing\nerror: no program")
+        return Made("\n".join(program.text for program in programs)), "linked"
+
+
+Boards = Callable[..., Machine]
+
+
+@pytest.fixture
+def engined() -> Iterator[Boards]:
+    """Machines of the given boards, with this engine."""
+    open_ones: list[Iterator[Machine]] = []
+
+    def make(*boards: str) -> Machine:
+        open_ones.append(machine_of(*boards))
+        machine = next(open_ones[-1])
+        engine: Any = Engine()
+        machine.platform._engine = engine
+        return machine
+
+    yield make
+    for each in open_ones:
+        next(each, None)
+
+
+def built(machine: Machine, source: str, options: str = "", device: int | None = None) -> Program:
+    devices = machine.devices if device is None else [machine.devices[device]]
+    program = Program(machine.context, devices, source=source)
+    program.claim(devices)
+    program.build(devices, options)
+    return program
+
+
+class SeenAtOnce(dict[Any, Build]):
+    """The builds of a program, beside a thread that asks for its kernels and identity as soon as one is a success."""
+
+    def __init__(self, program: Program) -> None:
+        super().__init__(program.builds)
+        self._program = program
+        self.seen: list[tuple[set[str], bool]] = []
+
+    def __setitem__(self, device: Any, build: Build) -> None:
+        super().__setitem__(device, build)
+        if build.status == cl.CL_BUILD_SUCCESS:
+            program = self._program
+            self.seen.append((set(program.interfaces()), build.options in program.identity))
+
+
+def test_a_build_that_succeeds_shows_nothing_of_the_build_before_it(
+    engined: Boards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = engined("usm_s10")
+    program = built(machine, ONE, "-D OLD")
+    monkeypatch.setattr(program_module, "sha1", lambda text: SimpleNamespace(hexdigest=lambda: str(text)))
+    assert set(program.interfaces()) == {"one"}
+    assert "-D OLD" in program.identity
+    program.source = TWO
+    program.builds = builds = SeenAtOnce(program)
+    program.claim(machine.devices)
+    program.build(machine.devices, "-D NEW")
+    assert builds.seen == [({"two"}, True)]
+
+
+# By device
+
+
+def test_a_program_has_the_binary_of_each_device(engined: Boards) -> None:
+    machine = engined("a10_ref", "hetero")
+    both = ONE, f"{ONE} // other"
+    binaries = [
+        built(machine, source, device=index).binary(machine.devices[index]) for index, source in enumerate(both)
+    ]
+    program = from_binaries(machine.context, list(zip(machine.devices, binaries, strict=True)))
+    assert program.devices == machine.devices
+    assert [program.on(device).listing for device in machine.devices] == [*both]
+    program.claim(program.devices)
+    program.build(program.devices, "-w")
+    for device, source in zip(machine.devices, both, strict=True):
+        made: Any = program.on(device).made
+        assert (made.text, made.options) == (source, [device.board.build_options("-w")])
+        assert program.builds[device] == program.on(device).builds[device]
+        assert program.builds[device].status == cl.CL_BUILD_SUCCESS
+        assert from_binary(machine.context, [device], program.binary(device)).listing == source
+
+
+@pytest.mark.parametrize("broken", [0, 1])
+def test_a_binary_that_does_not_build_leaves_that_of_another_device_built(engined: Boards, broken: int) -> None:
+    machine = engined("a10_ref", "hetero")
+    binaries = []
+    for index, device in enumerate(machine.devices):
+        binary = built(machine, ONE, device=index).binary(device)
+        binaries.append(
+            replace(ProgramBinary.decode(binary), payload=BROKEN.encode()).encode() if index == broken else binary
+        )
+    program = from_binaries(machine.context, list(zip(machine.devices, binaries, strict=True)))
+    program.claim(program.devices)
+    with pytest.raises(BuildProgramFailure):
+        program.build(program.devices, "")
+    statuses = [program.builds[device].status for device in machine.devices]
+    assert statuses[broken] == cl.CL_BUILD_ERROR
+    assert statuses[1 - broken] == cl.CL_BUILD_SUCCESS
+
+
+def test_one_binary_for_two_devices_is_one_program(engined: Boards) -> None:
+    machine = engined("a10_ref", "a10_ref")
+    binary = built(machine, ONE).binary(machine.devices[0])
+    program = from_binaries(machine.context, [(device, binary) for device in machine.devices])
+    assert [program.on(device) for device in machine.devices] == [program, program]
+
+
+def test_binaries_of_one_program_have_the_same_kernels(engined: Boards) -> None:
+    machine = engined("a10_ref", "hetero")
+    binaries = [
+        built(machine, source, device=index).binary(machine.devices[index]) for index, source in enumerate((ONE, TWO))
+    ]
+    with pytest.raises(InvalidBinary, match="do not have the same kernels"):
+        from_binaries(machine.context, list(zip(machine.devices, binaries, strict=True)))
+
+
+@pytest.mark.parametrize(("board", "knows"), [("a10_ref", False), ("k2h", True)])
+def test_a_device_that_keeps_programs_in_its_memory_knows_them(engined: Boards, board: str, knows: bool) -> None:
+    machine = engined(board)
+    program = built(machine, ONE)
+    assert machine.device.programs.all() == [program] * knows
+
+
+def test_a_program_is_loaded_when_that_was_asked_for_and_returned(engined: Boards) -> None:
+    machine = engined("a10_ref")
+    program = built(machine, ONE)
+    assert program.identity not in machine.device.loaded
+    program_device(machine.context, machine.device, program)
+    assert program.identity in machine.device.loaded
+
+
+# Linking
+
+
+@pytest.mark.parametrize(
+    ("options", "kind"),
+    [
+        ("-cl-fast-relaxed-math", cl.CL_PROGRAM_BINARY_TYPE_EXECUTABLE),
+        ("-create-library -w", cl.CL_PROGRAM_BINARY_TYPE_LIBRARY),
+    ],
+)
+def test_what_was_linked_is_an_executable_or_a_library_with_all_its_parts(
+    engined: Boards, options: str, kind: int
+) -> None:
+    machine = engined("a10_ref", "hetero")
+    parts = [built(machine, source) for source in (ONE, TWO)]
+    program, failure = link(machine.context, machine.devices, options, parts)
+    assert failure is None
+    assert program.linked
+    assert program.devices == machine.devices
+    for build in program.builds.values():
+        assert (build.status, build.options, build.log, build.kind) == (cl.CL_BUILD_SUCCESS, options, "linked", kind)
+    assert program.listing == f"{ONE}\n{TWO}"
+    made: Any = program.made
+    assert made.text == f"{ONE}\n{TWO}"
+
+
+def test_the_listing_of_what_was_linked_is_unknown_where_that_of_a_part_is(engined: Boards) -> None:
+    machine = engined("a10_ref")
+    made: Any = Made(TWO)
+    unknown = Program(machine.context, machine.devices, made=made)
+    program, _ = link(machine.context, machine.devices, "", [built(machine, ONE), unknown])
+    assert unknown.listing is None
+    assert program.listing is None
+    assert link(machine.context, machine.devices, "", [built(machine, "")])[0].listing == ""
+
+
+def test_what_does_not_link_is_a_program_with_the_log(engined: Boards) -> None:
+    machine = engined("a10_ref")
+    program, failure = link(machine.context, machine.devices, "-w", [])
+    assert isinstance(failure, LinkProgramFailure)
+    assert str(failure) == "the programs do not link: error: no program"
+    assert program.linked
+    build = program.builds[machine.device]
+    assert (build.status, build.options, build.log) == (cl.CL_BUILD_ERROR, "-w", "ld: nothing\nerror: no program")
+
+
+# Builds
+
+
+@pytest.mark.parametrize(
+    ("log", "line"),
+    [
+        ("note: one\nx.cl:1: Error: two\nerror: three\nfour", "x.cl:1: Error: two"),
+        ("one\ntwo", "one"),
+        ("", "the compiler gave no reason"),
+    ],
+)
+def test_the_first_line_of_a_log_that_names_an_error_says_why(log: str, line: str) -> None:
+    assert first_error(log) == line
+
+
+def test_the_options_of_a_program_are_those_of_its_last_build(engined: Boards) -> None:
+    machine = engined("a10_ref")
+    program = built(machine, ONE, "-DA=1")
+    assert program.options == "-DA=1"
+    program.build(machine.devices, "-DA=2")
+    assert program.options == "-DA=2"
+
+
+def test_a_container_keeps_the_options_that_it_was_made_with(engined: Boards) -> None:
+    machine = engined("a10_ref")
+    program = from_binary(machine.context, machine.devices, container_for(machine, ("-DA=1",)))
+    program.claim(machine.devices)
+    program.build(machine.devices, "-DA=2")
+    assert program.options == "-DA=1"
+
+
+def test_a_source_that_does_not_build_says_why_and_keeps_the_log(engined: Boards) -> None:
+    machine = engined("a10_ref")
+    program = Program(machine.context, machine.devices, source=BROKEN)
+    program.claim(machine.devices)
+    with pytest.raises(BuildProgramFailure, match=r"^the program does not build: error: #error nothing here$"):
+        program.build(machine.devices, "-w")
+    build = program.builds[machine.device]
+    assert (build.status, build.options, build.kind) == (cl.CL_BUILD_ERROR, "-w", cl.CL_PROGRAM_BINARY_TYPE_NONE)
+    assert build.log.splitlines()[-1] == "error: and more"
+
+
+# Binaries
+
+
+def test_bytes_of_clGetProgramInfo_are_a_binary_for_any_board(engined: Boards) -> None:
+    machine = engined("a10_ref", "hetero")
+    binary = built(machine, ONE).binary(machine.devices[0])
+    for device in machine.devices:
+        check_binary(device, binary)
+    with pytest.raises(InvalidBinary, match="checksum"):
+        check_binary(machine.device, binary[:-1])
+    with pytest.raises(InvalidBinary, match="signature is missing"):
+        check_binary(machine.device, b"nothing")
+
+
+def container_for(machine: Machine, options: tuple[str, ...] = ()) -> bytes:
+    from fpgart.aocx.compiler import Options, compile_source
+
+    return compile_source(ONE, machine.device.board, Options(options), machine.platform.engine).encode()
+
+
+def test_a_container_is_a_binary_for_the_board_that_it_was_made_for(engined: Boards) -> None:
+    machine = engined("a10_ref", "hetero")
+    data = container_for(machine)
+    check_binary(machine.devices[0], data)
+    with pytest.raises(InvalidBinary, match="a10_ref"):
+        check_binary(machine.devices[1], data)
+    with pytest.raises(InvalidBinary):
+        check_binary(machine.devices[0], data[:-100])
+
+
+# The library
+
+
+def test_compiler_modes_have_the_numbers_of_the_extension() -> None:
+    names = ["OFFLINE", "CREATE_LIBRARY", "USE_LIBRARY", "PRELOADED", "ONLINE", "SPLIT_KERNEL"]
+    assert [(mode.name, mode.value) for mode in CompilerMode] == [(name, number) for number, name in enumerate(names)]
+
+
+def test_a_program_of_the_library_is_in_a_folder_of_its_digits(engined: Boards) -> None:
+    board = engined("a10_ref").device.board
+    folder = library.folder_of("/root", board, "-w", ONE)
+    assert re.fullmatch(r"/root/[0-9a-f]{2}/[0-9a-f]{2}/[0-9a-f]{36}", str(folder))
+    others = [library.folder_of("/root", board, "-x", ONE), library.folder_of("/root", board, "-w", TWO)]
+    assert len({folder, *others}) == 3
+    assert library.folder_of("", board, "-w", ONE) == Path("aocl_program_library", *folder.parts[-3:])
+
+
+def test_a_program_that_is_built_into_the_library_is_there_for_the_contexts_first_device(
+    engined: Boards, tmp_path: Path
+) -> None:
+    machine = engined("a10_ref", "hetero")
+    context: Any = machine.context
+    context.compiler_mode, context.library_root = CompilerMode.CREATE_LIBRARY.value, str(tmp_path)
+    built(machine, ONE, "-DA=1")
+    folder = library.folder_of(str(tmp_path), machine.devices[0].board, "-DA=1", ONE)
+    assert {file.name: file.read_text() for file in folder.iterdir() if file.suffix != ".aocx"} == {
+        "kernels.cl": ONE,
+        "build.cmd": "fpgart aoc kernels.cl -board=a10_ref -DA=1\n",
+        "build.log": "",
+    }
+    data = (folder / "kernels.aocx").read_bytes()
+    assert Container.decode(data).text(".acl.board") == "a10_ref"
+    context.compiler_mode = CompilerMode.USE_LIBRARY.value
+    assert built(machine, ONE, "-DA=1", device=0).binary(machine.device) == data
+
+
+def test_what_the_library_cannot_keep_or_has_not_is_told(engined: Boards, tmp_path: Path) -> None:
+    machine = engined("a10_ref")
+    board, engine = machine.device.board, machine.platform.engine
+    (tmp_path / "file").touch()
+    with pytest.raises(BuildFailed) as kept:
+        library.create(str(tmp_path / "file"), board, "", ONE, engine)
+    assert kept.value.log.startswith("the program library: ")
+    with pytest.raises(BuildFailed) as compiled:
+        library.create(str(tmp_path), board, "", BROKEN, engine)
+    assert "error: #error nothing here" in compiled.value.log
+    with pytest.raises(BuildFailed) as looked_for:
+        library.load(str(tmp_path), board, "", TWO)
+    assert "is not there: compile the program into the library first" in looked_for.value.log
+
+
+# Limits of the engine
+
+
+def test_an_engine_that_says_no_limits_has_those_of_4096_work_items() -> None:
+    silent: Any = Engine()
+    assert engine_limits(silent) == (4096, (4096,) * 3)
+    told: Any = Engine(
+        CL_DEVICE_MAX_WORK_GROUP_SIZE=(512).to_bytes(8, "little"),
+        CL_DEVICE_MAX_WORK_ITEM_SIZES=b"".join(size.to_bytes(8, "little") for size in (512, 256, 64)),
+    )
+    assert engine_limits(told) == (512, (512, 256, 64))

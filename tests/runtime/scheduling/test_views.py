@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commands that C carries, as the scheduler sees them: views of their events, and a board on which they are open.
+
+Without an engine, a user event stands for a carried command: C sets it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from machine import Machine
+
+from fpgart.base import opencl as cl
+from fpgart.runtime.commands.host_work import HostWork
+from fpgart.runtime.scheduling.event import COMPLETE, RUNNING, SUBMITTED, Event
+from fpgart.runtime.scheduling.occupancy import Claim
+
+Boards = Callable[..., Machine]
+
+
+class CarriedBoard:
+    """As api.carrying.CarriedBoard."""
+
+    def __init__(self, *, is_open: bool) -> None:
+        self.is_awaited = is_open
+        self.stopped = 0
+
+    def stop(self) -> bool:
+        self.stopped += 1
+        return not self.is_awaited
+
+    def go_on(self) -> None:
+        self.stopped = 0
+
+    def loaded(self) -> str:
+        return ""
+
+    def has_loaded(self, identity: str) -> None:
+        """Nobody asks."""
+
+    def idle(self) -> None:
+        self.is_awaited = False
+
+
+@pytest.fixture
+def machine(boards: Boards) -> Machine:
+    return boards("usm_s10")
+
+
+def test_a_board_is_programmed_when_nothing_is_carried_on_it(machine: Machine) -> None:
+    board, occupancy = CarriedBoard(is_open=True), machine.device.occupancy
+    occupancy.carried = board
+    assert occupancy.claim_programming() is Claim.WAITS
+    board.idle()
+    assert occupancy.claim_programming() is Claim.TAKEN
+    occupancy.end_programming()
+    assert board.stopped == 0
+
+
+def view(machine: Machine) -> Event:
+    command = machine.scheduler.core.user_event()
+    return Event(machine.context, machine.queue, cl.CL_COMMAND_NDRANGE_KERNEL, None, RUNNING, command)
+
+
+def end(event: Event, status: int = COMPLETE) -> None:
+    """The command of a view ends in C."""
+    assert event.command is not None
+    event.command.set(status)
+    event.command.let_follow()
+
+
+def enqueue(machine: Machine, ran: list[int], *waits: Event) -> Event:
+    work: Any = HostWork(machine.device, lambda: ran.append(len(ran)))
+    return machine.queue.enqueue(cl.CL_COMMAND_NDRANGE_KERNEL, work, waits)
+
+
+def test_a_command_that_waits_for_a_carried_one_runs_when_that_has_ended(machine: Machine) -> None:
+    waited, ran = view(machine), list[int]()
+    event = enqueue(machine, ran, waited)
+    machine.queue.flush()
+    assert (ran, event.status > SUBMITTED) == ([], True)
+    end(waited)
+    machine.scheduler.commands_ready()
+    machine.scheduler.wait(event)
+    assert (ran, event.status) == ([0], COMPLETE)
+
+
+def test_a_command_whose_wait_list_fails_in_c_is_not_run(machine: Machine) -> None:
+    waited, ran = view(machine), list[int]()
+    event = enqueue(machine, ran, waited)
+    end(waited, -5)
+    machine.scheduler.commands_ready()
+    machine.scheduler.wait(event)
+    assert (ran, event.status) == ([], cl.CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
+
+
+def test_who_waits_for_a_carried_command_returns_when_that_has_ended(machine: Machine) -> None:
+    event = view(machine)
+    thread = threading.Thread(target=machine.scheduler.wait, args=(event,))
+    thread.start()
+    end(event)
+    thread.join()
+    assert event.status == COMPLETE
+
+
+def test_a_view_has_the_end_of_its_command_once(machine: Machine) -> None:
+    event, called = view(machine), list[int]()
+    event.when(COMPLETE, lambda _, status: called.append(status))
+    end(event)
+    machine.scheduler.look_at_view(event)
+    machine.scheduler.end_view(event, COMPLETE)
+    assert called == [COMPLETE]
+
+
+def test_whoever_asks_for_the_status_of_a_view_learns_the_end(machine: Machine) -> None:
+    event = view(machine)
+    assert event.seen_status() == RUNNING
+    end(event)
+    assert event.seen_status() == COMPLETE

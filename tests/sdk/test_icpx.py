@@ -1,0 +1,202 @@
+"""`icpx`: its command line, the registration of images, and what it says where a piece is missing."""
+
+from __future__ import annotations
+
+import subprocess
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from fpgart.icpx import pieces
+from fpgart.icpx.command_line import Wanted, expanded, read_command_line
+from fpgart.icpx.errors import IcpxError, NotInstalled, PassFailed, UsageError
+from fpgart.icpx.images import DeviceImage
+from fpgart.icpx.passes import Source, explained, forget_temporary
+from fpgart.icpx.registration import registration_of
+from fpgart.sdk.icpx import compile_command
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    made = tmp_path / "program.cpp"
+    made.write_text("int main() {}\n")
+    return made
+
+
+# The command line
+
+
+def test_options_reach_the_compiler_that_they_are_for(source: Path) -> None:
+    words = ["-fsycl", "-fintelfpga", "-qactypes", "-DA=1", "-I", "inc", "-std=c++20", "-O0", "-g", "-Wall",
+             "-lm", "-L/lib", "x.o", "-Xstarget=Agilex7", "-o", "out", str(source)]  # fmt: skip
+    asked = read_command_line(words)
+    assert asked.sycl
+    assert asked.wanted is Wanted.PROGRAM
+    assert asked.common == ["-D", "A=1", "-I", "inc", "-std=c++20"]
+    assert asked.host == ["-O0", "-g", "-Wall"]
+    assert asked.device == ["-Wall"]
+    assert asked.inputs == ["-lm", "-L/lib", "x.o"]
+    assert (asked.hardware, asked.output, asked.sources) == (["-Xstarget=Agilex7"], Path("out"), [source])
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["-Xshardware"], "without this option, icpx makes a program"),
+        (["-Xssimulation"], "needs Intel's compiler"),
+        (["-fsycl-targets=nvptx64-nvidia-cuda"], "compiles for spir64"),
+        (["-fsycl-link=early"], "without this option, icpx makes a program"),
+        (["-fp-model=quick"], "precise, fast, strict"),
+        (["-o"], "needs a value"),
+        (["-c", "-o", "one.o", "other.cpp"], "is one file"),
+        (["missing.cpp"], "no such file"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_line(
+    source: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str
+) -> None:
+    assert compile_command(["-fsycl", str(source), *words]) == 1
+    told = capsys.readouterr().err.splitlines()
+    assert len(told) == 1
+    assert told[0].startswith("icpx: ")
+    assert said in told[0]
+
+
+def test_no_input_is_an_error() -> None:
+    with pytest.raises(UsageError, match="no input files"):
+        read_command_line(["-fsycl"])
+
+
+def test_response_files_stand_for_their_words(tmp_path: Path) -> None:
+    inner, outer = tmp_path / "inner", tmp_path / "outer"
+    inner.write_text("-DB='a b'\n-c")
+    outer.write_text(f"-O1 @{inner}")
+    assert expanded(["-fsycl", f"@{outer}", "@"]) == ["-fsycl", "-O1", "-DB=a b", "-c", "@"]
+
+
+@pytest.mark.parametrize("text", ["@{self}", "'unfinished"])
+def test_response_files_that_cannot_be_read_are_an_error(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "options"
+    file.write_text(text.replace("{self}", str(file)))
+    with pytest.raises(UsageError):
+        expanded([f"@{file}"])
+    with pytest.raises(UsageError, match="No such file"):
+        expanded([f"@{tmp_path / 'missing'}"])
+
+
+# Pieces
+
+
+def test_a_runtime_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> str:
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "version", missing)
+    with pytest.raises(NotInstalled, match=r"intel-sycl-rt is not installed.*fpgart\[sycl\]"):
+        pieces.sycl_runtime()
+
+
+def test_a_runtime_of_another_version_is_refused(
+    monkeypatch: pytest.MonkeyPatch, source: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(metadata, "version", lambda name: "2026.1.0")
+    assert compile_command(["-fsycl", str(source)]) == 1
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "intel-sycl-rt 2026.1.0 is installed, but icpx works with 2025.3.3 only" in said
+
+
+def test_without_clang_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(NotInstalled, match="apt install clang-16"):
+        pieces.host_compiler()
+    with pytest.raises(IcpxError, match="-fsycl-host-compiler=nothing: there is no such program"):
+        pieces.host_compiler("nothing")
+
+
+# Registration
+
+RUNTIME = """
+#include <stdio.h>
+struct entry { const void *address; const char *name; size_t size; int flags, reserved; };
+struct property { const char *name; const void *value; unsigned type; unsigned long size; };
+struct set { const char *name; const struct property *begin, *end; };
+struct image { unsigned short version; unsigned char kind, format; const char *words[5];
+               const unsigned char *begin, *end; const struct entry *e0, *e1; const struct set *s0, *s1; };
+struct library { unsigned short version, count; const struct image *images; const void *h0, *h1; };
+void __sycl_register_lib(const struct library *library)
+{
+    for (const struct image *i = library->images; i < library->images + library->count; i++) {
+        printf("image %d %d %s:", i->version, i->format, i->words[0]);
+        for (const unsigned char *byte = i->begin; byte < i->end; byte++)
+            printf(" %d", *byte);
+        for (const struct entry *e = i->e0; e < i->e1; e++)
+            printf(" [%s]", e->name);
+        for (const struct set *s = i->s0; s < i->s1; s++)
+            for (const struct property *p = s->begin; p < s->end; p++) {
+                printf(" %s/%s=%d:", s->name, p->name, p->type);
+                if (p->type == 1)
+                    printf("%lu", p->size);
+                else
+                    for (unsigned long b = 0; b < p->size; b++)
+                        printf("%d,", ((const unsigned char *)p->value)[b]);
+            }
+        printf("\\n");
+    }
+}
+void __sycl_unregister_lib(const struct library *library) { printf("gone %d\\n", library->count); }
+"""
+
+
+def test_images_are_registered_before_the_programs_own_constructors(tmp_path: Path) -> None:
+    code = tmp_path / "code.spv"
+    code.write_bytes(bytes((1, 2, 255)))
+    images = [
+        DeviceImage(code, ("_ZTS1A", 'odd "name" ?\\'), {"SYCL/a": {"n": 5, "b": b"\x07\x09"}, "SYCL/empty": {}}),
+        DeviceImage(code, ("other",), {}),
+    ]
+    (tmp_path / "registration.c").write_text(registration_of(images))
+    own = '__attribute__((constructor(200))) static void own(void) { printf("own\\n"); }\nint main(void) {}\n'
+    (tmp_path / "runtime.c").write_text(RUNTIME + own)
+    program = tmp_path / "program"
+    words = ["gcc", "-Wall", "-Wextra", "-Werror", "-fPIC", "-c", "registration.c", "-o", "registration.o"]
+    subprocess.run(words, cwd=tmp_path, check=True)
+    code.unlink()
+    subprocess.run(["gcc", "-w", "runtime.c", "registration.o", "-o", str(program)], cwd=tmp_path, check=True)
+    said = subprocess.run([program], stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
+    assert said == [
+        'image 1 2 spir64: 1 2 255 [_ZTS1A] [odd "name" ?\\] SYCL/a/n=1:5 SYCL/a/b=2:7,9,',
+        "image 1 2 spir64: 1 2 255 [other]",
+        "own",
+        "gone 2",
+    ]
+
+
+# What compilers say
+
+
+def test_a_kernel_of_another_size_is_told_with_its_line_and_the_cure(tmp_path: Path) -> None:
+    words = (
+        "/w/include/sycl/handler.hpp:800:3: error: static assertion failed: Unexpected kernel lambda size. This\n"
+        "/w/include/sycl/handler.hpp:900:3: note: in instantiation of function template 'f<A>' requested here\n"
+        "/home/me/p.cpp:17:5: note: in instantiation of function template specialization 'g<A>' requested here\n"
+    )
+    said = explained(PassFailed(words), Source(tmp_path / "p.cpp", tmp_path)).words
+    assert said.startswith("/home/me/p.cpp:17: error: ")
+    assert "static constexpr" in said
+    assert said.count("\n") == 1
+
+
+def test_dependencies_name_no_file_that_is_gone(tmp_path: Path) -> None:
+    folder = tmp_path / "private"
+    file = tmp_path / "p.d"
+    file.write_text(
+        f"p.o: {folder}/host.cpp \\\n  {folder}/integration.h /usr/include/a.h \\\n  p.cpp\n\n{folder}/host.cpp:\n"
+    )
+    forget_temporary(file, folder)
+    text = file.read_text()
+    assert str(folder) not in text
+    made = subprocess.run(["make", "-n", "-f", str(file)], capture_output=True, text=True, cwd=tmp_path)
+    assert "p.cpp" in made.stderr, made
+    assert "/usr/include/a.h" in text

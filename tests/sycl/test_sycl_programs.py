@@ -1,0 +1,261 @@
+"""SYCL programs for FPGAs, compiled by `icpx` and run on Intel's emulator, alone and as engine.
+
+They need the packages of fpgart[sycl] and clang++; where those are missing, the tests are skipped.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from fpgart.cli.running import environment
+from fpgart.engine.choice import candidates
+from fpgart.icpx import pieces
+from fpgart.icpx.errors import IcpxError
+from fpgart.sdk.folder import lay_out
+
+PIPES = """\
+#include <sycl/sycl.hpp>
+#include <sycl/ext/intel/fpga_extensions.hpp>
+#include <iostream>
+#include <vector>
+class Producer; class Consumer; class Between;
+using Pipe = sycl::ext::intel::pipe<Between, int, 8>;
+int main() {
+  sycl::queue queue{sycl::accelerator_selector_v, sycl::property::queue::enable_profiling{}};
+  constexpr int count = 64;
+  std::vector<int> from(count, 7), to(count);
+  {
+    sycl::buffer a(from), b(to);
+    queue.submit([&](sycl::handler &h) {
+      sycl::accessor in{a, h, sycl::read_only};
+      h.single_task<Producer>([=] { for (int i = 0; i < count; i++) Pipe::write(in[i]); });
+    });
+    queue.submit([&](sycl::handler &h) {
+      sycl::accessor out{b, h, sycl::write_only};
+      h.single_task<Consumer>([=] { for (int i = 0; i < count; i++) out[i] = 3 * Pipe::read() + i; });
+    });
+  }
+  for (int i = 0; i < count; i++)
+    if (to[i] != 21 + i) return 1;
+  std::cout << "PASSED" << std::endl;
+}
+"""
+FEATURES = """\
+#include <sycl/sycl.hpp>
+#include <sycl/ext/intel/fpga_extensions.hpp>
+#include <sycl/ext/intel/ac_types/ac_complex.hpp>
+#include <sycl/ext/intel/ac_types/ac_fixed_math.hpp>
+#include <sycl/ext/intel/prototype/pipes_ext.hpp>
+#include <cmath>
+#include <complex>
+#include <iostream>
+namespace ex = sycl::ext::intel::experimental;
+namespace one = sycl::ext::oneapi::experimental;
+using Beat = ex::StreamingBeat<int, true, false>;
+class InId; class OutId;
+using In = ex::pipe<InId, Beat, 4>;
+using Out = ex::pipe<OutId, int, 16>;
+one::device_global<int[4], decltype(one::properties(one::device_image_scope, one::host_access_read_write))> weights;
+int triple(int x) { return 3 * x; }
+struct Functor {  // its get() is not const, as Intel's compilers for FPGAs had it
+  void operator()() const {
+    bool more = true;
+    while (more) {
+      Beat beat = In::read();
+      more = !beat.eop;
+      Out::write(beat.data + 1);
+    }
+  }
+  auto get(one::properties_tag) { return one::properties{}; }
+};
+template <int Width> bool wide() {
+  ac_int<Width, false> x = 1;
+  x <<= Width - 1;
+  x >>= Width - 1;
+  return x == 1;
+}
+int main() {
+  sycl::queue q{sycl::accelerator_selector_v};
+  bool moved = true;
+  Out::read(q, moved);
+  std::cout << "empty " << moved << std::endl;
+  auto copied = q.single_task<class Copy>(Functor{});
+  for (int i = 0; i < 5; i++) In::write(q, Beat(i, i == 0, i == 4));
+  for (int i = 0; i < 5; i++) std::cout << Out::read(q) << " ";
+  copied.wait();
+  int numbers[4] = {1, 2, 3, 4};
+  q.copy(numbers, weights).wait();
+  double *d = sycl::malloc_shared<double>(10, q);
+  float half = 0.5f;
+  q.single_task<class Sums>([=] {
+    ex::task_sequence<triple> tasks;
+    for (int i = 0; i < 4; i++) tasks.async(weights[i]);
+    d[0] = tasks.get();
+    d[1] = tasks.get() + tasks.get() + tasks.get();
+    weights[1] = 20;
+    d[2] = wide<1>() + wide<7>() + wide<64>() + wide<65>() + wide<2048>();
+    ac_fixed<10, 3, true> fixed = 0.5;
+    d[3] = cos_fixed(fixed).to_double();
+    ac_complex<int> z(1, 2);
+    d[4] = (z * z).i();
+    d[5] = std::floor(10 * std::exp(std::pow(half, 2.f)));
+    std::complex<float> c(1, half);
+    d[6] = (c * c).imag();
+  }).wait();
+  q.copy(weights, numbers).wait();
+  for (int i = 0; i < 7; i++) std::cout << d[i] << " ";
+  std::cout << numbers[1] << std::endl;
+}
+"""
+FEATURES_SAY = ["empty 0", "1 2 3 4 5 3 27 5 0.875 4 12 1 20"]
+REFUSED = """\
+#include <sycl/sycl.hpp>
+int main() {
+  sycl::queue().single_task<class Bad>([] { throw 1; });
+}
+"""
+PLAIN = "int main() { return 0; }\n"
+
+
+def why_not_installed() -> str:
+    try:
+        pieces.sycl_runtime()
+        pieces.host_compiler()
+    except IcpxError as error:
+        return str(error)
+    return "" if candidates("emulator") else "Intel's FPGA emulator is not installed"
+
+
+pytestmark = pytest.mark.skipif(bool(why_not_installed()), reason=f"needs fpgart[sycl]: {why_not_installed()}")
+Icpx = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("sycl")
+
+
+@pytest.fixture(scope="module")
+def icpx(folder: Path) -> Icpx:
+    """`icpx(words, ...)` in the folder, with temporary files in `temporary` below it."""
+    program = lay_out(folder / "sdk") / "bin" / "icpx"
+    (folder / "temporary").mkdir()
+    variables = {**os.environ, "TMPDIR": str(folder / "temporary")}
+
+    def compile(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([program, *words], cwd=folder, env=variables, capture_output=True, text=True)
+
+    return compile
+
+
+@pytest.fixture(scope="module")
+def pipes(folder: Path, icpx: Icpx) -> Path:
+    """The program PIPES, by way of an object and a static library."""
+    (folder / "pipes.cpp").write_text(PIPES)
+    made = icpx("-fsycl", "-fintelfpga", "-Wall", "-MD", "-c", "pipes.cpp", "-o", "pipes.o")
+    assert (made.returncode, made.stdout, made.stderr) == (0, "", "")
+    subprocess.run(["ar", "rcs", "libpipes.a", "pipes.o"], cwd=folder, check=True)
+    made = icpx("-fintelfpga", "-Wl,--whole-archive", "-L.", "-lpipes", "-Wl,--no-whole-archive", "-o", "pipes")
+    assert (made.returncode, made.stderr) == (0, "")
+    assert not list((folder / "temporary").iterdir())
+    return folder / "pipes"
+
+
+@pytest.fixture(scope="module")
+def features(folder: Path, icpx: Icpx) -> Path:
+    (folder / "features.cpp").write_text(FEATURES)
+    made = icpx("-fintelfpga", "-qactypes", "features.cpp", "-o", "features")
+    assert made.returncode == 0, made.stderr
+    return folder / "features"
+
+
+def alone(program: Path) -> str:
+    """What a program prints on the emulator without fpgart."""
+    emulator = str(candidates("emulator")[0][1])
+    own = {"OCL_ICD_FILENAMES": emulator, "CL_CONFIG_CHANNEL_DEPTH_EMULATION_MODE": "default"}
+    return subprocess.run([program], env={**os.environ, **own}, stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+def on_board(program: Path, **options: str) -> str:
+    """What it prints on a board; no option says which engine."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("FPGART")}
+    given = {**kept, **environment(options)}
+    given.pop("FPGART_ENGINE", None)
+    return subprocess.run([program], env=given, stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+def test_two_kernels_and_a_pipe_on_the_emulator_alone(pipes: Path) -> None:
+    assert alone(pipes) == "PASSED\n"
+
+
+def test_two_kernels_and_a_pipe_on_a_board(pipes: Path) -> None:
+    trace = pipes.parent / "trace.json"
+    assert on_board(pipes, FPGART_TRACE=str(trace)) == "PASSED\n"
+    told = subprocess.run(
+        [sys.executable, "-m", "fpgart.cli", "report", str(trace)], stdout=subprocess.PIPE, text=True, check=True
+    ).stdout
+    assert "engine emulator" in told
+    assert "_ZTS8Producer: 1 run" in told
+    assert "_ZTS8Consumer: 1 run" in told
+
+
+def test_dependencies_are_files_that_stay(pipes: Path) -> None:
+    text = (pipes.parent / "pipes.d").read_text()
+    assert "pipes.cpp" in text
+    assert "icpx-" not in text
+
+
+def test_host_pipes_device_globals_tasks_and_numbers_on_the_emulator_alone(features: Path) -> None:
+    assert [line.strip() for line in alone(features).splitlines()] == FEATURES_SAY
+
+
+def test_host_pipes_device_globals_tasks_and_numbers_on_a_board(features: Path) -> None:
+    assert [line.strip() for line in on_board(features).splitlines()] == FEATURES_SAY
+
+
+def test_a_kernel_that_is_refused_is_told_with_its_line(folder: Path, icpx: Icpx) -> None:
+    (folder / "refused.cpp").write_text(REFUSED)
+    made = icpx("-fsycl", "refused.cpp", "-o", "refused")
+    assert made.returncode == 1
+    assert "refused.cpp:3:" in made.stderr
+    assert "error: SYCL kernel cannot use exceptions" in made.stderr
+    assert not list((folder / "temporary").iterdir())
+    assert not (folder / "refused").exists()
+
+
+def test_a_source_without_kernels_is_a_program(folder: Path, icpx: Icpx) -> None:
+    (folder / "plain.cpp").write_text(PLAIN)
+    made = icpx("-fsycl", "plain.cpp", "-o", "plain")
+    assert (made.returncode, made.stderr) == (0, "")
+    assert subprocess.run([folder / "plain"]).returncode == 0
+
+
+def test_nothing_temporary_stays_when_a_compilation_is_ended(folder: Path, pipes: Path) -> None:
+    temporary = folder / "ended"
+    temporary.mkdir()
+    program = folder / "sdk" / "bin" / "icpx"
+    command = [str(program), "-fsycl", "pipes.cpp", "-o", "ended.out"]
+    with subprocess.Popen(command, cwd=folder, env={**os.environ, "TMPDIR": str(temporary)}) as running:
+        while not list(temporary.glob("icpx-*/0")):
+            assert running.poll() is None
+            time.sleep(0.01)
+        assert (next(temporary.iterdir()).stat().st_mode & 0o777) == 0o700
+        running.send_signal(signal.SIGTERM)
+    assert running.returncode == 128 + signal.SIGTERM
+    assert not list(temporary.iterdir())
+
+
+def test_doctor_has_a_line_for_each_piece() -> None:
+    command = [sys.executable, "-m", "fpgart.cli", "doctor", "--json"]
+    told = json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True).stdout)
+    states = {check["name"]: check["state"] for check in told["checks"]}
+    assert [states[name] for name in ("icpx", "ac_types", "emulator")] == ["ok"] * 3

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The SARIF of each finding and of each kind of advice is as OASIS' JSON Schema says.
+
+The schema is not part of this repository; `SARIF_SCHEMA=FILE pytest tests/watch/test_sarif.py`
+names its file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "conformance"))
+
+from compilation import compiled  # noqa: E402
+
+CHECKS = ROOT / "tests" / "checks"
+ADVICE = ROOT / "tests" / "programs" / "advice.c"
+SCHEMA = os.environ.get("SARIF_SCHEMA", "")
+pytestmark = pytest.mark.skipif(not SCHEMA, reason="SARIF_SCHEMA names no file")
+
+
+def fpgart(*words: object) -> str:
+    """The standard output of a command that succeeds."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("FPGART")}
+    command = [sys.executable, "-m", "fpgart.cli", *map(str, words)]
+    environment = {**kept, "PYTHONPATH": str(ROOT)}
+    result = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def results(file: Path) -> list[dict[str, Any]]:
+    """What a valid file says."""
+    schema = json.loads(Path(SCHEMA).read_text())
+    validator = jsonschema.validators.validator_for(schema)
+    log = json.loads(file.read_text())
+    errors = validator(schema, format_checker=validator.FORMAT_CHECKER).iter_errors(log)
+    assert [f"{error.json_path}: {error.message}" for error in errors] == []
+    found: list[dict[str, Any]] = log["runs"][0]["results"]
+    return found
+
+
+def board_of(host: Path) -> str:
+    _, _, board = host.read_text().partition(" * board: ")
+    return board.split()[0] if board else "usm_s10"
+
+
+@pytest.mark.parametrize("host", sorted(CHECKS.glob("*.c")), ids=lambda host: host.stem)
+def test_findings_and_leaks_are_valid(host: Path, tmp_path: Path) -> None:
+    """Of the run, and of its trace, which has the findings, too, but for leaks: it ends before these are known."""
+    run, trace = tmp_path / "run.sarif", tmp_path / "t.json"
+    options = ["--board", board_of(host), "--check", "--leaks", "--sarif", run, "--trace", trace]
+    fpgart("run", *options, "--", compiled([host]))
+    assert results(run)
+    fpgart("report", trace, "--sarif", tmp_path / "report.sarif")
+    told = [each for each in results(tmp_path / "report.sarif") if not each["ruleId"].startswith("advice/")]
+    kept = [each for each in results(run) if not each["ruleId"].startswith("leaks/") and each["ruleId"] != "usm/leak"]
+    assert [each["message"] for each in told] == [each["message"] for each in kept]
+
+
+ADVISED = {"pingpong": "hetero", "banks": "a10_ref", "overlap": "usm_s10", "waiting": "usm_s10", "tiny": "usm_s10"}
+ADVISED |= {"unaligned": "usm_s10", "programs": "usm_s10", "shallow": "a10_ref"}
+
+
+@pytest.mark.parametrize("mistake", ADVISED)
+def test_advice_is_valid(mistake: str, tmp_path: Path) -> None:
+    trace = tmp_path / "t.json"
+    fpgart("run", "--board", ADVISED[mistake], "--time", "model", "--trace", trace, "--", compiled([ADVICE]), mistake)
+    fpgart("report", trace, "--sarif", tmp_path / "report.sarif")
+    assert results(tmp_path / "report.sarif")
+
+
+@pytest.mark.skipif(shutil.which("oclgrind") is None, reason="needs oclgrind")
+def test_findings_in_kernels_are_valid(tmp_path: Path) -> None:
+    run = tmp_path / "run.sarif"
+    host = compiled([CHECKS / "buffers_kernel_past_end.c"])
+    fpgart("run", "--check", "kernels", "--sarif", run, "--", host)
+    assert {each["ruleId"].partition("/")[0] for each in results(run)} == {"kernels"}
