@@ -9,7 +9,7 @@ column of a table that is called "ratio". These have to name a command:
 - on pages of measurements (MEASUREMENTS), also each other paragraph, list and block of output with a figure.
 
 The line is "Made by `command`", above the figure, under the same heading or a heading above that one. `make` needs a
-target of the Makefile, other commands a file of the repository or a subcommand of fpgart. Figures from publications are
+target of make, other commands a file of the repository or a subcommand of fpgart. Figures from publications are
 "Published in", with the source.
 """
 
@@ -99,6 +99,11 @@ def has_figures(block: Block, measurements: bool) -> bool:
     return False
 
 
+def targets(root: Path) -> str:
+    """The rules of make."""
+    return "".join(path.read_text() for path in (root / "Makefile", *sorted((root / "make").glob("*.mk"))))
+
+
 def exists(command: str, root: Path) -> bool:
     """Whether the repository has the command."""
     words = command.split()
@@ -108,7 +113,7 @@ def exists(command: str, root: Path) -> bool:
         return False
     if words[0] == "make":
         target = next((word for word in words[1:] if "=" not in word), "")
-        return bool(re.search(rf"^{re.escape(target)}:", (root / "Makefile").read_text(), re.MULTILINE))
+        return bool(re.search(rf"^{re.escape(target)}:", targets(root), re.MULTILINE))
     if words[0] == "fpgart":
         parser = (root / "fpgart" / "cli" / "main.py").read_text()
         return len(words) > 1 and f'"{words[1]}"' in parser
