@@ -17,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := build
 .PHONY: build demo help
 
-include make/environment.mk make/tests.mk make/checks.mk make/measurements.mk make/pages.mk
+include makefiles/environment.mk makefiles/tests.mk makefiles/checks.mk makefiles/measurements.mk makefiles/pages.mk
 
 demo: build
 	$(BIN)/python examples/demo.py

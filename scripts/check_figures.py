@@ -101,7 +101,7 @@ def has_figures(block: Block, measurements: bool) -> bool:
 
 def targets(root: Path) -> str:
     """The rules of make."""
-    return "".join(path.read_text() for path in (root / "Makefile", *sorted((root / "make").glob("*.mk"))))
+    return "".join(path.read_text() for path in (root / "Makefile", *sorted((root / "makefiles").glob("*.mk"))))
 
 
 def exists(command: str, root: Path) -> bool:

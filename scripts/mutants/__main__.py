@@ -40,7 +40,7 @@ KILLED, TIMEOUT, EXPLAINED, SURVIVED, UNREACHED = "killed", "timeouts", "explain
 LEFT_OUT = "not run"
 IDENTITY = ("module", "function", "before", "after")
 ALL = ("fpgart/runtime", "fpgart/board", "fpgart/serving")
-OF_THE_ENGINE = ["engine/interface", "engine/mirrors", "engine/copying/resident"]
+OF_THE_ENGINE = ["kernels/interface", "engine/interface", "engine/mirrors", "engine/copying/resident"]
 
 
 @dataclass
