@@ -33,7 +33,7 @@ PKG_CONFIG = PACKAGE / "share" / "pkgconfig"
 HOST_LIBRARY = PACKAGE / "libalteracl.a"
 STAMP = "fpgart-sdk.json"
 TOOLS = {"aocl": "aocl", "aoc": "aoc", "clocl": "clocl", "cl6x": "cl6x", "icpx": "icpx"}
-"""The programs, and the modules of fpgart.cli whose main() they call."""
+"""The programs, and the modules of fpgart.sdk whose main() they call."""
 LOADER = "libOpenCL.so.1"
 OF_OLDER_RELEASES = ("acl_emulator_kernel_rt", "alterahalmmd")
 """Libraries that Makefiles name and hosts call nothing of: archives without members."""
@@ -45,7 +45,7 @@ export INTELFPGAOCLSDKROOT
 # The folder that a program is started in is no place to import from.
 exec {python} -c 'import sys
 sys.path[:] = filter(None, sys.path)
-from fpgart.cli.{module} import main
+from fpgart.sdk.{module} import main
 main()' "$@"
 """
 BOARD_ENV = """\

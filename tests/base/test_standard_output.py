@@ -30,8 +30,8 @@ COMMANDS = {
 
 
 def program(name: str) -> list[str]:
-    module = {"fpgart": "main"}.get(name, name)
-    return [sys.executable, "-c", f"from fpgart.cli.{module} import main; main()"]
+    module = "fpgart.cli.main" if name == "fpgart" else f"fpgart.sdk.{name}"
+    return [sys.executable, "-c", f"from {module} import main; main()"]
 
 
 def run(words: list[str], output: str) -> subprocess.CompletedProcess[str]:

@@ -57,7 +57,7 @@ def test_every_c_file_compiles_for_aarch64_without_a_warning(path: Path, tmp_pat
     """With this machine's Python.h: the sizes that it states are those of any 64-bit Linux."""
     defines = [*OPENCL_3, *option_names()]
     folders = [
-        *(ROOT / name for name in ("include", "icd", "icd/mmd", "icd/shim")),
+        *(ROOT / name for name in ("include", "core", "fpgart/base", "icd/mmd", "icd/shim")),
         *{source.parent for source in c_sources()},
     ]
     python = Path(sysconfig.get_paths()["include"])
