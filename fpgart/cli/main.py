@@ -15,7 +15,6 @@ import click
 from fpgart import config
 from fpgart import opencl as cl
 from fpgart.aocx.errors import AocxError
-from fpgart.cli import doctor as doctor_checks
 from fpgart.cli import information, registration, running, settings
 from fpgart.cli.build_commands import aoc, aocl, aocx, cflags, clocl, libs, sdk
 from fpgart.cli.hints import Commands
@@ -288,6 +287,8 @@ def doctor(as_json: bool) -> None:
 
     It runs hosts in C and Python. The exit status is 0 if no check failed, even if an optional part is missing (--).
     """
+    from fpgart.cli import doctor as doctor_checks
+
     sys.exit(doctor_checks.run_checks(as_json))
 
 

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from fpgart.watch.family import is_fpga
+from fpgart.watch.mistake import mistake_in
 from fpgart.watch.report.advice import Adviser
 from fpgart.watch.report.costs import Costs
 from fpgart.watch.report.heap_advice import HeapAdviser
@@ -84,7 +85,7 @@ def _of(found: list[Args]) -> Report:
     for advice in report.advice:
         _name_places(advice, sites)
     report.heap_advice = heaps.findings
-    report.together = adviser.together
+    report.savings = adviser.savings
     spent.finish(report)
     return report
 
@@ -285,9 +286,8 @@ def _add_copy(report: Report, begin: float, what: str, args: Args, cause: str) -
 
 def _take_finding(report: Report, name: str, args: Args, begin: float, duration: float) -> None:
     places = {key: args.get(key, {}).get("place", "") for key in ("made_at", "misused_at", "against_at")}
-    told = {key: args[key] for key in ("check", "rule", "object", "made_by", "misused_by", "words", "fix")}
     file, line = place_of(args.get("misused_at") or args.get("made_at") or {})
-    report.findings.append(CheckFinding(**told, **places, against=args.get("against", ""), file=file, line=line))
+    report.findings.append(CheckFinding(**mistake_in(args), **places, against=args.get("against", ""), file=file, line=line))
 
 
 def _take_step(report: Report, name: str, args: Args, begin: float, duration: float) -> None:

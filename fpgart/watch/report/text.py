@@ -321,8 +321,8 @@ def as_json(report: Report) -> str:
     kernels = [{"device": device, "kernel": name, **asdict(run)} for (device, name), run in report.kernels.items()]
     facts = {
         "verdict": verdict(report),
-        "spent": report.spent,
-        "together": report.together,
+        "activities": report.activities,
+        "savings": report.savings,
         "boards": report.boards,
         "run": asdict(report.run),
         "whole": report.whole,
