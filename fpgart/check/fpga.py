@@ -204,8 +204,8 @@ class Fpga:
             memory.name,
             memory.maker,
             user,
-            f"the host wrote to its {in_words(memory.size)} at {memory.address:#x} (CL_MEM_USE_HOST_PTR) without mapping "
-            f"the buffer, and then called {user}; a board that has a copy of it does not see the change",
+            f"the host wrote to its {in_words(memory.size)} at {memory.address:#x} (CL_MEM_USE_HOST_PTR) without "
+            f"mapping the buffer, and then called {user}; a board that has a copy of it does not see the change",
             "write between clEnqueueMapBuffer and clEnqueueUnmapMemObject, or with clEnqueueWriteBuffer",
             self._origins.of(buffer),
             misused_at,

@@ -36,23 +36,17 @@ class TimeSpent:
 
     _real: list[Interval] = field(default_factory=list)
     _simulated: list[Interval] = field(default_factory=list)
-    _begin: float | None = None
     _queued: int | None = None
 
     def takes(self) -> Takes:
         """What takes the events that count."""
         return {
-            "api": self._called,
             "time": self._simulated_step,
             "device kernel": self._counted(KERNELS),
             "engine": self._counted(COMPILER),
             "usm migrate": self._counted(LINK),
             **{f"mmd {name}": self._counted(kind) for name, kind in MMD.items()},
         }
-
-    def _called(self, event: Args) -> None:
-        if self._begin is None and event["name"].startswith("clEnqueue"):
-            self._begin = event["ts"]
 
     def _simulated_step(self, event: Args) -> None:
         args = event["args"]
@@ -70,16 +64,16 @@ class TimeSpent:
 
         return take
 
-    def finish(self, report: Report) -> None:
-        """Put the sums into a report."""
+    def finish(self, report: Report, began: float | None) -> None:
+        """Put the sums into a report; `began`: when the host enqueued its first command, in microseconds."""
         intervals = self._simulated or self._real
         if not intervals:
             return
         first = min(interval[0] for interval in intervals)
         if self._simulated:
             first = min(first, self._queued or 0)
-        elif self._begin is not None:
-            first = min(first, round(self._begin * 1000))
+        elif began is not None:
+            first = min(first, round(began * 1000))
         total = max(interval[1] for interval in intervals) - first
         report.activities = {kind: round(duration) for kind, duration in owned(intervals).items()}
         report.activities[HOST] = max(0, total - sum(report.activities.values()))
@@ -111,7 +105,9 @@ def _where(report: Report) -> str:
     parts = [f"{100 * duration / max(1, total):.0f} % {kind}{_bound(report, kind)}" for duration, kind in shares]
     clock = "on the board (simulated)" if report.modelled else "on this computer"
     names = {PROGRAM: report.loading, COMPILER: COMPILER}
-    others = [f"{names[kind]} apart: {in_ms(duration)}" for kind in APART if (duration := report.activities.get(kind, 0))]
+    others = [
+        f"{names[kind]} apart: {in_ms(duration)}" for kind in APART if (duration := report.activities.get(kind, 0))
+    ]
     apart = "".join(f"; {words}" for words in others)
     return f"{in_ms(total)} {clock}: {', '.join(parts) or 'nothing'}{apart}."
 
