@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Findings and `fpgart diff --gate` depend on the host's calls: not on pyopencl's cache, addresses, or threads.
 
-Besides the hosts in this file, the examples of pyopencl are run where its sources are: in the folder that PYOPENCL_SOURCES
-names, or in that in which `make clients` keeps them.
+Besides the hosts in this file, the examples of pyopencl run where its sources are: in the folder that PYOPENCL_SOURCES
+names, or in the one in which `make clients` keeps them.
 """
 
 from __future__ import annotations

@@ -30,6 +30,8 @@ from fpgart.version import __version__
 from fpgart.watch import report as trace_report
 from fpgart.watch.captured import CaptureError
 
+HELP = "Usage: "
+
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
 @click.version_option(__version__, "-V", "--version", prog_name="fpgart")
@@ -304,7 +306,11 @@ def run_command_line() -> int | None:
         status: int | None = cli(standalone_mode=False)
         return status
     except click.ClickException as error:
-        end(error.format_message(), error.exit_code)
+        words = error.format_message()
+        if words.startswith(HELP):  # of a group of commands without one
+            click.echo(words, err=True)
+            sys.exit(error.exit_code)
+        end(words, error.exit_code)
     except AocxError as error:
         end(str(error), 1)
     except (
