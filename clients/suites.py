@@ -44,8 +44,8 @@ def pyopencl_sources() -> Path:
     folder = kept / f"pyopencl-{version}"
     if not folder.is_dir():
         kept.mkdir(parents=True, exist_ok=True)
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:",
-                   "--no-build-isolation", "--dest", str(kept), f"pyopencl=={version}"]  # fmt: skip
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", "pyopencl",
+                   "--dest", str(kept), f"pyopencl=={version}"]  # fmt: skip
         result = subprocess.run(command, capture_output=True, text=True)
         archive = next(kept.glob(f"pyopencl-{version}.tar.gz"), None)
         if archive is None:

@@ -86,7 +86,7 @@ def report() -> dict[str, Any]:
         "verdict": array(TEXT),
     }
     plain = (
-        "spent", "together", "boards", "run", "whole", "unlocked", "microseconds", "calls", "errors", "probes",
+        "activities", "savings", "boards", "run", "whole", "unlocked", "microseconds", "calls", "errors", "probes",
         "processes", "copies", "programmed", "programming_microseconds", "skipped_migrations", "modelled_nanoseconds",
         "advice", "findings", "heap_advice",
     )  # fmt: skip

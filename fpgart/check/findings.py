@@ -12,13 +12,14 @@ import os
 import re
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from fpgart.base import log
 from fpgart.base.notices import NOTICES
 from fpgart.base.output_file import KeptOutput, open_output
 from fpgart.watch.callers import Site
+from fpgart.watch.mistake import Mistake
 from fpgart.watch.origins import NoOrigins, Origins
 from fpgart.watch.places import Places
 from fpgart.watch.words import times
@@ -39,21 +40,12 @@ LOOKED_AT = {
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """One mistake. `check` is the family that found it, as FPGART_CHECK names it, `rule` the kind of mistake.
+class Finding(Mistake):
+    """One mistake, with the calls in the host's code that created and misused the object.
 
-    `object` names what it concerns, `made_by` the API call that made that ("": none), `misused_by` the call or
-    access that used it wrongly; `words` says what is wrong, and `fix` what to do. The sites are where these calls
-    stand in the host's code; `against` is the other command, where two meet that must not.
+    `against` is the other command, where two meet that must not.
     """
 
-    check: str
-    rule: str
-    object: str
-    made_by: str
-    misused_by: str
-    words: str
-    fix: str
     made_at: Site | None = None
     misused_at: Site | None = None
     against: str = ""
@@ -70,15 +62,7 @@ class Finding:
 
     def facts(self, places: Places) -> dict[str, Any]:
         """For programs."""
-        facts: dict[str, Any] = {
-            "check": self.check,
-            "rule": self.rule,
-            "object": self.object,
-            "made_by": self.made_by,
-            "misused_by": self.misused_by,
-            "words": self.words,
-            "fix": self.fix,
-        }
+        facts: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(Mistake)}
         if self.against:
             facts["against"] = self.against
         for name, site in (("made_at", self.made_at), ("misused_at", self.misused_at), ("against_at", self.against_at)):

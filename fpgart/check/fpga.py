@@ -33,7 +33,7 @@ NO_COMPILER_NEEDED = (CompilerMode.CREATE_LIBRARY, CompilerMode.USE_LIBRARY)
 
 
 @dataclass(slots=True)
-class _Lent:
+class _HostMemory:
     """The memory of a CL_MEM_USE_HOST_PTR buffer as it was when a command last left it, or the host mapped it."""
 
     name: str
@@ -54,7 +54,7 @@ class Fpga:
         self._origins = findings.origins
         self._lock = threading.RLock()
         self._compiled = False
-        self._lent: WeakKeyDictionary[Buffer, _Lent] = WeakKeyDictionary()
+        self._host_memory: WeakKeyDictionary[Buffer, _HostMemory] = WeakKeyDictionary()
 
     def finish(self) -> None:
         """All has been told as it was found."""
@@ -127,7 +127,7 @@ class Fpga:
         user = command(event)
         for access in launch.accesses():
             if access.buffer is not None:
-                self._check_lent(access.buffer.owner, user, self._origins.of(event))
+                self._check_host_memory(access.buffer.owner, user, self._origins.of(event))
 
     def _check_launch(self, launch: LaunchKernel, event: Event) -> None:
         """What a kernel in an .aocx does not do."""
@@ -148,7 +148,7 @@ class Fpga:
         if buffer.host_ptr and not buffer.svm:
             name, maker = buffer_name(buffer), buffer_maker(buffer)
             total = int(lib.checksum(0, buffer.host_ptr, buffer.size))
-            self._lent[buffer] = _Lent(name, maker, buffer.host_ptr, buffer.size, total)
+            self._host_memory[buffer] = _HostMemory(name, maker, buffer.host_ptr, buffer.size, total)
 
     def _check_first(self, buffer: Buffer, first: Device) -> None:
         """Of a buffer that is filled at its creation, in a context of several devices."""
@@ -167,45 +167,45 @@ class Fpga:
         )
 
     def region_mapped(self, buffer: Buffer, pointer: int, offset: int, size: int, flags: int) -> None:
-        lent = self._lent.get(buffer.owner)
-        if lent is not None:
-            lent.mapped += bool(flags & HOST_WRITES)
+        memory = self._host_memory.get(buffer.owner)
+        if memory is not None:
+            memory.mapped += bool(flags & HOST_WRITES)
 
     def region_unmapped(self, buffer: Buffer, pointer: int, offset: int, size: int, flags: int) -> None:
-        lent = self._lent.get(buffer.owner)
-        if lent is not None and flags & HOST_WRITES:
-            lent.mapped -= 1
-            lent.sum = int(lib.checksum(0, lent.address, lent.size))
+        memory = self._host_memory.get(buffer.owner)
+        if memory is not None and flags & HOST_WRITES:
+            memory.mapped -= 1
+            memory.sum = int(lib.checksum(0, memory.address, memory.size))
 
     def operation_began(self, event: Event, operation: DeviceOperation) -> None:
-        for buffer, lent in list(self._lent.items()):  # few hosts have such buffers, and those have few
+        for buffer, memory in list(self._host_memory.items()):  # few hosts have such buffers, and those have few
             if _touches(operation, buffer):
                 with self._lock:
-                    lent.busy += 1
+                    memory.busy += 1
 
     def operation_ended(self, event: Event, operation: DeviceOperation, begin: int, status: int) -> None:
-        for buffer, lent in list(self._lent.items()):
+        for buffer, memory in list(self._host_memory.items()):
             if _touches(operation, buffer):
-                total = int(lib.checksum(0, lent.address, lent.size))
+                total = int(lib.checksum(0, memory.address, memory.size))
                 with self._lock:
-                    lent.sum = total
-                    lent.busy -= 1
+                    memory.sum = total
+                    memory.busy -= 1
 
-    def _check_lent(self, buffer: Buffer, user: str, misused_at: Site | None) -> None:
-        lent = self._lent.get(buffer)
-        if lent is None:
+    def _check_host_memory(self, buffer: Buffer, user: str, misused_at: Site | None) -> None:
+        memory = self._host_memory.get(buffer)
+        if memory is None:
             return
         with self._lock:
-            left_alone = not lent.mapped and not lent.busy
-            if not left_alone or int(lib.checksum(0, lent.address, lent.size)) == lent.sum:
+            left_alone = not memory.mapped and not memory.busy
+            if not left_alone or int(lib.checksum(0, memory.address, memory.size)) == memory.sum:
                 return
         self._report(
             "unified memory assumed",
-            lent.name,
-            lent.maker,
+            memory.name,
+            memory.maker,
             user,
-            f"the host wrote to its {in_words(lent.size)} at {lent.address:#x} (CL_MEM_USE_HOST_PTR) without mapping "
-            f"the buffer, and then called {user}; a board that has a copy of it does not see the change",
+            f"the host wrote to its {in_words(memory.size)} at {memory.address:#x} (CL_MEM_USE_HOST_PTR) without "
+            f"mapping the buffer, and then called {user}; a board that has a copy of it does not see the change",
             "write between clEnqueueMapBuffer and clEnqueueUnmapMemObject, or with clEnqueueWriteBuffer",
             self._origins.of(buffer),
             misused_at,

@@ -31,8 +31,8 @@ SVM_WRITES = (cl.CL_COMMAND_SVM_MEMCPY, cl.CL_COMMAND_SVM_MEMFILL)
 
 
 @dataclass(slots=True)
-class _Lent:
-    """Host memory that a command was given, and its sum."""
+class _Use:
+    """The host memory that a command uses, and its sum."""
 
     ranges: tuple[Interval, ...]
     sum: int
@@ -52,7 +52,7 @@ class HostMemory:
 
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
-        self._lent: WeakKeyDictionary[Event, _Lent] = WeakKeyDictionary()
+        self._uses: WeakKeyDictionary[Event, _Use] = WeakKeyDictionary()
         self._lock = threading.RLock()
 
     def finish(self) -> None:
@@ -62,23 +62,23 @@ class HostMemory:
         operation = operation_of(event)
         if blocking or operation is None:
             return
-        lent = _lent_by(event, operation)
-        if lent is None or not all(lib.is_mapped(begin, end - begin) for begin, end in lent.ranges):
+        use = _use_of(event, operation)
+        if use is None or not all(lib.is_mapped(begin, end - begin) for begin, end in use.ranges):
             return
         with self._lock:
-            lent.sum = _sum(lent.ranges)
-            lent.site = self._findings.origins.of(event)
-            self._lent[event] = lent
+            use.sum = _sum(use.ranges)
+            use.site = self._findings.origins.of(event)
+            self._uses[event] = use
 
     def operation_began(self, event: Event, operation: DeviceOperation) -> None:
-        lent = self._lent.get(event)
-        if lent is not None:
-            self._check(lent)
+        use = self._uses.get(event)
+        if use is not None:
+            self._check(use)
 
     def operation_ended(self, event: Event, operation: DeviceOperation, begin: int, status: int) -> None:
-        lent = self._lent.pop(event, None)
-        if lent is not None and lent.reads:
-            self._check(lent)
+        use = self._uses.pop(event, None)
+        if use is not None and use.reads:
+            self._check(use)
         if event.command_type in SVM_WRITES:
             self._renew(None)
         else:
@@ -90,38 +90,38 @@ class HostMemory:
             address = buffer.host_address()
             self._renew((address, address + buffer.size))
 
-    def _check(self, lent: _Lent) -> None:
-        if not all(lib.is_mapped(begin, end - begin) for begin, end in lent.ranges):
-            self._report(lent, "freed")
+    def _check(self, use: _Use) -> None:
+        if not all(lib.is_mapped(begin, end - begin) for begin, end in use.ranges):
+            self._report(use, "freed")
             return
         with self._lock:
-            now = _sum(lent.ranges)
-            changed, lent.sum = lent.sum != now, now
+            now = _sum(use.ranges)
+            changed, use.sum = use.sum != now, now
         if changed:
-            self._report(lent, "changed or freed")
+            self._report(use, "changed or freed")
 
-    def _report(self, lent: _Lent, what: str) -> None:
-        thing = f"{in_words(lent.size)} of host memory at {lent.ranges[0][0]:#x}"
-        use = f"copied them to {lent.partner}" if lent.reads else f"filled them from {lent.partner}"
+    def _report(self, use: _Use, what: str) -> None:
+        thing = f"{in_words(use.size)} of host memory at {use.ranges[0][0]:#x}"
+        purpose = f"copied them to {use.partner}" if use.reads else f"filled them from {use.partner}"
         self._findings.report(
             Finding(
                 "buffers",
                 "host memory in use by a command",
                 thing,
                 "",
-                lent.user,
-                f"the host {what} them after the non-blocking {lent.user}, before that command had {use}",
+                use.user,
+                f"the host {what} them after the non-blocking {use.user}, before that command had {purpose}",
                 "keep the memory unchanged until the event of the command is complete, or make the call blocking",
-                misused_at=lent.site,
+                misused_at=use.site,
             )
         )
 
     def _renew(self, written: Interval | None) -> None:
-        """A command wrote to host memory: what others were lent there is right as it is now. None: anywhere."""
+        """A command wrote to host memory: the sums of the uses there are renewed. None: anywhere."""
         with self._lock:
-            for lent in list(self._lent.values()):
-                if written is None or any(begin < written[1] and written[0] < end for begin, end in lent.ranges):
-                    lent.sum = _sum(lent.ranges)
+            for use in list(self._uses.values()):
+                if written is None or any(begin < written[1] and written[0] < end for begin, end in use.ranges):
+                    use.sum = _sum(use.ranges)
 
 
 def _sum(ranges: tuple[Interval, ...]) -> int:
@@ -131,7 +131,7 @@ def _sum(ranges: tuple[Interval, ...]) -> int:
     return found
 
 
-def _lent_by(event: Event, operation: DeviceOperation) -> _Lent | None:
+def _use_of(event: Event, operation: DeviceOperation) -> _Use | None:
     """What a transfer uses of the host's plain memory."""
     context = context_of(event)
     if context.unified_memory or operation.launch is not None:
@@ -140,7 +140,7 @@ def _lent_by(event: Event, operation: DeviceOperation) -> _Lent | None:
     partner = next((each for each in touched if not each.on_host), None)
     for access in touched:
         if access.is_given and partner is not None and _is_plain(context, access.ranges[0][0]):
-            return _Lent(access.ranges, 0, bool(access.mode & AccessMode.READ), command(event), _name_of(partner))
+            return _Use(access.ranges, 0, bool(access.mode & AccessMode.READ), command(event), _name_of(partner))
     return None
 
 

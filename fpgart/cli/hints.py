@@ -60,9 +60,9 @@ class Commands(click.Group):
         if word in ("check", *CHECKS):
             check = "" if word == "check" else f" {word}"
             return f": fpgart run --check{check} -- ./my_host looks for mistakes of a host"
-        known = did_you_mean(word, self.list_commands(ctx))
+        known = did_you_mean(word, [*self.list_commands(ctx), "check"])
         if known:
-            return known
+            return known.replace("check", "run --check")
         if os.sep in word or os.path.exists(word) or shutil.which(word):
             return f"; to run a program: fpgart run -- {' '.join(args)}"
         return "; fpgart --help lists the commands"

@@ -17,7 +17,6 @@ from fpgart.base import config, registration
 from fpgart.base import opencl as cl
 from fpgart.base.config import OptionError
 from fpgart.base.standard_output import end_with
-from fpgart.cli import doctor as doctor_checks
 from fpgart.cli import information, running, settings
 from fpgart.cli.build_commands import aoc, aocl, aocx, cflags, clocl, libs, sdk
 from fpgart.cli.hints import Commands
@@ -30,6 +29,8 @@ from fpgart.serving.places import ServiceError
 from fpgart.version import __version__
 from fpgart.watch import report as trace_report
 from fpgart.watch.captured import CaptureError
+
+HELP = "Usage: "
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
@@ -288,6 +289,8 @@ def doctor(as_json: bool) -> None:
 
     It runs hosts in C and Python. The exit status is 0 if no check failed, even if an optional part is missing (--).
     """
+    from fpgart.cli import doctor as doctor_checks
+
     sys.exit(doctor_checks.run_checks(as_json))
 
 
@@ -303,7 +306,11 @@ def run_command_line() -> int | None:
         status: int | None = cli(standalone_mode=False)
         return status
     except click.ClickException as error:
-        end(error.format_message(), error.exit_code)
+        words = error.format_message()
+        if words.startswith(HELP):  # of a group of commands without one
+            click.echo(words, err=True)
+            sys.exit(error.exit_code)
+        end(words, error.exit_code)
     except AocxError as error:
         end(str(error), 1)
     except (

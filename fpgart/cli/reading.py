@@ -20,22 +20,31 @@ _read_here: Synchronized[int]
 
 
 def read_beside(files: tuple[Path, ...], tell: Callable[[int], None]) -> list[Report]:
-    """The report of each trace; `tell` gets numbers of bytes. Raises TraceError, OSError.
+    """The report of each trace, without its copies and buffers. Raises TraceError, OSError.
 
-    Each large trace has a process of its own. Small ones are read before such a process had started.
+    `tell` gets numbers of bytes.
+
+    Each large trace but the first has a process of its own. Small ones are read before such a process had started.
     """
+    first, *others = files
     if sum(file.stat().st_size for file in files) < LARGE:
-        return [report.read(file, tell) for file in files]
+        return [_without_lives(report.read(file, tell)) for file in files]
     context = get_context("spawn")  # a process with threads, which show the progress, is not to be forked
     counter, told = context.Value("q", 0), 0
-    with ProcessPoolExecutor(len(files), context, _begin, (counter,)) as pool:
-        futures = [pool.submit(_read, file) for file in files]
-        left = set(futures)
-        while left:
-            _, left = wait(left, POLL_S)
-            tell(counter.value - told)
-            told = counter.value
-        return [future.result() for future in futures]
+
+    def tell_all(size: int) -> None:
+        nonlocal told
+        elsewhere = counter.value
+        tell(size + elsewhere - told)
+        told = elsewhere
+
+    with ProcessPoolExecutor(len(others), context, _begin, (counter,)) as pool:
+        futures = [pool.submit(_read, file) for file in others]
+        found = _without_lives(report.read(first, tell_all))
+        while wait(futures, POLL_S).not_done:
+            tell_all(0)
+        tell_all(0)
+        return [found, *(future.result() for future in futures)]
 
 
 def _begin(counter: Synchronized[int]) -> None:
@@ -44,7 +53,14 @@ def _begin(counter: Synchronized[int]) -> None:
 
 
 def _read(file: Path) -> Report:
-    return report.read(file, _count)
+    return _without_lives(report.read(file, _count))
+
+
+def _without_lives(found: Report) -> Report:
+    """No comparison needs copies and buffers, which take longer to send to another process than to find."""
+    found.copies.clear()
+    found.buffers.clear()
+    return found
 
 
 def _count(size: int) -> None:

@@ -14,11 +14,14 @@ import sys
 import tempfile
 from pathlib import Path
 from types import FrameType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fpgart.base import config
 from fpgart.base.registration import PACKAGE, vendor_folder
 from fpgart.sdk.folder import sdk_variables
+
+if TYPE_CHECKING:
+    from fpgart.watch.report.export import Remark
 
 ONLY = PACKAGE / "libfpgart-only.so"
 YIELD = PACKAGE / "libfpgart-yield.so"
@@ -135,6 +138,8 @@ def run_and_judge(program: tuple[str, ...], extra: dict[str, str], judged: Judge
     Processes that it starts count, too. A program that ends by a signal takes this process along, unless it has
     findings. Raises RunError when it cannot be started.
     """
+    if judged.sarif:
+        write_sarif([], judged.sarif)  # now, because the run may be long
     with tempfile.TemporaryDirectory(prefix="fpgart-run-") as folder:
         use = Path(folder) / "used"
         findings = Path(os.environ.get("FPGART_FINDINGS") or Path(folder) / "findings").absolute()
@@ -169,10 +174,17 @@ def tell_findings(findings: Path, before: int, judged: Judged) -> None:
     if judged.github:
         print(export.as_github(remarks), end="", flush=True)
     if judged.sarif:
-        try:
-            Path(judged.sarif).write_text(export.as_sarif(remarks))
-        except OSError as error:
-            raise RunError(f"{judged.sarif}: {error.strerror}") from None
+        write_sarif(remarks, judged.sarif)
+
+
+def write_sarif(remarks: list[Remark], file: str) -> None:
+    """Raises RunError if it cannot."""
+    from fpgart.watch.report import export
+
+    try:
+        Path(file).write_text(export.as_sarif(remarks))
+    except OSError as error:
+        raise RunError(f"{file}: {error.strerror}") from None
 
 
 def states(trace: str) -> set[tuple[str, int, int]]:

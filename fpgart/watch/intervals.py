@@ -5,16 +5,37 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+Interval = tuple[int, int, int, str]
+"""Begin, end, rank, name."""
 
-def owned(intervals: list[tuple[int, int, int, str]]) -> dict[str, float]:
-    """How long each name has the lowest rank of all that are under way; equals share the time.
 
-    Intervals are begin, end, rank, name.
-    """
+def owned(intervals: list[Interval]) -> dict[str, float]:
+    """How long each name has the lowest rank of all that are under way; equals share the time."""
     found: dict[str, float] = defaultdict(float)
+    overlapping: list[Interval] = []
+    reached = 0
+    for interval in sorted(intervals):
+        begin, end = interval[:2]
+        if begin >= end:
+            continue
+        if overlapping and begin >= reached:
+            _divide(overlapping, found)
+            overlapping = []
+        reached = max(reached, end) if overlapping else end
+        overlapping.append(interval)
+    _divide(overlapping, found)
+    return found
+
+
+def _divide(overlapping: list[Interval], found: dict[str, float]) -> None:
+    """Add the time that each name has of intervals without a gap between them."""
+    if len(overlapping) == 1:  # as most are
+        begin, end, _, name = overlapping[0]
+        found[name] += end - begin
+        return
     active: dict[int, dict[str, int]] = {}  # by rank, how many of each name are under way
-    changes = [(begin, 1, rank, name) for begin, _, rank, name in intervals]
-    changes += [(end, -1, rank, name) for _, end, rank, name in intervals]
+    changes = [(begin, 1, rank, name) for begin, _, rank, name in overlapping]
+    changes += [(end, -1, rank, name) for _, end, rank, name in overlapping]
     changes.sort()
     before = 0
     for at, change, rank, name in changes:
@@ -24,10 +45,7 @@ def owned(intervals: list[tuple[int, int, int, str]]) -> dict[str, float]:
             for each in first:
                 found[each] += share
         before = at
-        names = active.get(rank)
-        if names is None:
-            active[rank] = {name: change}
-            continue
+        names = active.setdefault(rank, {})
         count = names.get(name, 0) + change
         if count:
             names[name] = count
@@ -35,7 +53,6 @@ def owned(intervals: list[tuple[int, int, int, str]]) -> dict[str, float]:
             del names[name]
         else:
             del active[rank]
-    return found
 
 
 def together(intervals: list[tuple[int, int]]) -> int:

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Findings and `fpgart diff --gate` depend on the host's calls: not on pyopencl's cache, addresses, or threads."""
+"""Findings and `fpgart diff --gate` depend on the host's calls: not on pyopencl's cache, addresses, or threads.
+
+Besides the hosts in this file, the examples of pyopencl run where its sources are: in the folder that PYOPENCL_SOURCES
+names, or in the one in which `make clients` keeps them.
+"""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -104,10 +109,32 @@ for first in range(0, 8, at_once):
 }
 
 
-def run(folder: Path, host: str, name: str, *words: str) -> tuple[Path, str]:
+PUBLIC = (
+    "demo",
+    "demo_array",
+    "demo_elementwise",
+    "demo_elementwise_complex",
+    "demo-struct-reduce",
+    "black-hole-accretion",
+    "n-body",
+    "narray",
+    "pi-monte-carlo",
+    "svm",
+)
+"""Examples of pyopencl that need no window, no images, no other package, and little time."""
+
+
+def pyopencl_examples() -> Path:
+    """The folder of pyopencl's examples."""
+    pytest.importorskip("pyopencl")
+    kept = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "fpgart" / "clients"
+    sources = os.environ.get("PYOPENCL_SOURCES") or str(kept / f"pyopencl-{metadata.version('pyopencl')}")
+    return Path(sources) / "examples"
+
+
+def traced(folder: Path, file: Path, name: str, *words: str) -> tuple[Path, str]:
     """The trace of a run whose findings end it with status 3, and what it said on stderr."""
-    file, trace = folder / "host.py", folder / f"{name}.json"
-    file.write_text(HEAD + host)
+    trace = folder / f"{name}.json"
     options = ["--board", "hetero", "--check", "--fail-on-finding", "--trace", str(trace)]
     command = [sys.executable, "-m", "fpgart.cli", "run", *options, "--", sys.executable, str(file), *words]
     variables = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(folder), "PYOPENCL_CTX": "0"}
@@ -115,6 +142,13 @@ def run(folder: Path, host: str, name: str, *words: str) -> tuple[Path, str]:
     result = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=variables)
     assert result.returncode == 3, result.stderr
     return trace, result.stderr
+
+
+def run(folder: Path, host: str, name: str, *words: str) -> tuple[Path, str]:
+    """The same of a host in this file."""
+    file = folder / "host.py"
+    file.write_text(HEAD + host)
+    return traced(folder, file, name, *words)
 
 
 def gate(before: Path, after: Path) -> subprocess.CompletedProcess[str]:
@@ -138,6 +172,23 @@ def test_a_second_run_with_a_cache_finds_the_same(name: str, tmp_path: Path) -> 
     assert ("[order]" in said) is (name == "without order")
     result = gate(cold, warm)
     assert (result.returncode, result.stdout) == (0, "the same bytes and launches\n")
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_a_second_run_of_a_public_host_finds_the_same(name: str, tmp_path: Path) -> None:
+    file = pyopencl_examples() / f"{name}.py"
+    if not file.exists():
+        pytest.skip("pyopencl's sources are not here")
+    cold, said = traced(tmp_path, file, "cold")
+    warm, said_again = traced(tmp_path, file, "warm")
+    assert findings(said_again) == findings(said)
+    result = gate(cold, warm)
+    assert (result.returncode, result.stdout) == (0, "the same bytes and launches\n")
+
+
+def findings(said: str) -> list[str]:
+    """What fpgart said, without the host's own messages."""
+    return [line for line in said.splitlines() if line.startswith("fpgart:")]
 
 
 def test_eight_threads_are_compared_with_one_as_two_runs_of_one(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ def fpgart(*words: object, **variables: str) -> subprocess.CompletedProcess[str]
         ("reprot t.json", "there is no command 'reprot'; did you mean report?"),
         ("./host --size 3", "there is no command './host'; to run a program: fpgart run -- ./host --size 3"),
         ("sh -c true", "there is no command 'sh'; to run a program: fpgart run -- sh -c true"),
+        ("chek t.json", "there is no command 'chek'; did you mean run --check?"),
         ("check", "there is no command 'check': fpgart run --check -- ./my_host looks for mistakes of a host"),
         ("usm", "there is no command 'usm': fpgart run --check usm -- ./my_host looks for mistakes of a host"),
         ("xyzzy", "there is no command 'xyzzy'; fpgart --help lists the commands"),
@@ -51,6 +52,14 @@ def test_a_wrong_word_is_answered_with_what_was_meant(words: str, told: str) -> 
     assert result.stderr.startswith("fpgart: ")
     assert result.stderr.endswith(f"{told}\n")
     assert len(result.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("group", ["board", "aocx"])
+def test_a_group_of_commands_without_one_prints_its_help(group: str) -> None:
+    result = fpgart(group)
+    assert result.returncode == 2
+    assert (result.stdout + result.stderr).startswith("Usage: ")
+    assert "fpgart: " not in result.stderr
 
 
 def test_a_value_like_no_other_gets_no_suggestion() -> None:

@@ -78,7 +78,7 @@ def test_a_compiler_that_ends_or_never_ends_fails_the_step_and_the_next_build_wo
 
 
 HANG = """
-from fpgart import config
+from fpgart.base import config
 from fpgart.engine.choice import choose_engine
 from fpgart.engine.interface import BuildFailed
 

@@ -65,7 +65,8 @@ def test_findings_and_leaks_are_valid(host: Path, tmp_path: Path) -> None:
     fpgart("report", trace, "--sarif", tmp_path / "report.sarif")
     told = [each for each in results(tmp_path / "report.sarif") if not each["ruleId"].startswith("advice/")]
     kept = [each for each in results(run) if not each["ruleId"].startswith("leaks/") and each["ruleId"] != "usm/leak"]
-    assert [each["message"] for each in told] == [each["message"] for each in kept]
+    messages = [sorted(each["message"]["text"] for each in found) for found in (told, kept)]
+    assert messages[0] == messages[1]  # threads may find two at the same time
 
 
 ADVISED = {"pingpong": "hetero", "banks": "a10_ref", "overlap": "usm_s10", "waiting": "usm_s10", "tiny": "usm_s10"}

@@ -104,7 +104,14 @@ def test_a_run_writes_sarif_and_annotations_of_its_findings(tmp_path: Path) -> N
     again = fpgart("report", "--github", "--sarif", tmp_path / "again.sarif", tmp_path / "t.json")
     assert told in again.stdout
     assert json.loads((tmp_path / "again.sarif").read_text())["runs"][0]["results"][0] == found
-    assert race(tmp_path, "--sarif", tmp_path / "no" / "folder").returncode == 2
+
+
+def test_a_file_that_cannot_be_written_is_refused_before_the_program_starts(tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
+    result = fpgart("run", "--sarif", tmp_path / "no" / "folder", "--", "touch", ran)
+    assert result.returncode == 2
+    assert "No such file or directory" in result.stderr
+    assert not ran.exists()
 
 
 def test_earlier_findings_of_the_file_are_not_those_of_the_run(tmp_path: Path) -> None:

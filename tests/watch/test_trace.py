@@ -539,7 +539,7 @@ def test_the_engines_compiler_is_apart_from_a_first_run(
     (runs,) = found.kernels.values()
     assert (runs.launches, runs.compile_microseconds) == (2, compiled["dur"])
     assert runs.microseconds == pytest.approx(first["dur"] + second["dur"])
-    assert found.spent[COMPILER] == round(compiled["dur"] * 1000)
+    assert found.activities[COMPILER] == round(compiled["dur"] * 1000)
     assert "the engine compiled it in" in report.as_text(found)
 
 

@@ -95,7 +95,7 @@ def test_what_two_items_save_of_one_operation_counts_once() -> None:
     found = of(*twice)
     costs = {advice.noun: advice.nanoseconds for advice in found.advice}
     assert costs == {"copy": 1_000_000, "staging copy": 500_000}
-    assert found.together == 1_000_000 + 250_000
+    assert found.savings == 1_000_000 + 250_000
     assert verdict(found)[1].startswith("Following the advice saves 1.25 ms on the board; most of it: buffer 1 is")
 
 
@@ -110,7 +110,7 @@ def test_programming_that_can_be_saved_stands_apart() -> None:
     found.add("do not", nanoseconds=2_000_000_000, noun="programming")
     found.add("omit it", 64, nanoseconds=1_000_000)
     found.add("idle", nanoseconds=10**9, noun="time", measured=True)
-    told = Report(advice=found.advice(), together=found.together, spent={"kernels": 10**7})
+    told = Report(advice=found.advice(), savings=found.savings, activities={"kernels": 10**7})
     assert verdict(told)[1] == (
         "Following the advice saves 1 ms on the board, and 2,000 ms of programming; most of it: do not."
     )

@@ -89,9 +89,9 @@ class Adviser:
         return self._found.advice()
 
     @property
-    def together(self) -> int:
+    def savings(self) -> int:
         """Nanoseconds on the board that all of it saves, once advice() was called."""
-        return self._found.together
+        return self._found.savings
 
     def take(self, event: Args) -> None:
         for take in self.takers(event.get("cat", ""), event["name"]):

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from fpgart.watch.family import is_fpga
+from fpgart.watch.mistake import mistake_in
 from fpgart.watch.report.advice import Adviser
 from fpgart.watch.report.costs import Costs
 from fpgart.watch.report.heap_advice import HeapAdviser
@@ -35,6 +36,8 @@ HEAPS = {"msmc": "__malloc_msmc"}
 """What allocates in a DSP's memories; in all others __malloc_ddr does."""
 NO_QUERY = " is not a query for "
 """What the error of a call says that asked for something unknown."""
+NOTHING: Args = {}
+"""The arguments of an event that has none."""
 Collect = Callable[[Report, str, Args, float, float], None]
 """Takes an event's name and arguments, begin and duration in microseconds into a report."""
 
@@ -64,9 +67,8 @@ def _of(found: list[Args]) -> Report:
     kinds: dict[tuple[str, str], tuple[Collect | None, tuple[Take, ...]]] = {}
     last = 0.0
     for event in found:
-        get = event.get
-        category, begin, name = get("cat", ""), get("ts", 0.0) + 0.0, get("name", "")
-        duration = get("dur", 0.0) + 0.0
+        category, name = event.get("cat", ""), event.get("name", "")
+        begin, duration = event.get("ts", 0.0) + 0.0, event.get("dur", 0.0) + 0.0
         if begin + duration > last and category != "time":  # the simulated clock has times of its own
             last = begin + duration
         kind = kinds.get((category, name))
@@ -76,7 +78,7 @@ def _of(found: list[Args]) -> Report:
             kind = kinds[category, name] = collect, (*adviser.takers(category, name), *others)
         collect, takers = kind
         if collect is not None:
-            collect(report, name, get("args", {}), begin, duration)
+            collect(report, name, event.get("args", NOTHING), begin, duration)
         for take in takers:
             take(event)
     report.microseconds = last
@@ -84,9 +86,15 @@ def _of(found: list[Args]) -> Report:
     for advice in report.advice:
         _name_places(advice, sites)
     report.heap_advice = heaps.findings
-    report.together = adviser.together
-    spent.finish(report)
+    report.savings = adviser.savings
+    spent.finish(report, _first_enqueued(found))
     return report
+
+
+def _first_enqueued(found: list[Args]) -> float | None:
+    """When the host enqueued its first command; None if it enqueued none."""
+    begins = (each["ts"] for each in found if each.get("cat") == "api" and each["name"].startswith("clEnqueue"))
+    return next(begins, None)
 
 
 def _name_places(advice: Advice, sites: Sites) -> None:
@@ -285,9 +293,10 @@ def _add_copy(report: Report, begin: float, what: str, args: Args, cause: str) -
 
 def _take_finding(report: Report, name: str, args: Args, begin: float, duration: float) -> None:
     places = {key: args.get(key, {}).get("place", "") for key in ("made_at", "misused_at", "against_at")}
-    told = {key: args[key] for key in ("check", "rule", "object", "made_by", "misused_by", "words", "fix")}
     file, line = place_of(args.get("misused_at") or args.get("made_at") or {})
-    report.findings.append(CheckFinding(**told, **places, against=args.get("against", ""), file=file, line=line))
+    report.findings.append(
+        CheckFinding(**mistake_in(args), **places, against=args.get("against", ""), file=file, line=line)
+    )
 
 
 def _take_step(report: Report, name: str, args: Args, begin: float, duration: float) -> None:

@@ -27,9 +27,12 @@ class Costs:
     _rates: dict[int, dict[str, int]] = field(default_factory=dict)
     _sizes: dict[int, int] = field(default_factory=dict)
     """Bytes of each buffer and allocation."""
-    _kernels: dict[tuple[int, str], list[int]] = field(default_factory=dict)
-    """By device and kernel, its times in the simulated clock, where the trace has that."""
-
+    _kernels: dict[tuple[int, str], tuple[int, int]] = field(default_factory=dict)
+    """By device and kernel, the number and the sum of its times in the simulated clock, where the trace has that."""
+    _transfers: dict[tuple[int, int], int] = field(default_factory=dict)
+    """By device and size: many transfers are the same."""
+    _last: tuple[Args | None, int] = (None, 0)
+    """The launch whose cost was asked for last, for which several advisers ask, and that cost."""
     _by_shape: dict[tuple[object, ...], int] = field(default_factory=dict)
     """What launches cost of which no time is known: many are the same."""
 
@@ -42,7 +45,9 @@ class Costs:
         elif category in ("buffer", "usm") and "size" in args:
             self._sizes[args.get("buffer", args.get("allocation"))] = args["size"]
         elif category == "time" and "kernel" in args:
-            self._kernels.setdefault((args["device"], args["kernel"]), []).append(args["end"] - args["begin"])
+            key = args["device"], args["kernel"]
+            count, total = self._kernels.get(key, (0, 0))
+            self._kernels[key] = count + 1, total + args["end"] - args["begin"]
 
     def _of(self, device: int, name: str) -> int:
         return self._timing.get(device, {}).get(name, 0)
@@ -56,8 +61,12 @@ class Costs:
 
     def transfer(self, device: int, size: int) -> int:
         """Between host and board, by one MMD call."""
-        rate = self._of(device, "link") or self._rate(device)
-        return self._calls(device, size) + (-(-size * SECOND // rate) if rate else 0)
+        cost = self._transfers.get((device, size))
+        if cost is None:
+            rate = self._of(device, "link") or self._rate(device)
+            cost = self._calls(device, size) + (-(-size * SECOND // rate) if rate else 0)
+            self._transfers[device, size] = cost
+        return cost
 
     def copy(self, device: int, size: int) -> int:
         """Within a board."""
@@ -82,9 +91,15 @@ class Costs:
 
     def kernel(self, args: Args) -> int:
         """A launch's kernel: as the simulated clock had it on average, else at a work-item per cycle."""
+        if self._last[0] is not args:
+            self._last = args, self._kernel(args)
+        return self._last[1]
+
+    def _kernel(self, args: Args) -> int:
         known = self._kernels.get((args["device"], args["kernel"]))
         if known:
-            return sum(known) // len(known)
+            count, total = known
+            return total // count
         buffers, allocations = _used(args)
         shape = args["device"], tuple(args.get("global", (1,))), tuple(buffers), tuple(allocations)
         cost = self._by_shape.get(shape)

@@ -117,7 +117,7 @@ def _repeatable(found: Difference) -> Difference:
 
 def _figures(report: Report) -> Iterator[tuple[tuple[str, Unit], int]]:
     if report.modelled:
-        whole = total_of(report) if report.spent else report.modelled_nanoseconds
+        whole = total_of(report) if report.activities else report.modelled_nanoseconds
         yield (f"simulated time, without {report.loading}", Unit.NANOSECONDS), whole
     for (device, name), made in report.modelled.items():
         yield (f"device {device}: {name}, in all", Unit.NANOSECONDS), made.nanoseconds

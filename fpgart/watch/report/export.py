@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import quote
 
 from fpgart.version import __version__
+from fpgart.watch.mistake import Mistake, mistake_in
 from fpgart.watch.report.model import Report
 from fpgart.watch.report.sites import place_of
 from fpgart.watch.report.text import saved
@@ -45,15 +46,13 @@ def of_findings(lines: Iterable[str]) -> list[Remark]:
         except ValueError:  # the last line of a process that was killed
             continue
         file, number = place_of(facts.get("misused_at") or facts.get("made_at") or {})
-        found.append(
-            _finding(facts["check"], facts["rule"], facts["words"], facts["object"], facts["fix"], file, number)
-        )
+        found.append(_finding(Mistake(**mistake_in(facts)), file, number))
     return found
 
 
 def of_report(report: Report) -> list[Remark]:
     """The findings of a traced run and the advice, equal advice as one."""
-    found = [_finding(f.check, f.rule, f.words, f.object, f.fix, f.file, f.line) for f in report.findings]
+    found = [_finding(each, each.file, each.line) for each in report.findings]
     for item in folded(report.advice):
         places = (place_of(stack) for advice in item.all for stack in advice.stacks)
         file, line = next(places, ("", 0))
@@ -63,8 +62,9 @@ def of_report(report: Report) -> list[Remark]:
     return found
 
 
-def _finding(check: str, rule: str, words: str, thing: str, fix: str, file: str, line: int) -> Remark:
-    return Remark(f"{check}/{_name(rule)}", WARNING, f"{words} ({thing}). Fix: {fix}", file, line)
+def _finding(found: Mistake, file: str, line: int) -> Remark:
+    words = f"{found.words} ({found.object}). Fix: {found.fix}"
+    return Remark(f"{found.check}/{_name(found.rule)}", WARNING, words, file, line)
 
 
 def _name(words: str) -> str:

@@ -22,7 +22,7 @@ class Found:
         self._advice: dict[str, Advice] = {}
         self._by_operation: dict[int, int] = {}
         """What each operation can save at most."""
-        self.together = 0
+        self.savings = 0
         """Nanoseconds on the board that all advice saves."""
 
     def add(
@@ -71,7 +71,7 @@ class Found:
     def _count(self, operation: int, nanoseconds: int) -> None:
         before = self._by_operation.get(operation, 0) if operation else 0
         if nanoseconds > before:
-            self.together += nanoseconds - before
+            self.savings += nanoseconds - before
             if operation:
                 self._by_operation[operation] = nanoseconds
 

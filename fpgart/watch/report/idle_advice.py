@@ -25,6 +25,8 @@ class IdleAdviser:
     def __init__(self, found: Found, sites: Sites) -> None:
         self._found = found
         self._sites = sites
+        self._new: list[Args] = []
+        """The events of calls that are not among these intervals yet."""
         self._calls: list[Interval] = []
         """The host's calls, those that touch as one."""
         self._past = 0
@@ -34,17 +36,24 @@ class IdleAdviser:
         """Of each gap between operations, how long the host was in no call, and the place of the next command."""
 
     def takes(self) -> Takes:
-        return {"api": self._called, "device": self._ran}
+        return {"api": self._new.append, "device": self._ran}
 
-    def _called(self, event: Args) -> None:
-        begin = float(event.get("ts", 0.0))
-        end = begin + float(event.get("dur", 0.0))
+    def _merge_calls(self) -> None:
+        """Only before a pause: most calls are in none."""
         calls = self._calls
-        if calls and begin <= calls[-1][1]:
-            if end > calls[-1][1]:
-                calls[-1] = calls[-1][0], end
-        else:
-            calls.append((begin, end))
+        first, until = calls.pop() if calls else (0.0, -inf)
+        for event in self._new:
+            begin = event.get("ts", 0.0)
+            end = begin + event.get("dur", 0.0)
+            if begin > until:
+                if until >= first:
+                    calls.append((first, until))
+                first, until = begin, end
+            elif end > until:
+                until = end
+        if until >= first:
+            calls.append((first, until))
+        self._new.clear()
 
     def _ran(self, event: Args) -> None:
         begin = float(event.get("ts", 0.0))
@@ -58,6 +67,7 @@ class IdleAdviser:
 
     def _pause(self, end: float) -> float:
         """How long the host was in no call since the boards were busy last. The calls until `end` are known."""
+        self._merge_calls()
         calls, begin = self._calls, self._busy_until
         while self._past < len(calls) and calls[self._past][1] <= begin:
             self._past += 1

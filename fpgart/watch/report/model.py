@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from fpgart.watch.family import LOADING, PROGRAMMING, movement
+from fpgart.watch.mistake import Mistake
 
 
 @dataclass(slots=True)
@@ -158,16 +159,9 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class CheckFinding:
-    """A mistake of the host that `--check` found in a traced run; "" for what is not known (docs/checks.md)."""
+class CheckFinding(Mistake):
+    """A mistake of the host that `--check` found in a traced run; "" for what is not known."""
 
-    check: str
-    rule: str
-    object: str
-    made_by: str
-    misused_by: str
-    words: str
-    fix: str
     made_at: str = ""
     misused_at: str = ""
     against: str = ""
@@ -233,9 +227,9 @@ class Report:
     """When the last step ends."""
     busy: dict[tuple[int, str], int] = field(default_factory=dict)
     """By device and resource, nanoseconds of the simulated clock."""
-    spent: dict[str, int] = field(default_factory=dict)
+    activities: dict[str, int] = field(default_factory=dict)
     """By activity, nanoseconds from the first command to the last end, in the simulated clock if there is one."""
-    together: int = 0
+    savings: int = 0
     """Nanoseconds on the board that all advice saves, programming aside; what saves one operation twice counts once."""
     heap_advice: list[Finding] = field(default_factory=list)
     """For heaps whose buffers kernels see through regions (66AK2x)."""

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from dataclasses import dataclass
 
 from fpgart.watch.callers import MAY_WAIT
 from fpgart.watch.report.costs import Costs
@@ -17,34 +16,10 @@ WORTH_NS = 100_000
 MOST_WAITS = 64
 
 
-@dataclass(slots=True)
-class Work:
-    """A transfer over the link, or a kernel, in microseconds of the run."""
-
-    args: Args
-    kernel: str
-    queue: int
-    begin: float
-    end: float
-
-    @property
-    def touched(self) -> set[int]:
-        """The buffers and allocations that it uses."""
-        if self.kernel:
-            return {*self.args["buffers"], *self.args.get("allocations", ())}
-        return {self.args[key] for key in ("buffer", "allocation", "source") if key in self.args}
-
-
-@dataclass(slots=True)
-class Wait:
-    """A call in which the host may wait."""
-
-    call: str
-    site: int
-    begin: float
-    end: float
-    reach: float
-    """When the last of this wait and those before it ended."""
+Work = tuple[str, Args, float, float]
+"""A transfer over the link (""), or a kernel: its name, its event, its begin and end in microseconds of the run."""
+Wait = tuple[float, float, float, Args]
+"""A call in which the host may wait: begin, end, when the last of it and those before it ended, and its event."""
 
 
 class OverlapAdviser:
@@ -68,10 +43,10 @@ class OverlapAdviser:
         return {**operations, **dict.fromkeys((f"api {name}" for name in MAY_WAIT), self._waited)}
 
     def _waited(self, event: Args) -> None:
-        begin = float(event.get("ts", 0.0))
-        end = begin + float(event.get("dur", 0.0))
-        reach = max(end, self._waits[-1].reach) if self._waits else end
-        self._waits.append(Wait(event["name"], event.get("args", {}).get("site", 0), begin, end, reach))
+        begin = event.get("ts", 0.0)
+        end = begin + event.get("dur", 0.0)
+        waits = self._waits
+        waits.append((begin, end, max(end, waits[-1][2]) if waits else end, event))
 
     def _programmed(self, event: Args) -> None:
         self._last.pop(event["args"]["device"], None)
@@ -88,44 +63,44 @@ class OverlapAdviser:
             self._add(event, "")
 
     def _add(self, event: Args, kernel: str) -> None:
-        args, begin = event["args"], float(event.get("ts", 0.0))
+        args, begin = event["args"], event.get("ts", 0.0)
         if "error" in args:
             return
-        work = Work(args, kernel, event.get("tid", 0), begin, begin + float(event.get("dur", 0.0)))
-        last = self._last.get(args["device"])
-        self._last[args["device"]] = work
-        if last is not None:
+        work = kernel, event, begin, begin + event.get("dur", 0.0)
+        device = args["device"]
+        last = self._last.get(device)
+        self._last[device] = work
+        if last is not None and bool(last[0]) != bool(kernel) and begin >= last[3]:
             self._compare(last, work)
 
-    def _cost(self, work: Work) -> int:
-        """Nanoseconds on the board."""
-        if work.kernel:
-            return self._costs.kernel(work.args)
-        return self._costs.transfer(work.args["device"], work.args["size"])
-
     def _compare(self, first: Work, second: Work) -> None:
-        if bool(first.kernel) == bool(second.kernel) or second.begin < first.end or first.touched & second.touched:
+        """A kernel and a transfer, one behind the other."""
+        (kernel, launch, _, _), (_, move, _, _) = (first, second) if first[0] else (second, first)
+        launched, moved = launch["args"], move["args"]
+        if use_the_same(launched, moved):
             return
         cause = self._cause(first, second)
         if cause:
-            saved = min(self._cost(first), self._cost(second))
-            site = second.args.get("site", 0)
-            operation = (first if second.kernel else second).args.get("operation", 0)
-            self._saved[first.kernel or second.kernel, cause].append((saved, site, operation))
+            saved = min(self._costs.kernel(launched), self._costs.transfer(moved["device"], moved["size"]))
+            site = second[1]["args"].get("site", 0)
+            self._saved[kernel, cause].append((saved, site, moved.get("operation", 0)))
 
     def _cause(self, first: Work, second: Work) -> str:
         """What keeps the second one from beginning beside the first; "" where that is not known."""
+        _, before, _, first_end = first
+        _, behind, second_begin, _ = second
         wait = None
-        for each in reversed(self._waits):
-            if each.reach < first.end:
+        for begin, end, reached, event in reversed(self._waits):
+            if reached < first_end:
                 break
-            if each.begin <= first.end <= each.end <= second.begin:
-                wait = each
+            if begin <= first_end <= end <= second_begin:
+                wait = event
         if wait is not None:
-            place = self._sites.place(wait.site)
-            return f"{wait.call}{f' at {place}' if place else ''} waits in between"
-        if first.queue == second.queue and not (first.args.get("unordered") or second.args.get("unordered")):
-            return f"queue {first.queue} is in order"
+            place = self._sites.place(wait.get("args", {}).get("site", 0))
+            return f"{wait['name']}{f' at {place}' if place else ''} waits in between"
+        queue = before.get("tid", 0)
+        if queue == behind.get("tid", 0) and not (before["args"].get("unordered") or behind["args"].get("unordered")):
+            return f"queue {queue} is in order"
         return ""
 
     def finish(self) -> None:
@@ -137,6 +112,16 @@ class OverlapAdviser:
                 "without blocking in a separate queue, and order dependent commands with events"
             )
             self._found.add_each(words, saved, noun="time")
+
+
+def use_the_same(kernel: Args, transfer: Args) -> bool:
+    """Whether a launch and a transfer use the same buffer or allocation."""
+    buffers, allocations = kernel["buffers"], kernel.get("allocations", ())
+    for key in ("buffer", "allocation", "source"):
+        number = transfer.get(key, 0)  # which is that of none
+        if number and (number in buffers or number in allocations):
+            return True
+    return False
 
 
 MOVES = ("READ_BUFFER", "WRITE_BUFFER", "MEMCPY_INTEL")

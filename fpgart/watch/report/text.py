@@ -11,8 +11,9 @@ from dataclasses import asdict
 from datetime import datetime, timezone
 from typing import TypeVar
 
-from fpgart.watch.report.model import Advice, BufferLife, Copy, Modelled, Report, Run
-from fpgart.watch.report.verdict import MOST_ITEMS, folded, verdict
+from fpgart.watch.family import LOADING, PROGRAMMING
+from fpgart.watch.report.model import PROGRAM, Advice, BufferLife, Copy, Modelled, Report, Run
+from fpgart.watch.report.verdict import MOST_ITEMS, folded, total_of, verdict
 from fpgart.watch.words import in_words, times
 
 MOST_PLACES = 4
@@ -107,7 +108,10 @@ def modelled_in_words(report: Report) -> list[str]:
     """What the simulated clock says: what bounds each kernel and kind of step, and what is busiest on each board."""
     if not report.modelled:
         return []
-    lines = ["", f"simulated time (FPGART_TIME=model): {report.modelled_nanoseconds / 1e6:.3f} ms"]
+    total = total_of(report)
+    loading = report.activities.get(PROGRAM, 0)
+    apart = f"; {report.loading} apart: {loading / 1e6:.3f} ms" if loading else ""
+    lines = ["", f"simulated time (FPGART_TIME=model): {total / 1e6:.3f} ms{apart}"]
     for (device, name), found in sorted(report.modelled.items()):
         lines.append(
             f"  device {device}: {name}: {times(found.count, 'time')}, {in_words(found.bytes)}, "
@@ -115,9 +119,11 @@ def modelled_in_words(report: Report) -> list[str]:
         )
     lines += _channels_in_words(report)
     for device in sorted({device for device, _ in report.busy}):
-        parts = sorted((-busy, name) for (where, name), busy in report.busy.items() if where == device and busy)
-        shares = [f"{name} {-busy / 1e6:.3f} ms ({_share(-busy, report)})" for busy, name in parts]
-        lines.append(f"  device {device}: busiest first: {', '.join(shares)}")
+        busy = {name: taken for (where, name), taken in report.busy.items() if where == device and taken}
+        parts = sorted((-taken, name) for name, taken in busy.items() if name not in (PROGRAMMING, LOADING))
+        shares = [f"{name} {-taken / 1e6:.3f} ms ({_share(-taken, total)})" for taken, name in parts]
+        if shares:
+            lines.append(f"  device {device}: busiest first: {', '.join(shares)}")
     return lines
 
 
@@ -144,8 +150,8 @@ def _bounds(found: Modelled) -> str:
     return ", ".join(f"{name} ({number})" for name, number in sorted(found.bounds.items(), key=lambda b: (-b[1], b[0])))
 
 
-def _share(busy: int, report: Report) -> str:
-    return f"{100 * busy / max(1, report.modelled_nanoseconds):.1f} %"
+def _share(busy: int, total: int) -> str:
+    return f"{100 * busy / max(1, total):.1f} %"
 
 
 def saved(advice: Advice) -> str:
@@ -321,8 +327,8 @@ def as_json(report: Report) -> str:
     kernels = [{"device": device, "kernel": name, **asdict(run)} for (device, name), run in report.kernels.items()]
     facts = {
         "verdict": verdict(report),
-        "spent": report.spent,
-        "together": report.together,
+        "activities": report.activities,
+        "savings": report.savings,
         "boards": report.boards,
         "run": asdict(report.run),
         "whole": report.whole,

@@ -36,23 +36,17 @@ class TimeSpent:
 
     _real: list[Interval] = field(default_factory=list)
     _simulated: list[Interval] = field(default_factory=list)
-    _begin: float | None = None
     _queued: int | None = None
 
     def takes(self) -> Takes:
         """What takes the events that count."""
         return {
-            "api": self._called,
             "time": self._simulated_step,
             "device kernel": self._counted(KERNELS),
             "engine": self._counted(COMPILER),
             "usm migrate": self._counted(LINK),
             **{f"mmd {name}": self._counted(kind) for name, kind in MMD.items()},
         }
-
-    def _called(self, event: Args) -> None:
-        if self._begin is None and event["name"].startswith("clEnqueue"):
-            self._begin = event["ts"]
 
     def _simulated_step(self, event: Args) -> None:
         args = event["args"]
@@ -70,19 +64,19 @@ class TimeSpent:
 
         return take
 
-    def finish(self, report: Report) -> None:
-        """Put the sums into a report."""
+    def finish(self, report: Report, began: float | None) -> None:
+        """Put the sums into a report; `began`: when the host enqueued its first command, in microseconds."""
         intervals = self._simulated or self._real
         if not intervals:
             return
         first = min(interval[0] for interval in intervals)
         if self._simulated:
             first = min(first, self._queued or 0)
-        elif self._begin is not None:
-            first = min(first, round(self._begin * 1000))
+        elif began is not None:
+            first = min(first, round(began * 1000))
         total = max(interval[1] for interval in intervals) - first
-        report.spent = {kind: round(duration) for kind, duration in owned(intervals).items()}
-        report.spent[HOST] = max(0, total - sum(report.spent.values()))
+        report.activities = {kind: round(duration) for kind, duration in owned(intervals).items()}
+        report.activities[HOST] = max(0, total - sum(report.activities.values()))
         whole = total_of(report)
         for advice in report.advice if self._simulated else ():
             if not advice.measured and advice.noun != "programming" and whole:
@@ -91,12 +85,12 @@ class TimeSpent:
 
 def total_of(report: Report) -> int:
     """Nanoseconds from the first command to the last end, without programming and the engine's compiler."""
-    return sum(duration for kind, duration in report.spent.items() if kind not in APART)
+    return sum(duration for kind, duration in report.activities.items() if kind not in APART)
 
 
 def verdict(report: Report) -> list[str]:
     """Two sentences; the first alone where nothing ran."""
-    if not report.spent:
+    if not report.activities:
         return ["No command ran on a board."]
     return [_where(report), _gain(report)]
 
@@ -105,13 +99,15 @@ def _where(report: Report) -> str:
     total = total_of(report)
     least = total / 200  # which is rounded to 0 %
     shares = sorted(
-        ((duration, kind) for kind, duration in report.spent.items() if kind not in APART and duration > least),
+        ((duration, kind) for kind, duration in report.activities.items() if kind not in APART and duration > least),
         reverse=True,
     )
     parts = [f"{100 * duration / max(1, total):.0f} % {kind}{_bound(report, kind)}" for duration, kind in shares]
     clock = "on the board (simulated)" if report.modelled else "on this computer"
     names = {PROGRAM: report.loading, COMPILER: COMPILER}
-    others = [f"{names[kind]} apart: {in_ms(duration)}" for kind in APART if (duration := report.spent.get(kind, 0))]
+    others = [
+        f"{names[kind]} apart: {in_ms(duration)}" for kind in APART if (duration := report.activities.get(kind, 0))
+    ]
     apart = "".join(f"; {words}" for words in others)
     return f"{in_ms(total)} {clock}: {', '.join(parts) or 'nothing'}{apart}."
 
@@ -138,15 +134,15 @@ def _gain(report: Report) -> str:
     if not items and not report.heap_advice:
         return "There is no advice: nothing to avoid was found."
     gains = [item for item in items if item.nanoseconds and not item.first.measured]
-    if not gains and not report.together:
+    if not gains and not report.savings:
         return f"There is advice ({times(len(items) + len(report.heap_advice), 'item')}), but no time of it is known."
     total = total_of(report)
-    share = f" ({100 * report.together / total:.0f} %)" if report.modelled and total else ""
+    share = f" ({100 * report.savings / total:.0f} %)" if report.modelled and total else ""
     programming = sum(item.nanoseconds for item in items if item.first.noun == "programming")
     apart = f", and {in_ms(programming)} of programming" if programming else ""
     best = max(gains, key=lambda item: item.nanoseconds)
     most = f"; most of it: {_short(best)}" if len(gains) > 1 else f": {_short(best)}"
-    return f"Following the advice saves {in_ms(report.together)}{share} on the board{apart}{most}."
+    return f"Following the advice saves {in_ms(report.savings)}{share} on the board{apart}{most}."
 
 
 def _short(item: Item) -> str:

@@ -864,7 +864,7 @@ def test_host_allocations_are_locked(boards: Boards) -> None:
 
 UNLOCKED = """
 import os, resource
-from fpgart import config
+from fpgart.base import config
 from fpgart.board import simulated_board
 from fpgart.board.catalogue import describe
 from fpgart.base.notices import NOTICES
