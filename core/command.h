@@ -98,7 +98,10 @@ struct core_queue {
     struct core_lane lane;
     bool in_order;
     struct core_command *oldest, *newest; /* those that have not ended */
+    struct core_command *next_noted; /* where notes of ends go on, if many are open; NULL: oldest */
+    struct core_command *submitted;  /* in order: the newest that the engine has */
     uint32_t open;
+    uint32_t in_engine; /* of those, the engine has */
     uint32_t admitted;
     uint32_t running;  /* by the caller */
     uint64_t enqueued; /* commands so far */
@@ -172,6 +175,8 @@ bool core_note_end(struct core_command *command, int32_t status, struct core_wor
 /* Has the engine notify the core, unless it does. With the lock. */
 void core_watch(struct core_command *command, struct core_work *work);
 void core_step(struct core_command *command);
+/* With the lock: the engine has the command from now on. */
+void core_has(struct core_queue *queue, struct core_command *command, void *event);
 /* Notes the ends of carried commands, up to this one in an in-order queue. `ended`: it is known to
  * have ended, so that the older ones of its queue end without the host's doing. */
 void core_note_carried(struct core_command *command, bool ended);

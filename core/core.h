@@ -191,8 +191,9 @@ uint32_t core_forget(struct core_command *event, uint32_t most, uintptr_t *known
 /* The oldest carried command that has not ended, of those behind `behind` if that is not NULL; the
  * caller gets a reference. NULL: none. */
 struct core_command *core_next(struct core_queue *queue, const struct core_command *behind);
-/* Notes which carried commands of the queue have ended. */
-void core_note_queue(struct core_queue *queue);
+/* Notes which carried commands of the queue have ended: of all, or until one is found that has not.
+ */
+void core_note_queue(struct core_queue *queue, bool all);
 /* Has the thread of core_observe() note the end of a carried command. */
 void core_observe_command(struct core_command *command);
 /* When the command reached CL_QUEUED, CL_SUBMITTED, CL_RUNNING and CL_COMPLETE, in nanoseconds, at

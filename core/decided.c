@@ -76,26 +76,12 @@ bool core_waits_alone(struct core_command *command)
 
 bool core_finishes_alone(struct core_queue *queue)
 {
-    bool has_all = true;
     if (atomic_load(&core_decided) == 0)
         return true;
     core_lock();
-    for (struct core_command *each = queue->newest; each != NULL && has_all;
-         each = queue->in_order ? NULL : each->older)
-        has_all = each->event != NULL;
+    bool has_all = queue->in_engine == queue->open;
     core_unlock();
     return has_all;
-}
-
-/* The next of those that a thread may have to see to before `command`, which stands in a queue that
- * is in order: the newest in front of it that the engine has, else the oldest. */
-static struct core_command *in_front_of(struct core_command *command)
-{
-    struct core_command *each = command->older;
-    for (int i = 0; i < WALK && each != NULL; i++, each = each->older)
-        if (each->event != NULL)
-            return each;
-    return command->queue->oldest;
 }
 
 /* One that `command` waits for: one that may still be run, or else one that the engine has. */
@@ -133,7 +119,7 @@ uintptr_t core_needed(struct core_command *command, struct core_command **carrie
         } else if (command->decided && command->unmet == 0) {
             known = command->known;
         } else if (queue->in_order && queue->oldest != command) {
-            command = in_front_of(command);
+            command = queue->submitted != NULL ? queue->submitted : queue->oldest;
         } else {
             command = unfinished(command);
         }

@@ -129,7 +129,7 @@ static void submit(struct core_command *command, struct core_work *work)
     if (command->deferred && queue->engine->flush != NULL)
         queue->engine->flush(queue->lane.lane);
     core_lock();
-    atomic_store(&command->event, event);
+    core_has(command->queue, command, event);
     core_satisfy(command, false, work);
     if (command->followers != NULL || command->callbacks != NULL || command->observed)
         core_watch(command, work);

@@ -180,28 +180,37 @@ struct core_command *core_next(struct core_queue *queue, const struct core_comma
     return next;
 }
 
-void core_note_queue(struct core_queue *queue)
+/* The next one behind `command`, or the first, of those whose ends are to be noted; with the lock.
+ * In order, the newest one stands for all. */
+static struct core_command *next_in_engine(const struct core_queue *queue,
+                                           const struct core_command *command, uint64_t number)
 {
-    struct core_command *command = NULL;
-    uint64_t number = 0;
+    if (queue->in_order)
+        return command == NULL ? queue->submitted : NULL;
+    bool goes_on = command != NULL && atomic_load(&command->status) > CL_COMPLETE;
+    struct core_command *next = goes_on ? command->newer : queue->oldest;
+    while (next != NULL && (next->number <= number || next->event == NULL))
+        next = next->newer;
+    return next;
+}
+
+void core_note_queue(struct core_queue *queue, bool all)
+{
+    struct core_command *command = NULL, *next;
+    bool is_open = false;
     do {
         core_lock();
-        bool goes_on = command != NULL && atomic_load(&command->status) > CL_COMPLETE;
-        struct core_command *next = goes_on           ? command->newer
-                                    : queue->in_order ? queue->newest
-                                                      : queue->oldest;
-        while (next != NULL && (next->number <= number || next->event == NULL))
-            next = queue->in_order ? next->older : next->newer;
+        next = next_in_engine(queue, command, command != NULL ? command->number : 0);
         if (next != NULL)
             core_retain(next);
         core_unlock();
         if (command != NULL)
             core_release(command);
         if ((command = next) != NULL) {
-            number = command->number;
             core_note_carried(command, false);
+            is_open |= atomic_load(&command->status) > CL_COMPLETE;
         }
-    } while (command != NULL && !queue->in_order);
+    } while (command != NULL && (all || !is_open));
     if (command != NULL)
         core_release(command);
 }

@@ -1142,7 +1142,7 @@ static void host_thread(void *from)
     }
     if (host->looks == NOTES)
         for (int i = 0; i < QUEUES; i++)
-            core_note_queue(queues[i]);
+            core_note_queue(queues[i], true);
 }
 
 static int32_t expected(int number)
