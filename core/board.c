@@ -201,6 +201,12 @@ uint64_t core_board_epoch(struct core_board *board)
     return atomic_load(&board->epoch);
 }
 
+bool core_is_outdated(const struct core_command *command)
+{
+    const struct core_board *board = command->queue->board;
+    return board != NULL && atomic_load(&board->epoch) != command->epoch;
+}
+
 void core_board_end_epoch(struct core_board *board)
 {
     atomic_fetch_add(&board->epoch, 1);

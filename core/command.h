@@ -51,7 +51,7 @@ struct core_command {
     bool alone;           /* CORE_ALONE */
     bool admitted;        /* the board counts it as open; of a carried command */
     bool deferred;        /* it was not, when it was enqueued */
-    bool turned;          /* it was not admitted when it was its turn: the caller runs it */
+    bool handed_over;     /* it was not admitted when it was its turn: the caller runs it */
     bool is_begun;        /* the caller runs it */
     _Atomic bool claimed; /* of a user event */
     bool observed;        /* the thread that observes is to note its end */
@@ -163,7 +163,6 @@ void core_leave_queue(struct core_queue *queue, struct core_command *command,
 
 /* The engine says that a command has ended; the thread that observes notes it. Without the lock. */
 void core_ended(void *command);
-void core_tell(struct core_command *command);
 /* Has the thread that observes hand a command over. */
 void core_hand_over(struct core_command *command);
 

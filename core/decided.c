@@ -30,13 +30,10 @@ void core_caller_release(struct core_caller *caller)
 
 void core_announce(struct core_command *command, struct core_work *work)
 {
-    struct core_queue *queue = command->queue;
-    struct core_caller *caller = queue->caller;
+    struct core_caller *caller = command->queue->caller;
     command->error = core_error(command);
     if (command->error == CL_SUCCESS) {
         atomic_store(&command->status, CL_SUBMITTED);
-        if (queue->engine != NULL)
-            command->times[CL_SUBMITTED] = queue->engine->now();
         core_queue_callbacks(command, CL_SUBMITTED);
     }
     core_retain(command);
@@ -66,6 +63,14 @@ uint32_t core_take_ready(struct core_caller *caller, uint32_t most, uintptr_t *k
     for (uint32_t i = 0; i < count; i++)
         core_release(taken[i]);
     return count;
+}
+
+bool core_has_ready(struct core_caller *caller)
+{
+    core_lock();
+    bool has_ready = caller->ready != NULL;
+    core_unlock();
+    return has_ready;
 }
 
 bool core_waits_alone(struct core_command *command)
@@ -109,7 +114,7 @@ uintptr_t core_needed(struct core_command *command, struct core_command **carrie
     for (int i = 0; i < WALK && command != NULL && *carried == NULL && known == 0; i++) {
         struct core_queue *queue = command->queue;
         int32_t status = atomic_load(&command->status);
-        if (queue == NULL || status <= CL_COMPLETE || command->turned)
+        if (queue == NULL || status <= CL_COMPLETE || command->handed_over)
             break;
         if (command->event != NULL) {
             core_retain(command);
@@ -175,6 +180,11 @@ uint32_t core_followers(struct core_command *command)
         count++;
     core_unlock();
     return count;
+}
+
+uint32_t core_sleepers(struct core_command *command)
+{
+    return atomic_load(&command->sleepers);
 }
 
 /* The commands that wait for `event`, in any number of steps, are a list meanwhile. None of them is

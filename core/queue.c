@@ -154,7 +154,7 @@ bool core_is_decided(const struct core_command *command)
 static bool engine_orders(const struct core_command *before, const struct core_command *command,
                           bool listed)
 {
-    return core_is_carried(before) && !before->turned && core_is_carried(command) &&
+    return core_is_carried(before) && !before->handed_over && core_is_carried(command) &&
            before->queue->engine == command->queue->engine && (listed || command->queue->in_order);
 }
 
@@ -353,8 +353,6 @@ struct core_command *core_decide(struct core_queue *queue, enum core_role role, 
     core_begin_work(&work);
     work.takes = true;
     core_lock();
-    if (queue->engine != NULL)
-        command->times[CL_QUEUED] = queue->engine->now();
     bool is_put = put(queue, command, role, count, wait_list, &work);
     core_unlock();
     if (!is_put) {

@@ -78,6 +78,11 @@ int32_t core_status(struct core_command *command)
     return atomic_load(&command->status);
 }
 
+bool core_has_ended(const struct core_command *command)
+{
+    return atomic_load(&command->status) <= CL_COMPLETE;
+}
+
 /* Calls back what is due; false if there is nothing. A callback that comes while a caller waits
  * does not take what it makes ready: the wait may need that. */
 static bool serve_one(void)
@@ -149,21 +154,41 @@ int32_t core_wait(struct core_command *command)
     return status;
 }
 
-void core_finish(struct core_queue *queue)
+uint64_t core_enqueued(struct core_queue *queue)
 {
     core_lock();
-    uint64_t last = queue->enqueued;
+    uint64_t enqueued = queue->enqueued;
+    core_unlock();
+    return enqueued;
+}
+
+struct core_command *core_unfinished(struct core_queue *queue, uint64_t last, uintptr_t *known)
+{
+    core_lock();
     struct core_command *command = queue->in_order ? queue->newest : queue->oldest;
-    while (command != NULL && command->number <= last) {
+    while (queue->in_order && command != NULL && command->number > last)
+        command = command->older;
+    if (command != NULL && command->number > last)
+        command = NULL;
+    if (command != NULL) {
         core_retain(command);
-        core_unlock();
-        wait_for(command);
-        core_release(command);
-        core_lock();
-        command = queue->oldest;
+        *known = command->known;
     }
     core_unlock();
-    core_settle();
+    if (command == NULL)
+        core_settle();
+    return command;
+}
+
+void core_finish(struct core_queue *queue)
+{
+    uint64_t last = core_enqueued(queue);
+    struct core_command *command;
+    uintptr_t known;
+    while ((command = core_unfinished(queue, last, &known)) != NULL) {
+        wait_for(command);
+        core_release(command);
+    }
 }
 
 struct core_command *core_next(struct core_queue *queue, const struct core_command *behind)
