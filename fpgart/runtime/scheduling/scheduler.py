@@ -321,9 +321,9 @@ class Scheduler:
     def commands_ready(self) -> None:
         """A thread in C has made commands ready. The host is called back on another thread."""
         ended, after = self._take_ready()
+        self._leave()
         if after:
             self.run_apart(partial(settle_and_reap, after, ended))
-        self._leave()
 
     def board_idle(self, board: CarriedBoard) -> None:
         """What C carried on a board has ended, and more may not begin."""
