@@ -17,7 +17,7 @@ DRIVER_SOURCES = $(wildcard core/*.c core/*.h icd/*.c icd/shim/*.c icd/shim/*.h 
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := build
-.PHONY: build site demo fuzz test shake nightly roots intel-engine intel isolated served check-remote lint docs-check format picture gallery bench shapes programs engines clients cts original soak coverage mutants ledger wheels sanitize surroundings limits clean help
+.PHONY: build site demo fuzz test shake nightly roots intel-engine intel isolated served ways check-remote lint docs-check format picture gallery bench shapes programs engines clients cts original soak coverage mutants ledger wheels sanitize surroundings limits clean help
 
 help:
 	@echo "make demo     build everything, run a C host and a pyopencl host on the simulated board"
@@ -27,6 +27,7 @@ help:
 	@echo "make roots    both commands of the README in new roots of Debian 13 and the newest Ubuntu; ROOTS=bookworm for others"
 	@echo "make intel    the tests that PoCL cannot run, on Intel's engine, which is downloaded into build/intel (810 MB)"
 	@echo "make isolated the conformance tests with kernels in a process of their own, and what they may do wrong there"
+	@echo "make ways     the conformance tests as they are, with traces and checks on, and with every command decided by Python"
 	@echo "make served   the conformance tests on the boards of a service"
 	@echo "make check-remote POCLD=folder  kernels through PoCL's remote driver and a server on this machine; docs/clusters.md"
 	@echo "make lint     format, types, layers"
@@ -128,6 +129,14 @@ intel: intel-engine
 isolated: build
 	FPGART_ISOLATE=1 $(PYTEST) -m "not slow" conformance --driver fpgart
 	$(PYTEST) tests/test_isolation.py tests/test_isolation_protocol.py
+
+# Checks have a handler of SIGSEGV. C carries no command while somebody hears of them, as the watchdog does, which says nothing here.
+HANDLING = --deselect conformance/test_c_programs.py::test_what_belongs_to_the_host_process_stays_its_own
+ways: build
+	$(PYTEST) -m "not slow" conformance --driver fpgart
+	mkdir -p build/ways
+	FPGART_TRACE=$(abspath build/ways)/%p.json.gz FPGART_CHECK=all $(PYTEST) -m "not slow" conformance --driver fpgart $(HANDLING)
+	FPGART_WATCHDOG=3600 $(PYTEST) -m "not slow" conformance --driver fpgart
 
 served: build
 	$(BIN)/python conformance/served.py -m "not slow"
