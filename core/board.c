@@ -143,7 +143,7 @@ void core_board_note(struct core_board *board)
         atomic_fetch_add(&each->references, 1);
         core_unlock();
         core_queue_release(last);
-        core_note_queue(each);
+        core_note_queue(each, true);
         last = each; /* which stays in the list meanwhile */
         core_lock();
     }
@@ -170,7 +170,7 @@ bool core_board_has_others(struct core_board *board, const struct core_queue *qu
         }
         atomic_fetch_add(&each->references, 1);
         core_unlock();
-        core_note_queue(each);
+        core_note_queue(each, false);
         core_lock();
         found = each->admitted != 0;
         core_unlock();
@@ -199,6 +199,12 @@ bool core_board_uses(struct core_board *board, bool (*uses)(const void *operatio
 uint64_t core_board_epoch(struct core_board *board)
 {
     return atomic_load(&board->epoch);
+}
+
+bool core_is_outdated(const struct core_command *command)
+{
+    const struct core_board *board = command->queue->board;
+    return board != NULL && atomic_load(&board->epoch) != command->epoch;
 }
 
 void core_board_end_epoch(struct core_board *board)

@@ -51,7 +51,7 @@ struct core_command {
     bool alone;           /* CORE_ALONE */
     bool admitted;        /* the board counts it as open; of a carried command */
     bool deferred;        /* it was not, when it was enqueued */
-    bool turned;          /* it was not admitted when it was its turn: the caller runs it */
+    bool handed_over;     /* it was not admitted when it was its turn: the caller runs it */
     bool is_begun;        /* the caller runs it */
     _Atomic bool claimed; /* of a user event */
     bool observed;        /* the thread that observes is to note its end */
@@ -98,7 +98,10 @@ struct core_queue {
     struct core_lane lane;
     bool in_order;
     struct core_command *oldest, *newest; /* those that have not ended */
+    struct core_command *next_noted; /* where notes of ends go on, if many are open; NULL: oldest */
+    struct core_command *submitted;  /* in order: the newest that the engine has */
     uint32_t open;
+    uint32_t in_engine; /* of those, the engine has */
     uint32_t admitted;
     uint32_t running;  /* by the caller */
     uint64_t enqueued; /* commands so far */
@@ -160,7 +163,6 @@ void core_leave_queue(struct core_queue *queue, struct core_command *command,
 
 /* The engine says that a command has ended; the thread that observes notes it. Without the lock. */
 void core_ended(void *command);
-void core_tell(struct core_command *command);
 /* Has the thread that observes hand a command over. */
 void core_hand_over(struct core_command *command);
 
@@ -172,6 +174,8 @@ bool core_note_end(struct core_command *command, int32_t status, struct core_wor
 /* Has the engine notify the core, unless it does. With the lock. */
 void core_watch(struct core_command *command, struct core_work *work);
 void core_step(struct core_command *command);
+/* With the lock: the engine has the command from now on. */
+void core_has(struct core_queue *queue, struct core_command *command, void *event);
 /* Notes the ends of carried commands, up to this one in an in-order queue. `ended`: it is known to
  * have ended, so that the older ones of its queue end without the host's doing. */
 void core_note_carried(struct core_command *command, bool ended);

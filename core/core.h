@@ -32,10 +32,6 @@ struct core_engine {
                       void **event);
     /* A carried command has ended: its operation needs nothing any more. Called once for each. */
     void (*ended)(void *operation, int32_t status);
-    /* The end has been noted: called at least once for each, and for one that is observed on the
-     * observing thread, where core_in_ended() is true. core_settle() does not wait for it. NULL:
-     * nothing. */
-    void (*told)(void *operation, int32_t status);
     /* The execution status of an event: CL_QUEUED to CL_COMPLETE, or an error. */
     int32_t (*status)(void *event);
     /* Returns when the event has ended. */
@@ -95,6 +91,8 @@ void core_caller_release(struct core_caller *caller);
 uint32_t core_take_ready(struct core_caller *caller, uint32_t most, uintptr_t *known,
                          int32_t *errors);
 
+bool core_has_ready(struct core_caller *caller);
+
 /* A queue of decided commands. */
 struct core_queue *core_queue_new(struct core_caller *caller, bool in_order);
 /* Has an engine carry commands of a queue from now on; returns false if one does. A queue without a
@@ -107,7 +105,7 @@ struct core_lane {
     bool (*renews)(struct core_command *command, uint64_t epoch);
     /* The board does not admit a carried command when it is its turn: the caller runs it, or has it
      * tried once more. Called on the observing thread, where core_in_ended() is true. */
-    void (*turned)(struct core_command *command);
+    void (*hand_over)(struct core_command *command);
     /* No command needs the queue any more. */
     void (*freed)(void *lane);
 };
@@ -158,17 +156,26 @@ void core_release(struct core_command *command);
 
 /* Of a command that the caller runs: it runs from now on. */
 void core_begin(struct core_command *command);
-/* Of a carried one that was handed over: the caller has found out what renews() needs. */
+/* Of a carried one that was handed over: whether that was in an earlier epoch than the present one;
+ * the caller has found out what renews() needs. */
+bool core_is_outdated(const struct core_command *command);
 void core_retry(struct core_command *command);
 /* Of one that the caller has run: it has ended. Returns false if it had before. */
 bool core_end(struct core_command *command, int32_t status);
 
 /* The execution status (5.15). */
 int32_t core_status(struct core_command *command);
+/* The same without asking the engine: whether the end has been noted. */
+bool core_has_ended(const struct core_command *command);
 /* Returns when the command has ended, and as core_settle() does; with its status. */
 int32_t core_wait(struct core_command *command);
 /* Returns when every command that is in the queue now has ended, and as core_settle() does. */
 void core_finish(struct core_queue *queue);
+/* The same for a caller that runs what it waits for: how many commands the queue has had so far,
+ * and one of the first `last` of them that has not ended, with a reference, and what the caller
+ * knows it by (0: it is carried). NULL if there is none, behind core_settle(). */
+uint64_t core_enqueued(struct core_queue *queue);
+struct core_command *core_unfinished(struct core_queue *queue, uint64_t last, uintptr_t *known);
 /* Whether a wait for a command, or for all of a queue, needs nothing of a caller: the engine has
  * all that has not ended, or there are no decided commands. Nobody runs a user event either. */
 bool core_waits_alone(struct core_command *command);
@@ -182,21 +189,21 @@ void core_wait_for_caller(struct core_command *command);
 /* The decided command that is the next one in its queue and waits for that one alone; 0: none. */
 uintptr_t core_next_in_line(struct core_command *command);
 /* For those who describe commands: the decided ones that a command waits for, at most so many, and
- * how many wait for it. */
+ * how many wait for it; how many threads sleep until it has ended. */
 uint32_t core_awaited(struct core_command *command, uint32_t most, uintptr_t *known);
 uint32_t core_followers(struct core_command *command);
+uint32_t core_sleepers(struct core_command *command);
 /* Nobody can set a user event any more: gives the decided commands that never begin because of
  * that, at most so many that no call has given before. */
 uint32_t core_forget(struct core_command *event, uint32_t most, uintptr_t *known);
 /* The oldest carried command that has not ended, of those behind `behind` if that is not NULL; the
  * caller gets a reference. NULL: none. */
 struct core_command *core_next(struct core_queue *queue, const struct core_command *behind);
-/* Notes which carried commands of the queue have ended. */
-void core_note_queue(struct core_queue *queue);
-/* Has the thread of core_observe() note the end of a carried command. */
-void core_observe_command(struct core_command *command);
-/* When the command reached CL_QUEUED, CL_SUBMITTED, CL_RUNNING and CL_COMPLETE, in nanoseconds, at
- * the index of that status. It has ended. */
+/* Notes which carried commands of the queue have ended: of all, or until one is found that has not.
+ */
+void core_note_queue(struct core_queue *queue, bool all);
+/* When a carried command reached CL_QUEUED, CL_SUBMITTED, CL_RUNNING and CL_COMPLETE, in
+ * nanoseconds, at the index of that status. It has ended. */
 void core_times(struct core_command *command, uint64_t times[4]);
 /* Calls back when the command has reached a status (clSetEventCallback), on the thread of
  * core_serve(), in the order in which they are due. While a callback waits for a command that the

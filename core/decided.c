@@ -30,13 +30,10 @@ void core_caller_release(struct core_caller *caller)
 
 void core_announce(struct core_command *command, struct core_work *work)
 {
-    struct core_queue *queue = command->queue;
-    struct core_caller *caller = queue->caller;
+    struct core_caller *caller = command->queue->caller;
     command->error = core_error(command);
     if (command->error == CL_SUCCESS) {
         atomic_store(&command->status, CL_SUBMITTED);
-        if (queue->engine != NULL)
-            command->times[CL_SUBMITTED] = queue->engine->now();
         core_queue_callbacks(command, CL_SUBMITTED);
     }
     core_retain(command);
@@ -68,6 +65,14 @@ uint32_t core_take_ready(struct core_caller *caller, uint32_t most, uintptr_t *k
     return count;
 }
 
+bool core_has_ready(struct core_caller *caller)
+{
+    core_lock();
+    bool has_ready = caller->ready != NULL;
+    core_unlock();
+    return has_ready;
+}
+
 bool core_waits_alone(struct core_command *command)
 {
     return command->queue == NULL || atomic_load(&command->status) <= CL_COMPLETE ||
@@ -76,26 +81,12 @@ bool core_waits_alone(struct core_command *command)
 
 bool core_finishes_alone(struct core_queue *queue)
 {
-    bool has_all = true;
     if (atomic_load(&core_decided) == 0)
         return true;
     core_lock();
-    for (struct core_command *each = queue->newest; each != NULL && has_all;
-         each = queue->in_order ? NULL : each->older)
-        has_all = each->event != NULL;
+    bool has_all = queue->in_engine == queue->open;
     core_unlock();
     return has_all;
-}
-
-/* The next of those that a thread may have to see to before `command`, which stands in a queue that
- * is in order: the newest in front of it that the engine has, else the oldest. */
-static struct core_command *in_front_of(struct core_command *command)
-{
-    struct core_command *each = command->older;
-    for (int i = 0; i < WALK && each != NULL; i++, each = each->older)
-        if (each->event != NULL)
-            return each;
-    return command->queue->oldest;
 }
 
 /* One that `command` waits for: one that may still be run, or else one that the engine has. */
@@ -123,7 +114,7 @@ uintptr_t core_needed(struct core_command *command, struct core_command **carrie
     for (int i = 0; i < WALK && command != NULL && *carried == NULL && known == 0; i++) {
         struct core_queue *queue = command->queue;
         int32_t status = atomic_load(&command->status);
-        if (queue == NULL || status <= CL_COMPLETE || command->turned)
+        if (queue == NULL || status <= CL_COMPLETE || command->handed_over)
             break;
         if (command->event != NULL) {
             core_retain(command);
@@ -133,7 +124,7 @@ uintptr_t core_needed(struct core_command *command, struct core_command **carrie
         } else if (command->decided && command->unmet == 0) {
             known = command->known;
         } else if (queue->in_order && queue->oldest != command) {
-            command = in_front_of(command);
+            command = queue->submitted != NULL ? queue->submitted : queue->oldest;
         } else {
             command = unfinished(command);
         }
@@ -189,6 +180,11 @@ uint32_t core_followers(struct core_command *command)
         count++;
     core_unlock();
     return count;
+}
+
+uint32_t core_sleepers(struct core_command *command)
+{
+    return atomic_load(&command->sleepers);
 }
 
 /* The commands that wait for `event`, in any number of steps, are a list meanwhile. None of them is

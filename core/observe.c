@@ -4,16 +4,9 @@
  * decide commands. */
 #include "command.h"
 
-void core_tell(struct core_command *command)
-{
-    const struct core_engine *engine = command->queue->engine;
-    if (engine->told != NULL)
-        engine->told(command->operation, atomic_load(&command->status));
-}
-
 /* Commands whose end the engine has notified the core of, and those to be handed over. */
 static struct core_command *noted, **last_noted = &noted;
-static struct core_command *turned, **last_turned = &turned;
+static struct core_command *handed_over, **last_handed_over = &handed_over;
 static struct core_caller *called;
 static _Atomic uint32_t notes;
 
@@ -41,18 +34,6 @@ void core_observe_open(struct core_queue *queue, struct core_work *work)
     }
 }
 
-void core_observe_command(struct core_command *command)
-{
-    struct core_work work;
-    core_begin_work(&work);
-    core_lock();
-    command->observed = true;
-    if (command->event != NULL)
-        core_watch(command, &work);
-    core_unlock();
-    core_do(&work);
-}
-
 void core_ended(void *data)
 {
     struct core_command *command = data;
@@ -69,8 +50,8 @@ void core_hand_over(struct core_command *command)
 {
     core_lock();
     command->next_ready = NULL;
-    *last_turned = command;
-    last_turned = &command->next_ready;
+    *last_handed_over = command;
+    last_handed_over = &command->next_ready;
     core_unlock();
     core_wake_observer();
 }
@@ -80,7 +61,6 @@ static void note(struct core_command *command)
 {
     core_is_ending = true;
     core_note_carried(command, true);
-    core_tell(command);
     core_release(command);
     core_is_ending = false;
 }
@@ -113,7 +93,7 @@ static void call(struct core_command *command, struct core_caller *caller)
 {
     core_is_ending = true;
     if (command != NULL) {
-        command->queue->lane.turned(command);
+        command->queue->lane.hand_over(command);
     } else {
         caller->call(caller->data);
         core_caller_release(caller);
@@ -126,11 +106,11 @@ void core_observe(void)
     for (;;) {
         core_lock();
         uint32_t seen = atomic_load(&notes);
-        struct core_command *ended = noted, *ready = ended == NULL ? turned : NULL;
+        struct core_command *ended = noted, *ready = ended == NULL ? handed_over : NULL;
         if (ended != NULL && (noted = ended->next_watched) == NULL)
             last_noted = &noted;
-        if (ready != NULL && (turned = ready->next_ready) == NULL)
-            last_turned = &turned;
+        if (ready != NULL && (handed_over = ready->next_ready) == NULL)
+            last_handed_over = &handed_over;
         struct core_caller *caller = ended == NULL && ready == NULL ? next_called() : NULL;
         bool over = ended == NULL && ready == NULL && caller == NULL && core_is_closed;
         core_unlock();

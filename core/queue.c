@@ -10,7 +10,14 @@
 pthread_mutex_t core_mutex = PTHREAD_MUTEX_INITIALIZER;
 #endif
 
+/* Where more commands are open than that, each new one has the ends of two noted, of the next
+ * eight. */
+enum { NOTED = 2, LOOKED_AT = 8 };
+#ifdef CORE_EXPLORED
+enum { MANY_OPEN = 2 };
+#else
 enum { MANY_OPEN = 1024 };
+#endif
 
 struct core_queue *core_queue_new(struct core_caller *caller, bool in_order)
 {
@@ -147,7 +154,7 @@ bool core_is_decided(const struct core_command *command)
 static bool engine_orders(const struct core_command *before, const struct core_command *command,
                           bool listed)
 {
-    return core_is_carried(before) && !before->turned && core_is_carried(command) &&
+    return core_is_carried(before) && !before->handed_over && core_is_carried(command) &&
            before->queue->engine == command->queue->engine && (listed || command->queue->in_order);
 }
 
@@ -243,6 +250,14 @@ static void enter(struct core_queue *queue, struct core_command *command)
         core_admit(queue);
 }
 
+void core_has(struct core_queue *queue, struct core_command *command, void *event)
+{
+    atomic_store(&command->event, event);
+    queue->in_engine++;
+    if (queue->in_order)
+        queue->submitted = command;
+}
+
 void core_leave_queue(struct core_queue *queue, struct core_command *command,
                       struct core_work *work)
 {
@@ -254,6 +269,11 @@ void core_leave_queue(struct core_queue *queue, struct core_command *command,
         command->newer->older = command->older;
     else
         queue->newest = command->older;
+    if (queue->next_noted == command)
+        queue->next_noted = command->newer;
+    if (queue->submitted == command)
+        queue->submitted = NULL;
+    queue->in_engine -= command->event != NULL;
     if (queue->barrier == command)
         queue->barrier = NULL;
     queue->open--;
@@ -333,8 +353,6 @@ struct core_command *core_decide(struct core_queue *queue, enum core_role role, 
     core_begin_work(&work);
     work.takes = true;
     core_lock();
-    if (queue->engine != NULL)
-        command->times[CL_QUEUED] = queue->engine->now();
     bool is_put = put(queue, command, role, count, wait_list, &work);
     core_unlock();
     if (!is_put) {
@@ -343,6 +361,22 @@ struct core_command *core_decide(struct core_queue *queue, enum core_role role, 
     }
     core_do(&work);
     return command;
+}
+
+/* Some commands whose ends nobody may ask for, others each time; with references. With the lock. */
+static uint32_t find_some(struct core_queue *queue, struct core_command **some)
+{
+    uint32_t count = 0;
+    struct core_command *each = queue->in_order ? NULL : queue->next_noted;
+    if (each == NULL)
+        each = queue->oldest;
+    for (int i = 0; i < LOOKED_AT && count < NOTED && each != NULL; i++, each = each->newer)
+        if (each->event != NULL) {
+            core_retain(each);
+            some[count++] = each;
+        }
+    queue->next_noted = each;
+    return count;
 }
 
 struct core_command *core_enqueue(struct core_queue *queue, enum core_role role,
@@ -365,15 +399,13 @@ struct core_command *core_enqueue(struct core_queue *queue, enum core_role role,
         discard(command);
         return NULL;
     }
-    struct core_command *old =
-        queue->open > MANY_OPEN && core_is_carried(queue->oldest) ? queue->oldest : NULL;
-    if (old != NULL)
-        core_retain(old);
+    struct core_command *some[NOTED];
+    uint32_t found = queue->open > MANY_OPEN ? find_some(queue, some) : 0;
     core_unlock();
     core_do(&work);
-    if (old != NULL) {
-        core_note_carried(old, false);
-        core_release(old);
+    for (uint32_t i = 0; i < found; i++) {
+        core_note_carried(some[i], false);
+        core_release(some[i]);
     }
     return command;
 }

@@ -61,7 +61,7 @@ static void reach(struct core_command *command, int32_t status)
     core_lock();
     if (atomic_load(&command->status) > status) {
         atomic_store(&command->status, status);
-        if (command->queue->engine != NULL)
+        if (!command->decided)
             command->times[status] = command->queue->engine->now();
         core_queue_callbacks(command, status);
     }
@@ -129,7 +129,7 @@ static void submit(struct core_command *command, struct core_work *work)
     if (command->deferred && queue->engine->flush != NULL)
         queue->engine->flush(queue->lane.lane);
     core_lock();
-    atomic_store(&command->event, event);
+    core_has(command->queue, command, event);
     core_satisfy(command, false, work);
     if (command->followers != NULL || command->callbacks != NULL || command->observed)
         core_watch(command, work);
@@ -162,14 +162,14 @@ static bool is_admitted(struct core_command *command)
 static bool take_turn(struct core_command *command, struct core_work *work)
 {
     bool may = true;
-    if (command->admitted || command->turned)
+    if (command->admitted || command->handed_over)
         return true;
     core_lock();
     if (is_admitted(command)) {
         command->admitted = true;
         core_admit(command->queue);
     } else {
-        command->turned = true;
+        command->handed_over = true;
         core_follow_ends(command, work);
         may = command->unmet == 0;
     }
@@ -187,7 +187,7 @@ static void dispatch(struct core_command *command, struct core_work *work)
     if (!take_turn(command, work))
         return;
     reach(command, CL_SUBMITTED);
-    if (command->turned)
+    if (command->handed_over)
         core_hand_over(command);
     else
         submit(command, work);
@@ -209,8 +209,6 @@ static void tell_engine(struct core_command *command)
     core_is_ending = was_ending;
     if (atomic_fetch_sub(&endings[of], 1) == 1)
         core_wake(&endings[of]);
-    if (!command->watched) /* else the observing thread does */
-        core_tell(command);
 }
 
 bool core_in_ended(void)
@@ -295,7 +293,7 @@ void core_retry(struct core_command *command)
     struct core_work work;
     core_begin_work(&work);
     core_lock();
-    command->turned = false;
+    command->handed_over = false;
     core_make_ready(command, &work);
     core_unlock();
     core_do(&work);
@@ -312,8 +310,6 @@ bool core_set(struct core_command *event, int32_t status)
     core_lock();
     bool is_first = atomic_load(&event->status) > CL_COMPLETE;
     if (is_first) {
-        if (queue != NULL && queue->engine != NULL)
-            event->times[CL_COMPLETE] = queue->engine->now();
         atomic_store(&event->status, status);
         if (queue != NULL)
             core_leave_queue(queue, event, NULL);

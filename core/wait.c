@@ -78,6 +78,11 @@ int32_t core_status(struct core_command *command)
     return atomic_load(&command->status);
 }
 
+bool core_has_ended(const struct core_command *command)
+{
+    return atomic_load(&command->status) <= CL_COMPLETE;
+}
+
 /* Calls back what is due; false if there is nothing. A callback that comes while a caller waits
  * does not take what it makes ready: the wait may need that. */
 static bool serve_one(void)
@@ -149,21 +154,41 @@ int32_t core_wait(struct core_command *command)
     return status;
 }
 
-void core_finish(struct core_queue *queue)
+uint64_t core_enqueued(struct core_queue *queue)
 {
     core_lock();
-    uint64_t last = queue->enqueued;
+    uint64_t enqueued = queue->enqueued;
+    core_unlock();
+    return enqueued;
+}
+
+struct core_command *core_unfinished(struct core_queue *queue, uint64_t last, uintptr_t *known)
+{
+    core_lock();
     struct core_command *command = queue->in_order ? queue->newest : queue->oldest;
-    while (command != NULL && command->number <= last) {
+    while (queue->in_order && command != NULL && command->number > last)
+        command = command->older;
+    if (command != NULL && command->number > last)
+        command = NULL;
+    if (command != NULL) {
         core_retain(command);
-        core_unlock();
-        wait_for(command);
-        core_release(command);
-        core_lock();
-        command = queue->oldest;
+        *known = command->known;
     }
     core_unlock();
-    core_settle();
+    if (command == NULL)
+        core_settle();
+    return command;
+}
+
+void core_finish(struct core_queue *queue)
+{
+    uint64_t last = core_enqueued(queue);
+    struct core_command *command;
+    uintptr_t known;
+    while ((command = core_unfinished(queue, last, &known)) != NULL) {
+        wait_for(command);
+        core_release(command);
+    }
 }
 
 struct core_command *core_next(struct core_queue *queue, const struct core_command *behind)
@@ -180,28 +205,37 @@ struct core_command *core_next(struct core_queue *queue, const struct core_comma
     return next;
 }
 
-void core_note_queue(struct core_queue *queue)
+/* The next one behind `command`, or the first, of those whose ends are to be noted; with the lock.
+ * In order, the newest one stands for all. */
+static struct core_command *next_in_engine(const struct core_queue *queue,
+                                           const struct core_command *command, uint64_t number)
 {
-    struct core_command *command = NULL;
-    uint64_t number = 0;
+    if (queue->in_order)
+        return command == NULL ? queue->submitted : NULL;
+    bool goes_on = command != NULL && atomic_load(&command->status) > CL_COMPLETE;
+    struct core_command *next = goes_on ? command->newer : queue->oldest;
+    while (next != NULL && (next->number <= number || next->event == NULL))
+        next = next->newer;
+    return next;
+}
+
+void core_note_queue(struct core_queue *queue, bool all)
+{
+    struct core_command *command = NULL, *next;
+    bool is_open = false;
     do {
         core_lock();
-        bool goes_on = command != NULL && atomic_load(&command->status) > CL_COMPLETE;
-        struct core_command *next = goes_on           ? command->newer
-                                    : queue->in_order ? queue->newest
-                                                      : queue->oldest;
-        while (next != NULL && (next->number <= number || next->event == NULL))
-            next = queue->in_order ? next->older : next->newer;
+        next = next_in_engine(queue, command, command != NULL ? command->number : 0);
         if (next != NULL)
             core_retain(next);
         core_unlock();
         if (command != NULL)
             core_release(command);
         if ((command = next) != NULL) {
-            number = command->number;
             core_note_carried(command, false);
+            is_open |= atomic_load(&command->status) > CL_COMPLETE;
         }
-    } while (command != NULL && !queue->in_order);
+    } while (command != NULL && (all || !is_open));
     if (command != NULL)
         core_release(command);
 }

@@ -1,6 +1,6 @@
 # Tests, from the quick ones to those that take hours.
 
-.PHONY: fuzz test shake nightly roots intel-engine intel isolated served check-remote soak sanitize surroundings limits
+.PHONY: fuzz test shake nightly roots intel-engine intel isolated served ways check-remote soak sanitize surroundings limits
 
 # One worker more than processors: tests also wait for timers. Whoever has run out of tests takes some of another's.
 WORKERS ?= $(shell expr $$(nproc) + 1)
@@ -45,6 +45,14 @@ intel: intel-engine
 isolated: build
 	FPGART_ISOLATE=1 $(PYTEST) -m "not slow" conformance --driver fpgart
 	$(PYTEST) tests/engine/test_isolation.py tests/engine/test_isolation_protocol.py
+
+# Checks have a handler of SIGSEGV. C carries no command while somebody hears of them, as the watchdog does, which says nothing here.
+HANDLING = --deselect conformance/test_c_programs.py::test_what_belongs_to_the_host_process_stays_its_own
+ways: build
+	$(PYTEST) -m "not slow" conformance --driver fpgart
+	mkdir -p build/ways
+	FPGART_TRACE=$(abspath build/ways)/%p.json.gz FPGART_CHECK=all $(PYTEST) -m "not slow" conformance --driver fpgart $(HANDLING)
+	FPGART_WATCHDOG=3600 $(PYTEST) -m "not slow" conformance --driver fpgart
 
 served: build
 	$(BIN)/python conformance/served.py -m "not slow"

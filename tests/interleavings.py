@@ -15,6 +15,8 @@ from typing import Protocol
 
 import greenlet
 
+from fpgart.runtime.scheduling.core import Command
+
 LATE_NS = 500_000
 """Timers that are that close together may end in any order, or at once."""
 
@@ -158,6 +160,9 @@ class Explored:
 
     def bell(self) -> ExploredBell:
         return ExploredBell(self)
+
+    def sleep_until_ended(self, command: Command) -> None:
+        self.block(command.has_ended)
 
     def start(self, work: Callable[[], None]) -> bool:
         count = sum(thread.is_driver for thread in self._threads)

@@ -14,13 +14,14 @@ from fpgart.base.errors import (
     InvalidEvent,
     InvalidEventWaitList,
     InvalidValue,
+    OutOfHostMemory,
 )
 from fpgart.base.notices import NOTICES
 from fpgart.bridge import info
 from fpgart.bridge.entry import entry, wait_list
 from fpgart.bridge.handles import references
 from fpgart.runtime.objects.context import Context
-from fpgart.runtime.scheduling.event import COMPLETE, SUBMITTED, Event
+from fpgart.runtime.scheduling.event import COMPLETE, SUBMITTED, Event, check_callback_status
 
 
 def observed(event: Event) -> int:
@@ -116,4 +117,9 @@ def set_event_callback(event: Event, command_exec_callback_type: int, pfn_notify
             observed(reached)
         lib.fpgart_call_about_event(pfn_notify, reached.handle, status, user_data)
 
-    event.when(command_exec_callback_type, call_back)
+    if not event.is_view or event.queue is None:
+        event.when(command_exec_callback_type, call_back)
+        return
+    check_callback_status(command_exec_callback_type)
+    if not lib.fpgart_view_calls_back(event.handle, command_exec_callback_type, pfn_notify, user_data):
+        raise OutOfHostMemory("no memory for a callback")

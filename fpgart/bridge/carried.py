@@ -28,13 +28,13 @@ def renew(queue: int, kernel: int, count: int, uses: Any) -> int:
     return renew(known(queue), known(kernel) if kernel else None, [buffer for buffer in buffers if buffer is not None])
 
 
-def run_turned(
+def run_handed_over(
     command: int, queue: int, kernel: int, kind: int, address: int, counter: int, count: int, uses: Any
 ) -> None:
     """The board of a command that was to be carried has changed, or is held, when it is its turn."""
-    from fpgart.bridge.turned import run_turned
+    from fpgart.bridge.handed_over import run_handed_over
 
-    run_turned(command, queue, kernel, kind, address, counter, count, uses)
+    run_handed_over(command, queue, kernel, kind, address, counter, count, uses)
 
 
 def failed(queue_handle: int, kernel_handle: int, status: int, place: int) -> None:

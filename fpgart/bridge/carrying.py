@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import count
 from typing import TYPE_CHECKING
 
-from _fpgart_icd import lib
+from _fpgart_icd import ffi, lib
 
 from fpgart._native import ffi as native_ffi
 from fpgart._native import lib as native
@@ -32,6 +32,7 @@ from fpgart.runtime.commands.launch import SPLIT_KERNELS
 from fpgart.runtime.programs.kernel import Kernel
 from fpgart.runtime.programs.local_memory import check_local_memory, local_memory, own_local_memory
 from fpgart.runtime.programs.pipe import Pipe
+from fpgart.runtime.scheduling.core import Command
 
 if TYPE_CHECKING:
     from fpgart.runtime.memory.buffer import Buffer
@@ -147,8 +148,12 @@ class CarriedQueue:
     def __init__(self, handle: int) -> None:
         self._handle = handle
 
-    def wait_for_users(self, begin: int, end: int) -> None:
-        lib.fpgart_queue_wait_for_users(self._handle, begin, end)
+    def users(self, begin: int, end: int) -> Iterator[Command]:
+        behind = ffi.NULL
+        while pointer := lib.fpgart_next_user(self._handle, behind, begin, end):
+            command = Command(lib, pointer)
+            yield command
+            behind = command.pointer
 
     def flush(self) -> None:
         lib.fpgart_queue_flush(self._handle)

@@ -21,7 +21,7 @@ from _fpgart_icd import ffi, lib
 from fpgart.base import errors
 from fpgart.base.notices import NOTICES
 from fpgart.runtime.objects.context import Context
-from fpgart.runtime.scheduling.event import COMPLETE, Event
+from fpgart.runtime.scheduling.event import Event
 from fpgart.runtime.scheduling.reaper import Reaper
 
 if TYPE_CHECKING:
@@ -130,10 +130,8 @@ def view(handle: int) -> Any:
     """The view of an object that C has made; None if there is no such object."""
     with _VIEWING:
         item = _view(handle)
-    if item.__class__ is Event and (item.carried or item.queue is None):
-        status = int(lib.fpgart_event_watch(handle))
-        if status <= COMPLETE:
-            item.context.scheduler.end_view(item, status)
+    if item.__class__ is Event:
+        item.look()
     if item is not None and not lib.fpgart_handle_is_held(handle):  # the host has just released it
         host_released(handle)
     return item
@@ -167,13 +165,11 @@ def known(handle: int) -> Any:
     return item if item is not None else view(handle)
 
 
-def view_ended(handle: int, serial: int, status: int) -> None:
-    """The command of an event has ended, of which there was a view. The callbacks that Python has are made."""
-    if lib.fpgart_handle_serial(handle) != serial:
-        return
+def user_event_ended(handle: int, status: int) -> None:
+    """C has ended a user event, of which somebody has made a view meanwhile: calls back whom that knows."""
     item = seen(handle)
     if item.__class__ is Event:
-        item.context.scheduler.end_view(item, status)
+        item.context.scheduler.user_event_ended(item, status)
         reap_soon(item.context.reaper)
 
 

@@ -122,13 +122,6 @@ static void ended(void *operation, int32_t status)
         this->ended(this, status);
 }
 
-static void told(void *operation, int32_t status)
-{
-    struct carried *this = operation;
-    if (this->told != NULL)
-        this->told(this, status);
-}
-
 static int32_t status(void *event)
 {
     cl_int found = CL_QUEUED;
@@ -205,7 +198,6 @@ const struct core_engine *carrier_engine(void)
     static const struct core_engine engine = {
         .submit = submit,
         .ended = ended,
-        .told = told,
         .status = status,
         .wait = wait,
         .times = times,

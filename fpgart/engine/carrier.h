@@ -17,8 +17,6 @@ struct carried {
     int32_t place; /* where a launch was refused: -1 or that argument's index */
     /* The command has ended. NULL: nobody wants to know. */
     void (*ended)(struct carried *carried, int32_t status);
-    /* Behind that: others may wait for this function's callers. */
-    void (*told)(struct carried *carried, int32_t status);
     /* The driver is about to be given a launch. */
     void (*begins)(struct carried *carried);
     void *data; /* for these */

@@ -219,10 +219,10 @@ def register(functions: chapters.Functions, process: Spawned | None) -> None:
 
     ffi.def_extern(name="fpgart_board_idle")(carried.board_idle)
     ffi.def_extern(name="fpgart_commands_ready")(platform.scheduler.commands_ready)
-    ffi.def_extern(name="fpgart_view_ended")(handles.view_ended)
+    ffi.def_extern(name="fpgart_user_event_ended")(handles.user_event_ended)
     ffi.def_extern(name="fpgart_carried_failed")(carried.failed)
     ffi.def_extern(name="fpgart_renew", error=0)(carried.renew)
-    ffi.def_extern(name="fpgart_run_turned")(carried.run_turned)
+    ffi.def_extern(name="fpgart_run_handed_over")(carried.run_handed_over)
     adopt(platform, lib.fpgart_platform())
     start_profile()
     if not owns:

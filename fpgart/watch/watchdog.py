@@ -99,7 +99,10 @@ class Watchdog:
 
     def _alive(self) -> list[Event]:
         """The events that have not ended, in the order in which they were made."""
-        found = (reference() for reference, _ in list(self._events.copy().values()))
+        found = [reference() for reference, _ in list(self._events.copy().values())]
+        for event in found:
+            if event is not None:
+                event.look()
         return [event for event in found if event is not None and event.status > COMPLETE]
 
     # Telling
@@ -110,7 +113,7 @@ class Watchdog:
         queues = {event.queue: None for event in alive if isinstance(event.queue, CommandQueue)}
         lines = [line for queue in queues for line in self._queue_lines(queue, alive)]
         for event in alive:
-            waiters = len(event.waiters or ())
+            waiters = event.command.sleepers() if event.command is not None else 0
             dependants = event.command.followers() if event.command is not None else 0
             if event.queue is None and (waiters or dependants):
                 waiting = [times(dependants, "command")] if dependants else []

@@ -189,8 +189,8 @@ static int has_lane(struct core_queue *core, const struct fpgart_board *board, i
     void *lane = carrier->lane_new(board->context, board->device, in_order, has_profiling);
     if (lane == NULL)
         return 0;
-    const struct core_lane carries = {carrier->engine, lane, fpgart_renews,
-                                      fpgart_command_is_turned, carrier->lane_free};
+    const struct core_lane carries = {carrier->engine, lane, fpgart_renews, fpgart_hand_over,
+                                      carrier->lane_free};
     if (!core_queue_carry(core, board->core, &carries))
         carrier->lane_free(lane);
     return 1;

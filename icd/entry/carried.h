@@ -102,8 +102,10 @@ void fpgart_call_scheduler(void *nothing);
 void fpgart_context_has(uintptr_t context, uintptr_t board, int is_only);
 void fpgart_queue_flush(uintptr_t queue);
 void fpgart_settle_ends(void);
-/* Returns when the commands have ended that are in the queue now and are given addresses there. */
-void fpgart_queue_wait_for_users(uintptr_t queue, uintptr_t begin, uintptr_t end);
+/* The oldest carried command of the queue, of those behind one, that has not ended and is given
+ * addresses there, with a reference. NULL: there is none, and what had ended has been settled. */
+struct core_command *fpgart_next_user(uintptr_t queue, const struct core_command *behind,
+                                      uintptr_t begin, uintptr_t end);
 void fpgart_buffer_is_at(uintptr_t buffer, uintptr_t board, uint64_t epoch, uintptr_t address,
                          uint64_t locations, uintptr_t store);
 void fpgart_kernel_is(uintptr_t kernel, uintptr_t board, uint64_t epoch, uintptr_t engine_kernel,
@@ -120,7 +122,7 @@ int fpgart_in_callback(void);
  * Python. `uses`: room for the buffers that it uses, which are held from then on. */
 struct carried;
 bool fpgart_renews(struct core_command *command, uint64_t epoch);
-void fpgart_command_is_turned(struct core_command *command); /* it is Python's now */
+void fpgart_hand_over(struct core_command *command); /* for struct core_lane */
 /* The kernel of a command is known in an epoch, and its buffers are where the arguments want them;
  * for Python: the kernel is. */
 bool fpgart_renew_launch(uintptr_t kernel, const struct fpgart_carried_queue *queue, uint64_t epoch,
@@ -174,18 +176,20 @@ int fpgart_calls_back(const void *event, cl_int status,
                       void(CL_CALLBACK *call)(cl_event, cl_int, void *), void *data);
 void *fpgart_new_user_event(const void *context); /* NULL: for Python */
 int fpgart_sets_user_event(const void *event, cl_int status);
-int32_t fpgart_event_watch(uintptr_t event);
+/* For Python, of a view of a carried command. */
+int fpgart_view_calls_back(uintptr_t event, cl_int status, uintptr_t call, uintptr_t data);
 
 /* Calls into Python: a board that is held has no carried command any more; commands that Python
- * decides are ready; one of which there is a view has ended; one has failed; what one needs is to
- * be found out in the present epoch (0: it cannot be carried); one is Python's. */
+ * decides are ready; a user event of which a view was made meanwhile has ended; one has failed;
+ * what one needs is to be found out in the present epoch (0: it cannot be carried); one is handed
+ * over. */
 void fpgart_board_idle(uintptr_t device);
 void fpgart_commands_ready(void);
-void fpgart_view_ended(uintptr_t event, uint64_t serial, cl_int status);
+void fpgart_user_event_ended(uintptr_t event, cl_int status);
 void fpgart_carried_failed(uintptr_t queue, uintptr_t kernel, cl_int status, cl_int place);
 int fpgart_renew(uintptr_t queue, uintptr_t kernel, cl_uint count, const struct fpgart_use *uses);
-void fpgart_run_turned(uintptr_t command, uintptr_t queue, uintptr_t kernel, cl_uint type,
-                       uintptr_t carried, cl_uint traffic, cl_uint count,
-                       const struct fpgart_use *uses);
+void fpgart_run_handed_over(uintptr_t command, uintptr_t queue, uintptr_t kernel, cl_uint type,
+                            uintptr_t carried, cl_uint traffic, cl_uint count,
+                            const struct fpgart_use *uses);
 
 #endif

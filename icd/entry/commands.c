@@ -89,28 +89,17 @@ static void command_ended(struct carried *carried, int32_t status)
 {
     const struct held *held = held_by(carried);
     int failed =
-        status < 0 && status != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST && !held->is_pythons;
+        status < 0 && status != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST && !held->handed_over;
     struct fpgart_visit visit;
     if (status != CL_COMPLETE && held->mapping != 0)
         fpgart_void_mapping(held->uses[0].buffer, held->mapping);
-    if (status == CL_COMPLETE && !held->is_pythons)
+    if (status == CL_COMPLETE && !held->handed_over)
         fpgart_count_command(held);
     if (failed && fpgart_enter(&visit)) {
         fpgart_carried_failed(held->queue, held->kernel, status, carried->place);
         fpgart_leave(&visit);
     }
     fpgart_let_go_of(held);
-}
-
-/* The end of a view calls the host back, which may wait for threads that wait for commands. */
-static void command_told(struct carried *carried, int32_t status)
-{
-    const struct held *held = held_by(carried);
-    struct fpgart_visit visit;
-    if (atomic_load(&held->is_viewed) && fpgart_enter(&visit)) {
-        fpgart_view_ended(held->event, held->serial, status);
-        fpgart_leave(&visit);
-    }
 }
 
 /* The board has changed since the command was enqueued. */
@@ -135,10 +124,10 @@ bool fpgart_renews(struct core_command *command, uint64_t epoch)
 }
 
 /* Python finds out what the command needs, if that is not known in the present epoch. */
-static bool is_renewed(struct held *held)
+static bool is_renewed(const struct core_command *command, struct held *held)
 {
     struct fpgart_visit visit;
-    if (held->is_renewed || !fpgart_enter(&visit))
+    if (held->is_renewed || !core_is_outdated(command) || !fpgart_enter(&visit))
         return false;
     held->is_renewed = 1;
     int renewed = fpgart_renew(held->queue, held->kernel, (cl_uint)held->buffers, held->uses);
@@ -147,12 +136,12 @@ static bool is_renewed(struct held *held)
 }
 
 /* Its board does not admit the command. */
-void fpgart_command_is_turned(struct core_command *command)
+void fpgart_hand_over(struct core_command *command)
 {
     struct carried *carried = core_operation(command);
     struct held *held = (struct held *)held_by(carried);
     struct fpgart_visit visit;
-    if (is_renewed(held)) {
+    if (is_renewed(command, held)) {
         core_retry(command);
         return;
     }
@@ -161,11 +150,11 @@ void fpgart_command_is_turned(struct core_command *command)
         core_end(command, CL_COMPLETE);
         return;
     }
-    held->is_pythons = 1;
+    held->handed_over = 1;
     if (!fpgart_enter(&visit))
         return; /* the process ends, and nobody waits */
-    fpgart_run_turned((uintptr_t)command, held->queue, held->kernel, held->type, (uintptr_t)carried,
-                      held->traffic, (cl_uint)held->buffers, held->uses);
+    fpgart_run_handed_over((uintptr_t)command, held->queue, held->kernel, held->type,
+                           (uintptr_t)carried, held->traffic, (cl_uint)held->buffers, held->uses);
     fpgart_leave(&visit);
 }
 
@@ -204,17 +193,19 @@ static bool is_given(const struct carried *carried, uintptr_t begin, uintptr_t e
     return false;
 }
 
-void fpgart_queue_wait_for_users(uintptr_t queue, uintptr_t begin, uintptr_t end)
+struct core_command *fpgart_next_user(uintptr_t queue, const struct core_command *behind,
+                                      uintptr_t begin, uintptr_t end)
 {
     struct core_queue *core = fpgart_carried_queue(queue)->core;
-    struct core_command *command = core_next(core, NULL), *next;
-    for (; command != NULL; command = next) {
-        if (is_given(core_operation(command), begin, end))
-            core_wait(command);
+    struct core_command *command = core_next(core, behind), *next;
+    while (command != NULL && !is_given(core_operation(command), begin, end)) {
         next = core_next(core, command);
         core_release(command);
+        command = next;
     }
-    core_settle();
+    if (command == NULL)
+        core_settle();
+    return command;
 }
 
 /* The board is programmed for the launch if another program is loaded. A simulated one disturbs no
@@ -245,7 +236,6 @@ int fpgart_begin_command(struct command *command, const struct call *call)
     command->carried = (struct carried *)command->room;
     memset(command->carried, 0, sizeof *command->carried);
     command->carried->ended = command_ended;
-    command->carried->told = command_told;
     command->carried->begins = launch_begins;
     command->buffers = 0;
     memset(&command->held, 0, offsetof(struct held, uses));
@@ -328,7 +318,6 @@ static int prepare_event(struct command *command)
         return 0;
     }
     command->held.event = event;
-    command->held.serial = fpgart_handle_serial(event);
     return 1;
 }
 
@@ -387,20 +376,4 @@ int fpgart_enqueue_command(struct command *command, enum core_role role, size_t 
     else
         core_release(made);
     return 1;
-}
-
-/* Of an event of which there is a view: that hears of the end in command_told(), unless it has come
- * already. */
-int32_t fpgart_event_watch(uintptr_t event)
-{
-    struct fpgart_event found;
-    if (!fpgart_event_of(event, &found))
-        return CL_QUEUED;
-    struct core_command *of = found.command;
-    if (core_is_user_event(of))
-        return core_status(of);
-    struct held *held = (struct held *)held_by(core_operation(of));
-    atomic_store(&held->is_viewed, 1);
-    core_observe_command(of);
-    return core_status(of);
 }

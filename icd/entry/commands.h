@@ -18,11 +18,9 @@ struct held {
     struct fpgart_board *board;
     uintptr_t queue, kernel;
     cl_command_type type;
-    uint32_t is_pythons; /* it has run it, and counted and told what there was */
-    uint32_t is_renewed; /* Python was asked whether it can be carried in another epoch */
+    uint32_t handed_over; /* it has run it, and counted and told what there was */
+    uint32_t is_renewed;  /* Python was asked whether it can be carried in another epoch */
     uintptr_t event;
-    uint64_t serial; /* of the event */
-    atomic_int is_viewed;
     uint32_t traffic; /* its row in the board's */
     uint64_t calls, bytes;
     struct fpgart_program program; /* of a launch */

@@ -158,21 +158,39 @@ static void call_back(struct core_command *command, int32_t status, void *given)
     free(callback);
 }
 
+/* `found`: of an event that the caller holds, which is let go of if that fails. */
+static int calls_back(uintptr_t event, const struct fpgart_event *found, cl_int status,
+                      void(CL_CALLBACK *call)(cl_event, cl_int, void *), void *data)
+{
+    struct callback *callback = malloc(sizeof *callback);
+    if (callback != NULL) {
+        *callback = (struct callback){call, data, event};
+        if (core_callback(found->command, status, call_back, callback))
+            return 1;
+    }
+    free(callback);
+    fpgart_unhold(event, FPGART_EVENT);
+    return 0;
+}
+
+int fpgart_view_calls_back(uintptr_t event, cl_int status, uintptr_t call, uintptr_t data)
+{
+    struct fpgart_event found;
+    return fpgart_hold(event, FPGART_EVENT, fpgart_handle_serial(event)) &&
+           fpgart_event_of(event, &found) &&
+           calls_back(event, &found, status, (void(CL_CALLBACK *)(cl_event, cl_int, void *))call,
+                      (void *)data);
+}
+
 int fpgart_calls_back(const void *event, cl_int status,
                       void(CL_CALLBACK *call)(cl_event, cl_int, void *), void *data)
 {
     struct fpgart_event found;
     if (call == NULL || status < CL_COMPLETE || status > CL_SUBMITTED || !find_event(event, &found))
         return 0;
-    /* Those of a user event are Python's: what waits for it begins when they have returned. */
-    struct callback *callback =
-        !core_is_user_event(found.command) ? malloc(sizeof *callback) : NULL;
-    if (callback != NULL) {
-        *callback = (struct callback){call, data, (uintptr_t)event};
-        if (core_callback(found.command, status, call_back, callback))
-            return 1;
-    }
-    free(callback);
+    if (!core_is_user_event(found.command))
+        return calls_back((uintptr_t)event, &found, status, call, data);
+    /* Python's: what waits for the event begins when they have returned. */
     fpgart_unhold((uintptr_t)event, FPGART_EVENT);
     return 0;
 }
@@ -202,7 +220,7 @@ static void set_user_event(uintptr_t event, struct core_command *command, cl_int
     struct fpgart_visit visit;
     core_set(command, status);
     if (fpgart_event_is_pythons(event) && fpgart_enter(&visit)) {
-        fpgart_view_ended(event, fpgart_handle_serial(event), status);
+        fpgart_user_event_ended(event, status);
         fpgart_leave(&visit);
     }
     core_let_follow(command, false);

@@ -186,6 +186,7 @@ void fpgart_decides(struct core_caller *caller);
 struct core_queue *fpgart_core_queue(uintptr_t queue);
 struct core_caller *core_caller_new(void (*call)(void *data), void *data);
 void core_caller_release(struct core_caller *caller);
+bool core_has_ready(struct core_caller *caller);
 uint32_t core_take_ready(struct core_caller *caller, uint32_t most, uintptr_t *known, int32_t *errors);
 struct core_queue *core_queue_new(struct core_caller *caller, bool in_order);
 void core_queue_retain(struct core_queue *queue);
@@ -195,10 +196,13 @@ bool core_claim(struct core_command *event);
 bool core_set(struct core_command *event, int32_t status);
 void core_retain(struct core_command *command);
 void core_release(struct core_command *command);
+bool core_has_ended(const struct core_command *command);
+uint64_t core_enqueued(struct core_queue *queue);
 void core_begin(struct core_command *command);
 uintptr_t core_needed(struct core_command *command, struct core_command **carried);
 uintptr_t core_next_in_line(struct core_command *command);
 uint32_t core_awaited(struct core_command *command, uint32_t most, uintptr_t *known);
+uint32_t core_sleepers(struct core_command *command);
 uint32_t core_followers(struct core_command *command);
 uint32_t core_forget(struct core_command *event, uint32_t most, uintptr_t *known);
 void fpgart_kernel_holds(uintptr_t kernel, uintptr_t board, uint64_t epoch);
@@ -239,12 +243,13 @@ struct core_command *core_decide(struct core_queue *queue, enum core_role role, 
 bool core_let_follow(struct core_command *event, bool takes);
 bool core_end(struct core_command *command, int32_t status);
 int32_t core_status(struct core_command *command);
-void core_finish(struct core_queue *queue);
+struct core_command *core_unfinished(struct core_queue *queue, uint64_t last, uintptr_t *known);
 void core_wait_for_caller(struct core_command *command);
 void core_times(struct core_command *command, uint64_t times[4]);
-int32_t fpgart_event_watch(uintptr_t event);
 void fpgart_queue_flush(uintptr_t queue);
-void fpgart_queue_wait_for_users(uintptr_t queue, uintptr_t begin, uintptr_t end);
+struct core_command *fpgart_next_user(uintptr_t queue, const struct core_command *behind, uintptr_t begin,
+                                      uintptr_t end);
+int fpgart_view_calls_back(uintptr_t event, cl_int status, uintptr_t call, uintptr_t data);
 void fpgart_settle_ends(void);
 cl_int fpgart_answer(uintptr_t value, size_t size, size_t *size_ret, const char *bytes, size_t length);
 uint64_t fpgart_load(uintptr_t address, size_t size);
@@ -282,12 +287,12 @@ def declarations(api: Api) -> str:
     lines.append("    void fpgart_reap(void);")
     lines.append("    void fpgart_board_idle(uintptr_t device);")
     lines.append("    void fpgart_commands_ready(void);")
-    lines.append("    void fpgart_view_ended(uintptr_t event, uint64_t serial, cl_int status);")
+    lines.append("    void fpgart_user_event_ended(uintptr_t event, cl_int status);")
     lines.append("    void fpgart_carried_failed(uintptr_t queue, uintptr_t kernel, cl_int status, cl_int place);")
     lines.append(
         "    int fpgart_renew(uintptr_t queue, uintptr_t kernel, cl_uint count, const struct fpgart_use *uses);"
     )
-    lines.append("    void fpgart_run_turned(uintptr_t command, uintptr_t queue, uintptr_t kernel, cl_uint type,")
+    lines.append("    void fpgart_run_handed_over(uintptr_t command, uintptr_t queue, uintptr_t kernel, cl_uint type,")
     lines.append("        uintptr_t carried, cl_uint traffic, cl_uint count, const struct fpgart_use *uses);")
     lines.append("    int fpgart_busy(void);")
     lines.append("    char *fpgart_control_request(const char *request, size_t length);")

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from struct import Struct
 from time import monotonic_ns
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from commands import Work
 from fpgart._native import ffi, lib
 
 from fpgart.base import opencl as cl
 from fpgart.engine.interface import BYTES, POINTER, Engine, pack_arguments
 from fpgart.engine.opencl_engine.engine import OpenCLEngine
+from fpgart.runtime.objects.queue import CommandQueue
+from fpgart.runtime.scheduling.scheduler import Scheduler
+from fpgart.runtime.scheduling.threads import SystemThreads
 
 SIZES = Struct("9Q")
 COUNT = 16
@@ -72,13 +77,15 @@ class Carrier:
             self._told.wait_for(lambda: len(self._ended) >= count)
             return list(self._ended)
 
-    def queue(self, *, in_order: bool = True, profiling: bool = False) -> Any:
+    def queue(self, *, in_order: bool = True, profiling: bool = False, made: Any = None) -> Any:
+        """`made`: the core's queue, if there is one; its owner frees it."""
         lane = lib.carrier_lane_new(self.driver.context, self.driver.device, in_order, profiling)
         freed = ffi.addressof(lib, "carrier_lane_free")
-        made = lib.core_queue_new(self._caller, in_order)
+        if made is None:
+            made = lib.core_queue_new(self._caller, in_order)
+            self._to_free.callback(lib.core_queue_release, made)
         carries = ffi.new("struct core_lane *", {"engine": lib.carrier_engine(), "lane": lane, "freed": freed})
         assert lib.core_queue_carry(made, self.board, carries)
-        self._to_free.callback(lib.core_queue_release, made)
         return made
 
     def enqueue(
@@ -320,3 +327,55 @@ def test_facts_of_an_earlier_epoch_are_refused(carrier: Carrier) -> None:
     assert not lib.core_begin_directly(queue, epoch, image)
     assert lib.core_begin_directly(queue, epoch + 1, image)
     lib.core_end_directly(queue)
+
+
+class NoThreads(SystemThreads):
+    def start(self, work: Callable[[], None]) -> bool:
+        return False
+
+
+class Decided(Work):
+    """A decided command's work."""
+
+    name = "test"
+    needs_thread = False
+    ran_on: threading.Thread | None = None
+
+    def run(self) -> None:
+        self.ran_on = threading.current_thread()
+
+
+@pytest.mark.parametrize("properties", [0, cl.CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE])
+def test_without_threads_who_finishes_a_queue_runs_what_its_carried_commands_wait_for(
+    carrier: Carrier, monkeypatch: pytest.MonkeyPatch, properties: int
+) -> None:
+    """Also if that is not ready yet when the host begins to wait."""
+    threads: Any = NoThreads()
+    scheduler = Scheduler(threads)
+    context: Any = SimpleNamespace(scheduler=scheduler, queues=set(), reaper=())
+    device: Any = None
+    before, queue = CommandQueue(context, device, 0), CommandQueue(context, device, properties)
+    for each in (before, queue):
+        carrier.queue(in_order=each.in_order, made=each.core.pointer)
+    carried: Any = SimpleNamespace(flush=lambda: None)
+    queue.carried = carried
+    gate, ints = Ints(), Ints()
+    first = carrier.launch(before.core.pointer, "wait_until_open", gate)
+    work: Any = Decided(scheduler.new_ready_list(ends_by_itself=True))
+    decided = before.enqueue(cl.CL_COMMAND_TASK, work)
+    assert decided.command is not None
+    carrier.launch(queue.core.pointer, "add", ints, 1, waits=(decided.command.pointer,))
+    flush = scheduler.flush
+
+    def flush_and_open() -> None:
+        flush()
+        gate.ints[0] = 1
+        lib.core_wait(first)
+
+    monkeypatch.setattr(scheduler, "flush", flush_and_open)
+    host = threading.Thread(target=queue.finish, daemon=True)
+    host.start()
+    host.join(60)
+    assert not host.is_alive(), "it waits for what nobody runs"
+    assert work.ran_on is host
+    assert ints[0] == 1

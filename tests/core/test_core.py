@@ -39,3 +39,32 @@ def test_small_hosts_keep_the_rules_under_all_schedules_with_two_preemptions(exp
 @pytest.mark.parametrize("seed", [1, 1_000_000, 2_000_000, 3_000_000])
 def test_random_hosts_keep_the_rules_under_random_schedules(explorer: Path, seed: int) -> None:
     run(explorer, "random", str(2 * MOST_SCHEDULES), str(seed))
+
+
+@pytest.fixture(scope="module")
+def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
+    """What tests/programs/many_commands.c prints of queues with 10,000 commands."""
+    program = tmp_path_factory.mktemp("many") / "many_commands"
+    sources = [*sorted((ROOT / "core").glob("*.c")), ROOT / "tests/programs/many_commands.c"]
+    options = ["-O1", f"-I{ROOT / 'core'}", f"-I{ROOT / 'include'}", "-lpthread"]
+    subprocess.run(["gcc", *sources, *options, "-o", program], check=True)
+    lines = subprocess.run([program], capture_output=True, text=True, check=True).stdout.splitlines()
+    return {name: int(number) for name, number in (line.rsplit(" ", 1) for line in lines)}
+
+
+@pytest.mark.parametrize("before", ["a decided command", "one that runs"])
+def test_commands_that_have_ended_are_forgotten_behind_one_that_lasts(figures: dict[str, int], before: str) -> None:
+    assert figures[f"open behind {before}"] < 2000
+
+
+@pytest.mark.parametrize(("order", "most"), [("in order", 1), ("out of order", 10_000)])
+def test_the_engine_is_asked_once_for_each_command_whose_end_is_noted(
+    figures: dict[str, int], order: str, most: int
+) -> None:
+    assert figures[f"asked to note all, {order}"] <= most
+
+
+@pytest.mark.parametrize("order", ["in order", "out of order"])
+def test_the_engine_is_asked_for_few_commands_to_find_an_open_one(figures: dict[str, int], order: str) -> None:
+    assert figures["others"] == 1
+    assert figures[f"asked for others, {order}"] <= 8

@@ -41,6 +41,10 @@ def test_the_last_event_of_a_queue_may_be_released_by_a_thread_without_the_inter
     assert output("queue_of_event.py") == "ended\n"
 
 
+def test_who_is_called_back_about_a_command_of_cs_may_say_so_to_python(tmp_path: Path) -> None:
+    assert output("seen_later.py", arguments=(str(tmp_path / "trace.json"),)) == "True [0] 5\n"
+
+
 @pytest.fixture(scope="module")
 def beside(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build("beside_carried", tmp_path_factory.mktemp("host"), f"-I{ROOT / 'conformance' / 'c'}", "-lpthread")

@@ -430,16 +430,9 @@ static void check_that_it_is_in_ended(void)
           "the observing thread seems to be one that may wait");
 }
 
-static void engine_told(void *given, int32_t status)
-{
-    (void)given, (void)status;
-    CHECK(!holds_lock(), "the engine is called with the lock");
-    check_that_it_is_in_ended();
-}
-
-static const struct core_engine engine = {
-    engine_submit, engine_ended,  engine_told,    engine_status, engine_wait,
-    engine_times,  engine_notify, engine_release, NULL,          engine_now};
+static const struct core_engine engine = {engine_submit,  engine_ended, engine_status,
+                                          engine_wait,    engine_times, engine_notify,
+                                          engine_release, NULL,         engine_now};
 
 static bool may_run(const struct operation *operation)
 {
@@ -708,13 +701,13 @@ static bool renews(struct core_command *command, uint64_t epoch)
     return true;
 }
 
-static void turned(struct core_command *command)
+static void hand_over(struct core_command *command)
 {
     int number = *(const int *)core_operation(command);
     CHECK(!holds_lock(), "a command is handed over with the lock");
     CHECK(core_in_ended(), "a command is handed over on another thread");
     CHECK(!core_is_decided(command), "a decided command is handed over");
-    if (host->renews && !may_renew[number] && choose(2, false) == 0) {
+    if (host->renews && core_is_outdated(command) && !may_renew[number] && choose(2, false) == 0) {
         may_renew[number] = true;
         core_retry(command);
     } else {
@@ -974,7 +967,7 @@ static struct core_queue *queue_with_lane(int queue)
     if (!has_lane[queue])
         has_lane[queue] |= core_queue_carry(
             queues[queue], board,
-            &(struct core_lane){&engine, &lanes[queue], renews, turned, lane_freed});
+            &(struct core_lane){&engine, &lanes[queue], renews, hand_over, lane_freed});
     return queues[queue];
 }
 
@@ -1142,7 +1135,7 @@ static void host_thread(void *from)
     }
     if (host->looks == NOTES)
         for (int i = 0; i < QUEUES; i++)
-            core_note_queue(queues[i]);
+            core_note_queue(queues[i], true);
 }
 
 static int32_t expected(int number)

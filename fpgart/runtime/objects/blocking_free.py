@@ -26,7 +26,8 @@ def blocking_free(context: Context, pointer: int) -> None:
         context.scheduler.flush()  # what C carries may stand behind others
         for queue in context.all_queues():
             if queue.carried is not None:
-                queue.carried.wait_for_users(allocation.pointer, allocation.end)
+                for command in queue.carried.users(allocation.pointer, allocation.end):
+                    context.scheduler.wait_for(command)
         for event in context.scheduler.unfinished(context.all_queues()):
             if uses(operation_of(event), allocation):
                 context.scheduler.wait(event)

@@ -58,9 +58,17 @@ class Command:
         """As the engine says, if it has it. No lock held."""
         return int(self._lib.core_status(self.pointer))
 
+    def has_ended(self) -> bool:
+        """Whether that is known, without asking the engine."""
+        return bool(self._lib.core_has_ended(self.pointer))
+
     def wait(self) -> None:
         """Return when it has ended; what became ready by that is to be taken. No lock held."""
         self._lib.core_wait_for_caller(self.pointer)
+
+    def sleepers(self) -> int:
+        """How many threads sleep until it has ended."""
+        return int(self._lib.core_sleepers(self.pointer))
 
     def followers(self) -> int:
         """How many commands wait for it."""
@@ -80,9 +88,9 @@ class CoreQueue:
     def __del__(self) -> None:
         self._lib.core_queue_release(self.pointer)
 
-    def finish(self) -> None:
-        """Return when all commands have ended that are in it now. No lock held."""
-        self._lib.core_finish(self.pointer)
+    def enqueued(self) -> int:
+        """How many commands have been put into it so far."""
+        return int(self._lib.core_enqueued(self.pointer))
 
 
 class Core(Generic[Decided]):
@@ -111,6 +119,15 @@ class Core(Generic[Decided]):
         found = self._ffi.new("uint64_t[4]")
         self._lib.core_times(command.pointer, found)
         return found[cl.CL_QUEUED], found[cl.CL_SUBMITTED], found[cl.CL_RUNNING], found[cl.CL_COMPLETE]
+
+    def unfinished(self, queue: CoreQueue, last: int) -> tuple[Command, Decided | None] | None:
+        """One of the first `last` commands of a queue that has not ended, and what it is if C does not carry it.
+
+        None if all have, and what they left has been settled. No lock held.
+        """
+        known = self._ffi.new("uintptr_t *")
+        pointer = self._lib.core_unfinished(queue.pointer, last, known)
+        return (Command(self._lib, pointer), self.commands.get(known[0])) if pointer else None
 
     def queue_at(self, pointer: Any) -> CoreQueue:
         """One that C has made."""
@@ -155,6 +172,10 @@ class Core(Generic[Decided]):
     def _role(self, role: Role) -> int:
         lib = self._lib
         return int(lib.CORE_WORK if role is Role.WORK else lib.CORE_MARKER if role is Role.MARKER else lib.CORE_BARRIER)
+
+    def has_ready(self) -> bool:
+        """Whether commands are to be taken."""
+        return bool(self._lib.core_has_ready(self.caller))
 
     def take(self) -> list[tuple[Decided, int]]:
         """The commands that are ready, each with the error that it has to end with, or 0."""

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Protocol
 
 from fpgart.base import opencl as cl
@@ -13,7 +13,6 @@ from fpgart.base.notices import NOTICES
 from fpgart.runtime.scheduling.core import Command, CoreQueue
 from fpgart.runtime.scheduling.occupancy import Claim, Direction
 from fpgart.runtime.scheduling.reaper import Reaper
-from fpgart.runtime.scheduling.threads import Lock
 
 if TYPE_CHECKING:
     from fpgart.engine.interface import Batch
@@ -47,7 +46,7 @@ class EventScheduler(Protocol):
 
     def look_at_view(self, event: Event) -> None: ...
 
-    def end_view(self, event: Event, status: int) -> None: ...
+    def user_event_ended(self, event: Event, status: int) -> None: ...
 
     @property
     def ends_are_news(self) -> bool: ...
@@ -79,8 +78,8 @@ class EventDevice(Protocol):
 class CarriedCommands(Protocol):
     """The commands of one queue that C carries."""
 
-    def wait_for_users(self, begin: int, end: int) -> None:
-        """Return when those have ended that are given addresses there. No lock held."""
+    def users(self, begin: int, end: int) -> Iterator[Command]:
+        """Those that have not ended and are given addresses there. No lock held."""
 
     def flush(self) -> None: ...
 
@@ -188,12 +187,13 @@ class Event:
     __slots__ = (
         "__weakref__",
         "callbacks",
-        "carried",
         "command",
         "command_type",
         "context",
         "end_ns",
         "handle",
+        "is_awaited",
+        "is_view",
         "number",
         "operation",
         "queue",
@@ -203,7 +203,6 @@ class Event:
         "status",
         "submit_ns",
         "wait_list",
-        "waiters",
     )
 
     def __init__(
@@ -213,26 +212,27 @@ class Event:
         command_type: int,
         operation: Operation | None,
         status: int = QUEUED,
-        carried: Command | None = None,
+        command: Command | None = None,
     ) -> None:
-        """`carried`: the command, or the user event, of which this is a view."""
+        """`command`: the one of C's, or the user event, that this is a view of."""
         self.handle = 0
         self.context = context
         self.queue = queue
         self.command_type = command_type
         self.operation = operation
         self.status = status
-        self.command = carried
+        self.command = command
         """What C knows of it: of a command, once it is in its queue."""
-        if queue is None and carried is None:
+        self.is_view = command is not None
+        """Whether C made it, and ends it: look() finds that out."""
+        if queue is None and command is None:
             self.command = context.scheduler.user_event()
         self.number = 0
         """By which C knows a command that has not ended."""
-        self.carried = queue is not None and carried is not None
-        """Whether C carries it."""
         self.wait_list: tuple[Event, ...] = ()
         """Until it is ready; without user events, which the host may have given up."""
-        self.waiters: list[Lock] | None = None
+        self.is_awaited = False
+        """Whether a thread sleeps until it has ended."""
         self.callbacks: list[tuple[int, Callback]] | None = None
         self.ready: ReadyList | None = None
         """The list in which it waits for its turn."""
@@ -245,14 +245,17 @@ class Event:
 
         Raises InvalidValue for any status but SUBMITTED, RUNNING and COMPLETE (OpenCL 3.0, 5.11).
         """
-        if status not in (SUBMITTED, RUNNING, COMPLETE):
-            raise InvalidValue(f"callbacks are for submitted, running and complete, not for status {status}")
+        check_callback_status(status)
         self.context.scheduler.add_callback(self, status, callback)
+
+    def look(self) -> None:
+        """If this is a view, learn whether the command has ended."""
+        if self.is_view:
+            self.context.scheduler.look_at_view(self)
 
     def seen_status(self) -> int:
         """The execution status, for a host that asks instead of waiting."""
-        if self.carried:
-            self.context.scheduler.look_at_view(self)
+        self.look()
         status = self.status
         if status <= COMPLETE:
             self.context.scheduler.saw_end(self)
@@ -276,9 +279,16 @@ class Event:
             raise ProfilingInfoNotAvailable("user events are not profiled")
         if not self.queue.properties & cl.CL_QUEUE_PROFILING_ENABLE:
             raise ProfilingInfoNotAvailable("the queue was created without CL_QUEUE_PROFILING_ENABLE")
+        self.look()
         if self.status != COMPLETE:
             raise ProfilingInfoNotAvailable(f"the command has not completed, its status is {self.status}")
         return self.context.scheduler.stage_time(self, stage)
+
+
+def check_callback_status(status: int) -> None:
+    """Raises InvalidValue for what no callback can be registered for."""
+    if status not in (SUBMITTED, RUNNING, COMPLETE):
+        raise InvalidValue(f"callbacks are for submitted, running and complete, not for status {status}")
 
 
 class ReadyList(OrderedDict[Event, None]):

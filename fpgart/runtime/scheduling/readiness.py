@@ -221,17 +221,18 @@ class Readiness:
                     return event
         return None
 
-    def claim_needed(self, event: Event) -> tuple[Event | None, Command | None]:
-        """Something that has to run before `event` can end, `event` itself at best; or what the engine has of that.
+    def claim_needed(self, command: Command, event: Event | None) -> tuple[Event | None, Command | None]:
+        """Something that has to run before a command can end, itself at best; or what the engine has of that.
+
+        `event`: the command's, if C does not carry it.
 
         Never a kernel that merely stands before it: that may wait for what the host does next.
         """
-        ready, carried = event.ready, None
-        if ready is None and event.command is not None:
-            needed, carried = self.core.needed(event.command)
-            if needed is not None:
-                event, ready = needed, needed.ready
-        if ready is None:
+        carried = None
+        if event is None or event.ready is None:
+            event, carried = self.core.needed(command)
+        ready = event.ready if event is not None else None
+        if event is None or ready is None:
             return None, carried
         if self.claim(event):
             return event, None
@@ -343,21 +344,11 @@ class Readiness:
             self.core.commands.pop(event.number, None)
             assert event.queue is not None
             del event.queue.open[event]
-        if event.command is not None and not event.carried:
+        if event.command is not None:
             event.command.set(status)
         if event.callbacks:
             collect(event, status, after)
-        if event.waiters:
-            for waiter in event.waiters:
-                waiter.release()
-            event.waiters = None
         event.operation = None
-
-    def end_view(self, event: Event, status: int, times: tuple[int, int, int, int], now: int, after: Aftermath) -> None:
-        """The command has ended that `event` is a view of."""
-        event.queued_ns, event.submit_ns, event.start_ns, end_ns = times
-        self.end(event, status, now, after)
-        event.end_ns = end_ns
 
 
 def collect(event: Event, status: int, after: Aftermath) -> None:

@@ -32,7 +32,7 @@ from fpgart.runtime.scheduling.event import (
     Operation,
     ReadyList,
 )
-from fpgart.runtime.scheduling.readiness import Aftermath, Readiness
+from fpgart.runtime.scheduling.readiness import Aftermath, Readiness, collect
 from fpgart.runtime.scheduling.reaper import Reaper
 from fpgart.runtime.scheduling.threads import SystemThreads, Threads
 from fpgart.runtime.scheduling.workers import Workers
@@ -142,24 +142,31 @@ class Scheduler:
         What the host has released and the command alone kept is gone then, and the host's destructor callbacks of it
         have been made.
         """
-        helped = False
         self.call_due()
-        while event.status > COMPLETE:
-            waiter = carried = None
+        if event.status > COMPLETE:
+            assert event.command is not None
+            self.wait_for(event.command, None if event.is_view else event)
+            event.look()
+        reap(event)
+
+    def wait_for(self, command: Command, event: Event | None = None) -> None:
+        """As wait(), but for what the host has released. `event`: the command's, if C does not carry it."""
+        helped = False
+        while not command.has_ended():
+            mine = carried = None
             with self._lock:
-                if event.status <= COMPLETE:
-                    break
-                mine = None
                 if not self._closed:
-                    mine, carried = self._ready.claim_needed(event)
+                    mine, carried = self._ready.claim_needed(command, event)
                 if mine is None and carried is None:
                     self._ready.make_due(self._now())
                 if mine is None or helped:  # what this thread has made ready must not wait until it looks again
                     self._workers.leave()
                 if mine is None and self._workers.stranded:
                     mine = self._workers.claim()
-                if mine is None and carried is None and not self._callbacks.any_due():
-                    waiter = self._waiter_of(event)
+                idle = mine is None and carried is None
+                sleeps = idle and not (self._callbacks.any_due() or self.core.has_ready())
+                if sleeps and event is not None:
+                    event.is_awaited = True
             if mine is not None:
                 helped = True
                 self._run_where_it_may(mine, event)
@@ -167,37 +174,27 @@ class Scheduler:
             elif carried is not None:
                 carried.wait()
                 helped = True
-                self._take(event)
-            elif waiter is not None:
-                helped = event.carried
-                host_waits(True)
-                try:
-                    waiter()
-                finally:
-                    host_waits(False)
-                if event.carried:
-                    self._take(event)
+                self._take()
+            elif sleeps:
+                self._sleep_until_ended(command)
+                helped = event is None
+                if helped:
+                    self._take()
             else:
-                self._callbacks.call_due()
+                self._take()
+                self.call_due()
         if helped:
             self._stop_looking()
-        reap(event)
 
-    def _waiter_of(self, event: Event) -> Callable[[], object]:
-        """What sleeps until `event` has ended. With the lock held."""
-        if event.carried and event.command is not None:
-            return event.command.wait
-        waiter = self._threads.lock()
-        waiter.acquire()
-        if event.waiters is None:
-            event.waiters = []
-        event.waiters.append(waiter)
-        return waiter.acquire
+    def _sleep_until_ended(self, command: Command) -> None:
+        host_waits(True)
+        try:
+            self._threads.sleep_until_ended(command)
+        finally:
+            host_waits(False)
 
-    def _take(self, event: Event) -> None:
-        """Take note of what has ended while the calling thread waited in C, and of what is ready. Without the lock."""
-        if event.carried and event.status > COMPLETE:
-            self.look_at_view(event)
+    def _take(self) -> None:
+        """Take what is ready since the calling thread waited in C. Without the lock."""
         ended, after = self._take_ready()
         settle_and_reap(after, ended)
 
@@ -213,9 +210,14 @@ class Scheduler:
         """Have everything that was enqueued until now begin as soon as it may, without further calls."""
         with self._lock:
             self._ready.make_due(self._now())
+        self._leave()
+
+    def _leave(self) -> None:
+        """Have the driver's threads run what is due; where none can be made, run it here. Without the lock."""
+        with self._lock:
             self._workers.leave()
             stranded = self._workers.stranded
-        while stranded:  # no thread can be made: then it is this one that has to run them
+        while stranded:
             with self._lock:
                 event = self._workers.claim()
             if event is None:
@@ -224,19 +226,12 @@ class Scheduler:
 
     def finish(self, queue: EventQueue) -> None:
         """Return when every command that is in `queue` now has ended."""
-        with self._lock:
-            open_ = queue.open
-            commands = list(open_) if not queue.in_order else [next(reversed(open_))] if open_ else []
-        for event in commands:
-            self.wait(event)
+        self.call_due()
         if queue.carried is not None:
-            self.call_due()
             self.flush()
-            host_waits(True)
-            try:
-                queue.core.finish()
-            finally:
-                host_waits(False)
+        last = queue.core.enqueued()
+        while (found := self.core.unfinished(queue.core, last)) is not None:
+            self.wait_for(*found)
         reap(queue)
 
     def unfinished(self, queues: Sequence[EventQueue]) -> list[Event]:
@@ -301,7 +296,7 @@ class Scheduler:
 
     # Commands that C carries
 
-    def run_turned(self, event: Event, began: Callback, ended: Callback) -> None:
+    def run_handed_over(self, event: Event, began: Callback, ended: Callback) -> None:
         """Run a command of C's queues, which has kept its order: it waits for its turn on the board only."""
         after = Aftermath()
         event.callbacks = [(RUNNING, began), (COMPLETE, ended)]
@@ -326,8 +321,7 @@ class Scheduler:
     def commands_ready(self) -> None:
         """A thread in C has made commands ready. The host is called back on another thread."""
         ended, after = self._take_ready()
-        with self._lock:
-            self._workers.leave()
+        self._leave()
         if after:
             self.run_apart(partial(settle_and_reap, after, ended))
 
@@ -339,22 +333,20 @@ class Scheduler:
             self._workers.leave()
 
     def look_at_view(self, event: Event) -> None:
-        """Have a view of a carried command's event end if the command has."""
+        """Have a view say that its command has ended, if that has."""
         assert event.command is not None
         status = event.command.status()
-        if status <= COMPLETE:
-            self.end_view(event, status)
+        if status <= COMPLETE < event.status:
+            times = self.core.times(event.command)
+            event.queued_ns, event.submit_ns, event.start_ns, event.end_ns = times
+            event.status = status
 
-    def end_view(self, event: Event, status: int) -> None:
-        """The command has ended that `event` is a view of; that may be known already. Reaps nothing."""
-        assert event.command is not None
+    def user_event_ended(self, event: Event, status: int) -> None:
+        """C has ended a user event while somebody made the view `event` of it. Reaps nothing."""
         after = Aftermath()
-        times = self.core.times(event.command)
         with self._lock:
-            if event.status <= COMPLETE:
-                return
-            self._ready.end_view(event, status, times, self._now(), after)
-            self._workers.leave()
+            event.status = status
+            collect(event, status, after)
         after.settle()
 
     # Time, for those who ask; a scheduler with a clock of its own answers otherwise
@@ -519,7 +511,7 @@ class Scheduler:
         """End a command whose operation is destroyed. A thread that waits for it makes the destructor callbacks."""
         after = Aftermath()
         with self._lock:
-            waited_for = event.waiters is not None
+            waited_for = event.is_awaited
             self._ready.end_claimed(event, status, self._now(), after)
             self._tell_still()
         self._let_follow([event], after)
@@ -574,7 +566,7 @@ class Scheduler:
             with self._lock:
                 now = self._now()
                 for event, status in ended:
-                    waited_for = event.waiters is not None
+                    waited_for = event.is_awaited
                     self._ready.end_launch(event, status, now, after)
                 if batch.left:
                     batch.follow(self._ready.claim_followers(batch.left, last, now))

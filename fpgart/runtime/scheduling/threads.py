@@ -12,14 +12,11 @@ from types import TracebackType
 from typing import Protocol
 
 from fpgart.base import log
+from fpgart.runtime.scheduling.core import Command
 
 
 class Lock(Protocol):
-    """What `with` needs, and acquire() and release()."""
-
-    def acquire(self) -> bool: ...
-
-    def release(self) -> None: ...
+    """What `with` needs."""
 
     def __enter__(self) -> bool: ...
 
@@ -49,6 +46,9 @@ class Threads(Protocol):
     def lock(self) -> Lock: ...
 
     def bell(self) -> Bell: ...
+
+    def sleep_until_ended(self, command: Command) -> None:
+        """Return when a command has ended."""
 
     def start(self, work: Callable[[], None]) -> bool:
         """Run `work` on a thread of its own; False when the system has none to give."""
@@ -82,6 +82,9 @@ class SystemThreads:
 
     def bell(self) -> Bell:
         return _SystemBell()
+
+    def sleep_until_ended(self, command: Command) -> None:
+        command.wait()
 
     def start(self, work: Callable[[], None]) -> bool:
         """The thread belongs to nobody: the process does not wait for it when it ends."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -609,6 +610,22 @@ def test_a_blocking_free_waits_for_the_commands_that_may_touch_the_allocation_al
     assert machine.context.usm.find(other.pointer) is other
     for made in (launch, plain, reaching):
         made.abandon()
+
+
+def test_a_blocking_free_waits_for_what_c_carries_as_a_thread_of_the_host_does(
+    boards: Boards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So it runs what stands before that, and kernels that are stuck are given up."""
+    machine = boards("usm_s10")
+    allocation = allocate(machine, Kind.DEVICE)
+    commands = [machine.scheduler.user_event() for _ in range(2)]
+    carried: Any = SimpleNamespace(users=lambda begin, end: iter(commands if begin == allocation.pointer else ()))
+    machine.queue.carried = carried
+    waited: list[object] = []
+    monkeypatch.setattr(machine.scheduler, "wait_for", waited.append)
+    blocking_free(machine.context, allocation.pointer)
+    machine.queue.carried = None
+    assert waited == commands
 
 
 def test_who_frees_what_is_no_allocation_waits_for_nobody(boards: Boards, monkeypatch: pytest.MonkeyPatch) -> None:

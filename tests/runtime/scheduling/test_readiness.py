@@ -6,7 +6,6 @@ import gc
 import weakref
 from dataclasses import dataclass, field
 from functools import partial
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -173,16 +172,11 @@ def test_a_failure_does_not_fail_what_comes_next_in_the_queue(commands: Commands
 # Times of the end
 
 
-def test_an_end_is_noted_wakes_those_who_wait_and_frees_the_queue(commands: Commands) -> None:
-    woken: list[bool] = []
+def test_an_end_is_noted_and_frees_the_queue(commands: Commands) -> None:
     event = commands.transfer(queue=commands.in_order)
-    waiter: Any = SimpleNamespace(release=lambda: woken.append(True))
-    event.waiters = [waiter, waiter]
     commands.take(event)
     commands.stage_ends(event, None)
     assert (event.status, event.end_ns) == (COMPLETE, commands.now)
-    assert woken == [True, True]
-    assert event.waiters is None
     assert event.operation is None
     assert not commands.in_order.open
 
@@ -331,7 +325,7 @@ WALK = 64
 
 
 def needed(commands: Commands, event: Event) -> Event | None:
-    found, carried = commands.readiness.claim_needed(event)
+    found, carried = commands.readiness.claim_needed(event.command, event)
     assert carried is None
     return found
 

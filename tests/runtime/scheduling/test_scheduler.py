@@ -19,10 +19,12 @@ from fpgart.base.notices import NOTICES
 from fpgart.board.mmd import BoardError
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.scheduling import scheduler
+from fpgart.runtime.scheduling.core import Command
 from fpgart.runtime.scheduling.event import COMPLETE, QUEUED, RUNNING, SUBMITTED, Event
 from fpgart.runtime.scheduling.occupancy import Claim
 from fpgart.runtime.scheduling.readiness import Aftermath, Readiness
 from fpgart.runtime.scheduling.scheduler import Scheduler
+from fpgart.runtime.scheduling.threads import SystemThreads
 
 NOBODY: dict[str, Any] = {"answer": Claim.WAITS}
 
@@ -31,26 +33,21 @@ class Blocks(Exception):
     """The calling thread would wait for another one."""
 
 
-class WaitersLock:
-    """What a thread waits on: taken once by itself, and a second time until it is released."""
+class Lock:
+    """One that no thread takes twice."""
 
-    def __init__(self) -> None:
-        self.taken = False
+    taken = False
 
     def acquire(self) -> bool:
-        if self.taken:
-            raise Blocks
+        assert not self.taken
         self.taken = True
         return True
-
-    def release(self) -> None:
-        self.taken = False
 
     def __enter__(self) -> bool:
         return self.acquire()
 
     def __exit__(self, *_: object) -> None:
-        self.release()
+        self.taken = False
 
 
 class Bell:
@@ -90,12 +87,16 @@ class Threads:
     def ident(self) -> int:
         return 1
 
-    def lock(self) -> WaitersLock:
-        return WaitersLock()
+    def lock(self) -> Lock:
+        return Lock()
 
     def bell(self) -> Bell:
         self.bells.append(Bell(self))
         return self.bells[-1]
+
+    def sleep_until_ended(self, command: Command) -> None:
+        if not command.has_ended():
+            raise Blocks
 
     def start(self, work: Callable[[], None]) -> bool:
         if self.has_threads:
@@ -381,15 +382,20 @@ def test_who_has_run_something_hands_on_what_is_ready_when_it_returns(world: Wor
     assert world.workers == 2
 
 
-def test_a_thread_that_waits_is_woken_by_the_end(world: World) -> None:
+def test_a_thread_that_waits_is_woken_by_the_end() -> None:
+    """On threads of the system."""
+    world = World()
+    threads: Any = SystemThreads()
+    world.scheduler = Scheduler(threads)
+    world.context.scheduler = world.scheduler
     gate = world.user_event()
-    with pytest.raises(Blocks):
-        world.scheduler.wait(gate)
-    (waiter,) = gate.waiters or ()
-    assert isinstance(waiter, WaitersLock)
-    assert waiter.taken
+    waits = threading.Thread(target=world.scheduler.wait, args=(gate,))
+    waits.start()
+    assert gate.command is not None
+    while not gate.command.sleepers():
+        threading.Event().wait(0.001)
     gate.set_status(COMPLETE)
-    assert not waiter.taken
+    waits.join()
 
 
 def test_the_engine_knows_whether_the_host_waits(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -400,6 +406,16 @@ def test_the_engine_knows_whether_the_host_waits(world: World, monkeypatch: pyte
     assert told == []
     with pytest.raises(Blocks):
         world.scheduler.wait(world.user_event())
+    assert told == [True, False]
+
+
+def test_the_engine_knows_that_the_host_waits_which_frees_what_a_command_of_cs_uses(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[bool] = []
+    monkeypatch.setattr(scheduler, "host_waits", told.append)
+    with pytest.raises(Blocks):
+        world.scheduler.wait_for(world.scheduler.user_event())
     assert told == [True, False]
 
 
@@ -437,24 +453,11 @@ def test_who_runs_one_thing_after_another_leaves_to_workers_what_it_has_made_rea
     assert workers == [1]
 
 
-def test_the_engine_knows_that_a_host_waits_that_finishes_a_queue_of_cs(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    told: list[object] = []
-    monkeypatch.setattr(scheduler, "host_waits", told.append)
-    queue: Any = SimpleNamespace(
-        open={}, in_order=True, carried=True, context=world.context, core=Carried(lambda: None)
-    )
-    queue.core.finish = lambda: told.append("finish")
-    world.scheduler.finish(queue)
-    assert told == [True, "finish", False]
-
-
 def test_a_thread_that_runs_something_waits_for_no_one(world: World) -> None:
-    waiters: list[object] = []
-    event = world.enqueue(world.work(lambda: waiters.append(event.waiters)))
+    awaited: list[bool] = []
+    event = world.enqueue(world.work(lambda: awaited.append(event.is_awaited)))
     world.scheduler.wait(event)
-    assert waiters == [None]
+    assert awaited == [False]
 
 
 def test_without_threads_who_waits_runs_whatever_is_ready(world: World) -> None:
@@ -464,6 +467,30 @@ def test_without_threads_who_waits_runs_whatever_is_ready(world: World) -> None:
     with pytest.raises(Blocks):
         world.scheduler.wait(world.user_event())
     assert work.ran == 1
+
+
+def test_without_threads_who_makes_a_command_ready_in_c_has_it_run(world: World) -> None:
+    """A thread that waits for it may sleep already."""
+    world.threads.has_threads = False
+    carried, work = world.scheduler.user_event(), world.work()
+    view = Event(world.context, world.queue, cl.CL_COMMAND_TASK, None, RUNNING, carried)
+    event = world.enqueue(work, view, queue=world.new_queue())
+    with pytest.raises(Blocks):
+        world.scheduler.wait(event)
+    carried.set(COMPLETE)
+    carried.let_follow()
+    world.scheduler.commands_ready()
+    assert (work.ran, event.status) == (1, COMPLETE)
+
+
+def test_who_waits_looks_for_what_others_have_made_ready_before_it_sleeps(world: World) -> None:
+    carried, work = world.scheduler.user_event(), world.work()
+    view = Event(world.context, world.queue, cl.CL_COMMAND_TASK, None, RUNNING, carried)
+    event = world.enqueue(work, view, queue=world.new_queue())
+    carried.set(COMPLETE)
+    carried.let_follow()
+    world.scheduler.wait(event)
+    assert (work.ran, event.status) == (1, COMPLETE)
 
 
 def test_who_waits_when_closed_runs_nothing(world: World) -> None:

@@ -32,7 +32,7 @@ WRITTEN, READ, COPIED = range(3)
 """What a move is, by the counter of its bytes."""
 
 
-def run_turned(
+def run_handed_over(
     command: int, queue_handle: int, kernel_handle: int, kind: int, address: int, counter: int, count: int, uses: Any
 ) -> None:
     """Have a command run on a thread of the driver. `address`: its operation in C, which is there until it ends.
@@ -51,7 +51,7 @@ def _run(scheduler: Scheduler, command: int, event: Event, make: partial[Operati
     status, operation = attempt(event, make)
     if operation is not None:
         event.operation = operation
-        status, _ = attempt(event, partial(scheduler.run_turned, event, _began(command), _ended(command)))
+        status, _ = attempt(event, partial(scheduler.run_handed_over, event, _began(command), _ended(command)))
         if status == 0:
             return
         operation.abandon()

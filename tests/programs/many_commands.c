@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Queues of the core with very many commands: what is kept of those that have ended, and how often
+ * the engine is asked. Prints "name number" lines. */
+#include "command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { COMMANDS = 10000 };
+
+struct event {
+    int32_t status;
+};
+
+static unsigned asked;
+static int32_t status_of_new;
+
+static int32_t submit(void *lane, void *operation, uint32_t count, void *const *after, void **event)
+{
+    (void)lane, (void)operation, (void)count, (void)after;
+    struct event *made = calloc(1, sizeof *made);
+    made->status = status_of_new;
+    *event = made;
+    return made != NULL ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
+}
+
+static void ended(void *operation, int32_t status)
+{
+    (void)operation, (void)status;
+}
+
+static int32_t status(void *event)
+{
+    asked++;
+    return ((struct event *)event)->status;
+}
+
+static uint64_t now(void)
+{
+    return 1;
+}
+
+static const struct core_engine engine = {
+    .submit = submit, .ended = ended, .status = status, .release = free, .now = now};
+
+static struct core_queue *new_queue(struct core_caller *caller, struct core_board *board,
+                                    bool in_order)
+{
+    struct core_queue *queue = core_queue_new(caller, in_order);
+    core_queue_carry(queue, board, &(struct core_lane){.engine = &engine});
+    return queue;
+}
+
+static void fill(struct core_queue *queue, uint64_t epoch)
+{
+    for (int i = 0; i < COMMANDS; i++)
+        core_release(
+            core_enqueue(queue, CORE_WORK, CORE_CARRIED, epoch, &epoch, sizeof epoch, 0, NULL));
+}
+
+int main(void)
+{
+    struct core_caller *caller = core_caller_new(NULL, NULL);
+    struct core_board *board = core_board_new(NULL, NULL);
+    uint64_t epoch = core_board_epoch(board);
+    struct core_command *user = core_user_event();
+    struct core_queue *behind = new_queue(caller, board, false);
+
+    status_of_new = CL_COMPLETE;
+    core_decide(behind, CORE_WORK, 1, 1, &user);
+    fill(behind, epoch);
+    printf("open behind a decided command %u\n", behind->open);
+
+    struct core_queue *carried = new_queue(caller, board, false);
+    status_of_new = CL_RUNNING;
+    core_enqueue(carried, CORE_WORK, CORE_CARRIED, epoch, &epoch, sizeof epoch, 0, NULL);
+    status_of_new = CL_COMPLETE;
+    fill(carried, epoch);
+    printf("open behind one that runs %u\n", carried->open);
+
+    struct core_queue *other = new_queue(caller, board, true);
+    for (int in_order = 0; in_order < 2; in_order++) {
+        struct core_queue *running = new_queue(caller, board, in_order);
+        status_of_new = CL_RUNNING;
+        fill(running, epoch);
+        asked = 0;
+        core_note_queue(running, true);
+        printf("asked to note all, %s %u\n", in_order ? "in order" : "out of order", asked);
+        asked = 0;
+        printf("others %d\n", core_board_has_others(board, other));
+        printf("asked for others, %s %u\n", in_order ? "in order" : "out of order", asked);
+    }
+    return 0;
+}
