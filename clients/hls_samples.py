@@ -35,7 +35,10 @@ BUILD_PATIENCE_S = 900
 RUN_PATIENCE_S = 600
 TEST = "fpga_emu"
 FAILURE = re.compile(r"\bFAIL(?:ED|URE)?\b|Caught a SYCL host exception|verification failed", re.IGNORECASE)
-LACKING = {"Tutorials/Features/fpga_reg": "-DPART=REGISTERED"}
+LACKING = {
+    "Tutorials/Features/fpga_reg": "-DPART=REGISTERED",
+    "Tutorials/Tools/dynamic_profiler": "-DFPGA_DEVICE=fpgart:usm_s10",
+}
 """Options without which a design's own CMakeLists.txt refuses its own test."""
 EXPORT = re.compile(r"(?:export\s+)?(\w+)=(.*)")
 

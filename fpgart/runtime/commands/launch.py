@@ -22,7 +22,7 @@ from fpgart.runtime.memory.usm import UsmAllocation
 from fpgart.runtime.programs.kernel import SIZES, Argument, Kernel
 from fpgart.runtime.programs.pipe import Pipe
 from fpgart.runtime.scheduling.event import Launch, Operation, ReadyList
-from fpgart.runtime.scheduling.occupancy import TAKEN, WAITS, Claim, Direction
+from fpgart.runtime.scheduling.occupancy import TAKEN, Claim, Direction
 
 if TYPE_CHECKING:
     from fpgart.engine.links import Links, LinkUse

@@ -69,7 +69,17 @@ class Occupancy:
     under way while the board is programmed or buffers are migrated.
     """
 
-    __slots__ = ("alone", "busy_cores", "carried", "closing", "cores", "full_duplex", "launches", "moving", "programming")
+    __slots__ = (
+        "alone",
+        "busy_cores",
+        "carried",
+        "closing",
+        "cores",
+        "full_duplex",
+        "launches",
+        "moving",
+        "programming",
+    )
 
     def __init__(self, *, full_duplex: bool, cores: int) -> None:
         """`cores`: how many tasks can run at once; 0 for no limit."""
