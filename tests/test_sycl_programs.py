@@ -66,6 +66,10 @@ using In = ex::pipe<InId, Beat, 4>;
 using Out = ex::pipe<OutId, int, 16>;
 one::device_global<int[4], decltype(one::properties(one::device_image_scope, one::host_access_read_write))> weights;
 int triple(int x) { return 3 * x; }
+using Aligned = decltype(one::properties(one::alignment<16>));
+static_assert(one::detail::HasAlign<Aligned>::value && !one::detail::HasAlign<one::empty_properties_t>::value);
+static_assert(one::detail::GetAlignFromPropList<Aligned>::value == 16);
+static_assert(one::detail::GetAlignFromPropList<one::empty_properties_t>::value == 0);
 struct Functor {  // its get() is not const, as Intel's compilers for FPGAs had it
   void operator()() const {
     bool more = true;
