@@ -2,7 +2,8 @@
 """The operations that a board is busy with, and those that may begin beside them: the board's conflict matrix.
 
 Transfers exclude each other, on full-duplex boards only those in the same direction. Kernels run beside transfers
-and beside each other. Programming excludes everything. The scheduler's lock guards all state here.
+and beside each other, but launches of one kernel with an end of a pipe take turns. Programming excludes everything.
+The scheduler's lock guards all state here.
 """
 
 from __future__ import annotations
