@@ -31,10 +31,14 @@ from fpgart.sdk.folder import sdk_variables
 
 ALONE = "emulator"
 DRIVERS = (ALONE, FPGART)
-PATIENCE_S = {"build": 900, "run": 150}
+BUILD_PATIENCE_S = 900
+RUN_PATIENCE_S = 600
 TEST = "fpga_emu"
 FAILURE = re.compile(r"\bFAIL(?:ED|URE)?\b|Caught a SYCL host exception|verification failed", re.IGNORECASE)
-LACKING = {"Tutorials/Features/fpga_reg": "-DPART=REGISTERED"}
+LACKING = {
+    "Tutorials/Features/fpga_reg": "-DPART=REGISTERED",
+    "Tutorials/Tools/dynamic_profiler": "-DFPGA_DEVICE=fpgart:usm_s10",
+}
 """Options without which a design's own CMakeLists.txt refuses its own test."""
 EXPORT = re.compile(r"(?:export\s+)?(\w+)=(.*)")
 
@@ -98,6 +102,8 @@ class Place:
     work: Path
     emulator: Path
     drivers: tuple[str, ...]
+    patience_s: int
+    """How long a run may take."""
 
 
 def outcome(design: Design, place: Place) -> Result:
@@ -111,7 +117,7 @@ def outcome(design: Design, place: Place) -> Result:
         begin = time.monotonic()
         tools = {**os.environ, **sdk_variables(), **dict(design.variables)}
         script = "\n".join(["set -e", *design.build, "pwd"])
-        status, said = run(tools, copy / design.name, "sh", "-c", script, patience=PATIENCE_S["build"])
+        status, said = run(tools, copy / design.name, "sh", "-c", script, patience=BUILD_PATIENCE_S)
         result.build_s = time.monotonic() - begin
         (folder / "build.log").write_text(said)
         if status:
@@ -125,7 +131,7 @@ def outcome(design: Design, place: Place) -> Result:
         begin = time.monotonic()
         where = Path(facts["folder"])
         command = command_of(design, where)
-        status, said = run(environment, where, "sh", "-c", command, patience=PATIENCE_S["run"])
+        status, said = run(environment, where, "sh", "-c", command, patience=place.patience_s)
         result.run_s[driver] = time.monotonic() - begin
         (folder / f"{driver}.log").write_text(said)
         if status or FAILURE.search(said):
@@ -161,6 +167,9 @@ def main() -> int:
     parser.add_argument("tree", type=Path, help="the samples, checked out")
     parser.add_argument("names", nargs="*", metavar="DESIGN", help="parts of names; default: all")
     parser.add_argument("--driver", action="append", choices=DRIVERS, help="default: both")
+    parser.add_argument(
+        "--patience", type=int, default=RUN_PATIENCE_S, help="seconds that a run may take; default: 600"
+    )
     parser.add_argument("--table", type=Path, help="file that gets the table")
     parser.add_argument("--work", type=Path, help="folder that keeps what is built, and the output of each step")
     options = parser.parse_args()
@@ -170,7 +179,8 @@ def main() -> int:
     drivers = tuple(options.driver or DRIVERS)
     results = []
     with tempfile.TemporaryDirectory(prefix="fpgart-designs-") as temporary:
-        place = Place(options.tree.resolve(), (options.work or Path(temporary)).resolve(), emulators[0], drivers)
+        place = Place(options.tree.resolve(), (options.work or Path(temporary)).resolve(), emulators[0], drivers,
+                      options.patience)  # fmt: skip
         for design in designs(options.tree):
             if options.names and not any(name in design.name for name in options.names):
                 continue

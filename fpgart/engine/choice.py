@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 OCLGRIND = "liboclgrind-rt-icd.so"
 EMULATOR = "libintelocl_emu.so"
 SYCL_RUNTIME = b"libsycl.so.8"
-EMULATOR_WORKERS = 16
-"""Threads of the emulator: each kernel that waits for others occupies one."""
+EMULATOR_WORKERS = 64
+"""Threads of the emulator: each kernel that waits for others occupies one. With too few, programs wait for ever."""
 OCLGRIND_FOLDERS = ("/usr/lib/oclgrind", "/usr/lib64/oclgrind", "/usr/local/lib/oclgrind", "/usr/local/lib")
 HOW_TO_GET = {
     "pocl": "PoCL: pip install 'pyopencl[pocl]', or, for newer processors, apt install libpocl2 on Debian and Ubuntu",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from fpgart.icpx.command_line import CommandLine, Wanted
 from fpgart.icpx.headers import write_headers
-from fpgart.icpx.passes import Source, Tools, clock_pass, device_pass, host_pass, registration_pass, run
+from fpgart.icpx.passes import Source, Tools, both_passes, clock_pass, registration_pass, run
 from fpgart.icpx.pieces import ac_types, host_compiler, sycl_runtime
 
 SAMPLE = """\
@@ -55,8 +55,8 @@ def compile_all(asked: CommandLine) -> None:
 
 def compile_source(source: Source, asked: CommandLine, tools: Tools) -> list[Path]:
     """The objects of a source: the host's code and, if it has kernels, their registration."""
-    images = device_pass(source, asked, tools)
-    objects = [host_pass(source, asked, tools)]
+    images, host = both_passes(source, asked, tools)
+    objects = [host]
     if images:
         objects.append(registration_pass(images, source.folder, asked, tools))
     return objects

@@ -26,6 +26,7 @@ FOOTER = "integration_footer.h"
 UNNAMED = "KernelInfoData<"
 """In the header of a source whose kernels have no names of their own."""
 OTHER_SIZE = "Unexpected kernel lambda size"
+ATTRIBUTE_ARGUMENTS = "fpgart/attribute_arguments.hpp"
 ERROR = re.compile(r"^(.*?:\d+):\d+: (?:fatal )?error: ", re.MULTILINE)
 REQUESTED_BY = re.compile(r"^(.*?:\d+):\d+: note: in instantiation of .* requested here$", re.MULTILINE)
 
@@ -85,13 +86,32 @@ def run(words: Sequence[str], verbose: bool) -> str:
     return said
 
 
-def device_pass(source: Source, asked: CommandLine, tools: Tools) -> list[DeviceImage]:
+def both_passes(source: Source, asked: CommandLine, tools: Tools) -> tuple[list[DeviceImage], Path]:
+    """The images of a source, and the object of its host's code.
+
+    The device compiler captures constants that attributes name. Where that makes a kernel another one than the host's,
+    a second device pass keeps it from that.
+    """
+    images = device_pass(source, asked, tools)
+    try:
+        return images, host_pass(source, asked, tools)
+    except PassFailed as failed:
+        if OTHER_SIZE not in failed.words:
+            raise
+    images = device_pass(source, asked, tools, "-include", ATTRIBUTE_ARGUMENTS)
+    try:
+        return images, host_pass(source, asked, tools)
+    except PassFailed as failed:
+        raise explained(failed, source) from None
+
+
+def device_pass(source: Source, asked: CommandLine, tools: Tools, *more: str) -> list[DeviceImage]:
     """The source's kernels as SPIR-V, and the headers for its host pass; what the compiler says is printed."""
     said = run(
         [
             sys.executable, "-I", "-S", str(DEVICE_COMPILER), str(tools.runtime.compiler), str(source.folder),
             str(source.path), *asked.common, *source.beside, *tools.headers, *asked.device,
-            "-include", "sycl/__spirv/spirv_ops.hpp",
+            "-include", "sycl/__spirv/spirv_ops.hpp", *more,
             "-fno-discard-value-names",
             NO_DEVICE_LIBRARIES,
             "-fcomplex-arithmetic=improved",  # without functions of a library that engines do not have
@@ -113,20 +133,17 @@ def host_pass(source: Source, asked: CommandLine, tools: Tools) -> Path:
         text = source.folder / "host.cpp"
         text.write_text(f'#include "{source.path}"\n#include "{source.footer}"\n')
     unnamed = UNNAMED in source.header.read_text(errors="replace")
-    try:
-        run(
-            [
-                str(tools.host), *(["-std=c++17"] if not _has_standard(asked) else []), *asked.common, *source.beside,
-                "-include", str(source.header),
-                *(["-Xclang", "-fsycl-is-host", "-D__SYCL_UNNAMED_LAMBDA__=1"] if unnamed else []),
-                *tools.headers, "-isystem", str(tools.runtime.headers),
-                *(["-O2"] if not any(word.startswith("-O") for word in asked.host) else []),
-                *asked.host, "-w", "-c", str(text), "-o", str(made),
-            ],
-            asked.verbose,
-        )  # fmt: skip
-    except PassFailed as failed:
-        raise explained(failed, source) from None
+    run(
+        [
+            str(tools.host), *(["-std=c++17"] if not _has_standard(asked) else []), *asked.common, *source.beside,
+            "-include", str(source.header),
+            *(["-Xclang", "-fsycl-is-host", "-D__SYCL_UNNAMED_LAMBDA__=1"] if unnamed else []),
+            *tools.headers, "-isystem", str(tools.runtime.headers),
+            *(["-O2"] if not any(word.startswith("-O") for word in asked.host) else []),
+            *asked.host, "-w", "-c", str(text), "-o", str(made),
+        ],
+        asked.verbose,
+    )  # fmt: skip
     if asked.dependencies is not None:
         forget_temporary(asked.dependencies, tools.copies.parent)
     return made

@@ -66,6 +66,10 @@ using In = ex::pipe<InId, Beat, 4>;
 using Out = ex::pipe<OutId, int, 16>;
 one::device_global<int[4], decltype(one::properties(one::device_image_scope, one::host_access_read_write))> weights;
 int triple(int x) { return 3 * x; }
+using Aligned = decltype(one::properties(one::alignment<16>));
+static_assert(one::detail::HasAlign<Aligned>::value && !one::detail::HasAlign<one::empty_properties_t>::value);
+static_assert(one::detail::GetAlignFromPropList<Aligned>::value == 16);
+static_assert(one::detail::GetAlignFromPropList<one::empty_properties_t>::value == 0);
 struct Functor {  // its get() is not const, as Intel's compilers for FPGAs had it
   void operator()() const {
     bool more = true;
@@ -117,6 +121,30 @@ int main() {
 }
 """
 FEATURES_SAY = ["empty 0", "1 2 3 4 5 3 27 5 0.875 4 12 1 20"]
+PARTS = """\
+#include <sycl/sycl.hpp>
+#include <sycl/ext/intel/fpga_extensions.hpp>
+#include <iostream>
+class Parts; class Whole;
+using Between = sycl::ext::intel::pipe<class BetweenId, int, 64>;
+int main() {
+  sycl::queue queue{sycl::accelerator_selector_v};
+  constexpr int count = 500, parts = 40;
+  constexpr unsigned copies = 2;
+  int *out = sycl::malloc_host<int>(count * parts, queue);
+  auto whole = queue.single_task<Whole>([=] {
+    [[intel::initiation_interval(copies)]] for (int i = 0; i < count * parts; i++) out[i] = Between::read();
+  });
+  for (int part = 0; part < parts; part++)
+    queue.single_task<Parts>([=]() [[intel::scheduler_target_fmax_mhz(copies)]] {
+      for (int i = 0; i < count; i++) Between::write(part * count + i);
+    });
+  whole.wait();
+  int wrong = 0;
+  for (int i = 0; i < count * parts; i++) wrong += out[i] != i;
+  std::cout << wrong << " wrong" << std::endl;
+}
+"""
 REFUSED = """\
 #include <sycl/sycl.hpp>
 int main() {
@@ -220,6 +248,14 @@ def test_host_pipes_device_globals_tasks_and_numbers_on_the_emulator_alone(featu
 
 def test_host_pipes_device_globals_tasks_and_numbers_on_a_board(features: Path) -> None:
     assert [line.strip() for line in on_board(features).splitlines()] == FEATURES_SAY
+
+
+def test_launches_of_one_kernel_take_turns_at_its_pipe(folder: Path, icpx: Icpx) -> None:
+    """Its attributes name constants, too, which the device compiler would capture and clang++ would not."""
+    (folder / "parts.cpp").write_text(PARTS)
+    made = icpx("-fintelfpga", "parts.cpp", "-o", "parts")
+    assert (made.returncode, made.stderr) == (0, "")
+    assert on_board(folder / "parts") == "0 wrong\n"
 
 
 def test_a_kernel_that_is_refused_is_told_with_its_line(folder: Path, icpx: Icpx) -> None:

@@ -22,7 +22,7 @@ from fpgart.runtime.memory.usm import UsmAllocation
 from fpgart.runtime.programs.kernel import SIZES, Argument, Kernel
 from fpgart.runtime.programs.pipe import Pipe
 from fpgart.runtime.scheduling.event import Launch, Operation, ReadyList
-from fpgart.runtime.scheduling.occupancy import TAKEN, WAITS, Claim, Direction
+from fpgart.runtime.scheduling.occupancy import TAKEN, Claim, Direction
 
 if TYPE_CHECKING:
     from fpgart.channels.links import Links, LinkUse
@@ -110,6 +110,15 @@ class LaunchKernel(Invocation):
         if self.kernel.engine_kernel.waits_for_others:
             return 0
         return 1 if SIZES.unpack(self.sizes)[3:6] == (1, 1, 1) else self.device.cores
+
+    @property
+    def alone(self) -> str:
+        """The kernel's name, if its launches run one after another; otherwise "".
+
+        A board has the circuit of each kernel once. That shows only where a kernel has an end of a pipe, from which
+        two launches would take packets in turn.
+        """
+        return self.kernel.name if self.kernel.engine_kernel.waits_for_others else ""
 
     @property
     def name(self) -> str:
@@ -219,8 +228,9 @@ class LaunchKernel(Invocation):
             if self._needs_programming():
                 self.stage = Stage.PROGRAM
                 return occupancy.claim_programming()
-            if occupancy.claim_launch(self.cores) is not TAKEN:
-                return WAITS
+            claim = occupancy.claim_launch(self.cores, self.alone)
+            if claim is not TAKEN:
+                return claim
             self.committed = True
         if self.adopt_places():
             self._begin()
@@ -272,7 +282,7 @@ class LaunchKernel(Invocation):
         if self.stage is Stage.PROGRAM:
             self.device.occupancy.end_programming()
             if following is not None:
-                self.device.occupancy.begin_launch(self.cores)
+                self.device.occupancy.begin_launch(self.cores, self.alone)
                 self.committed = True
             return
         if self.stage is Stage.RUN:
@@ -285,7 +295,7 @@ class LaunchKernel(Invocation):
         """The launch is over, well or not."""
         if self.committed:
             self.committed = False
-            self.device.occupancy.end_launch(self.cores)
+            self.device.occupancy.end_launch(self.cores, self.alone)
         self.reserved.leave()
 
     # Without the lock

@@ -2,7 +2,8 @@
 """The operations that a board is busy with, and those that may begin beside them: the board's conflict matrix.
 
 Transfers exclude each other, on full-duplex boards only those in the same direction. Kernels run beside transfers
-and beside each other. Programming excludes everything. The scheduler's lock guards all state here.
+and beside each other, but launches of one kernel with an end of a pipe take turns. Programming excludes everything.
+The scheduler's lock guards all state here.
 """
 
 from __future__ import annotations
@@ -35,10 +36,10 @@ class Claim(enum.Enum):
     WAITS = "waits"
     """Not yet. Younger operations that conflict with it stay behind it."""
     YIELDS = "yields"
-    """Not before a running kernel has ended. That kernel may need transfers to come, so these may pass."""
+    """Not before a running kernel has ended. That kernel may need commands to come, so these may pass."""
 
 
-TAKEN, WAITS = Claim.TAKEN, Claim.WAITS
+TAKEN, WAITS, YIELDS = Claim.TAKEN, Claim.WAITS, Claim.YIELDS
 
 
 class Carried(Protocol):
@@ -63,12 +64,23 @@ class Occupancy:
 
     `moving`: the directions in which transfers are under way. `programming`: whether it is being programmed.
     `launches`: how many launches count on the binary that is loaded. `busy_cores`: how many cores run tasks.
-    `closing`: whether a launch waits to program the board for transfers alone; no other transfer begins then, or
-    hosts that never pause would keep it waiting for ever. `carried`: the commands that C carries, if it may; none is
+    `alone`: the kernels that run and whose launches run one after another. `closing`: whether a launch waits to program
+    the board for transfers alone; no other transfer begins then, or hosts that never pause would keep it waiting for
+    ever. `carried`: the commands that C carries, if it may; none is
     under way while the board is programmed or buffers are migrated.
     """
 
-    __slots__ = ("busy_cores", "carried", "closing", "cores", "full_duplex", "launches", "moving", "programming")
+    __slots__ = (
+        "alone",
+        "busy_cores",
+        "carried",
+        "closing",
+        "cores",
+        "full_duplex",
+        "launches",
+        "moving",
+        "programming",
+    )
 
     def __init__(self, *, full_duplex: bool, cores: int) -> None:
         """`cores`: how many tasks can run at once; 0 for no limit."""
@@ -79,6 +91,7 @@ class Occupancy:
         self.closing = False
         self.launches = 0
         self.busy_cores = 0
+        self.alone: set[str] = set()
         self.carried: Carried | None = None
 
     def lanes(self, way: Direction) -> Direction:
@@ -131,18 +144,27 @@ class Occupancy:
 
     # Launches
 
-    def claim_launch(self, cores: int) -> Claim:
-        """Count a launch among those that the loaded binary is needed for; `cores` of the board are busy with it."""
+    def claim_launch(self, cores: int, alone: str = "") -> Claim:
+        """Count a launch among those that the loaded binary is needed for; `cores` of the board are busy with it.
+
+        `alone`: the name of a kernel whose launches run one after another. Other kernels may pass one that waits for
+        its turn: the launch in front of it may wait for them.
+        """
         if self.programming or (cores and self.busy_cores + cores > self.cores):
             return WAITS
+        if alone in self.alone:
+            return YIELDS
         self.closing = False
-        self.begin_launch(cores)
+        self.begin_launch(cores, alone)
         return TAKEN
 
-    def begin_launch(self, cores: int) -> None:
+    def begin_launch(self, cores: int, alone: str = "") -> None:
         self.launches += 1
         self.busy_cores += cores
+        if alone:
+            self.alone.add(alone)
 
-    def end_launch(self, cores: int) -> None:
+    def end_launch(self, cores: int, alone: str = "") -> None:
         self.launches -= 1
         self.busy_cores -= cores
+        self.alone.discard(alone)
