@@ -3,15 +3,14 @@
 .PHONY: lint docs-check format coverage mutants ledger
 
 FORMATTED = core icd fpgart conformance tests examples benchmarks clients include/aocl_mmd.h
-C_FILES = $(shell find $(FORMATTED) -name '*.[ch]' -not -path 'fpgart/include/*' \
-                                 -o -name '*.cpp' -path 'examples/intel-host/*')
+C_FILES = find $(FORMATTED) -name '*.[ch]' -not -path 'fpgart/include/*' -o -name '*.cpp' -path 'examples/intel-host/*'
 
 lint: build
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/clang-format --dry-run --Werror $(C_FILES)
+	$(C_FILES) | xargs $(BIN)/clang-format --dry-run --Werror
 	$(BIN)/python scripts/check_figures.py
 
 docs-check: $(STAMP)
@@ -20,7 +19,7 @@ docs-check: $(STAMP)
 format: build
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
-	$(BIN)/clang-format -i $(C_FILES)
+	$(C_FILES) | xargs $(BIN)/clang-format -i
 
 coverage: build
 	$(BIN)/pytest tests --cov=fpgart --cov-report=term-missing:skip-covered
