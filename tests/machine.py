@@ -19,8 +19,7 @@ from fpgart.base.personality import Personality
 from fpgart.board.catalogue import describe
 from fpgart.board.description import BoardDescription
 from fpgart.board.simulated_board import SimulatedBoard
-from fpgart.channels.interface import Plugs, no_plugs
-from fpgart.engine.interface import Batch, EngineKernel, Reach
+from fpgart.engine.interface import Batch, EngineKernel, Plugs, Reach, no_plugs
 from fpgart.kernels.interface import ArgumentInterface, KernelInterface
 from fpgart.runtime.commands.new_launch import new_launch
 from fpgart.runtime.commands.transfers import ReadBuffer, WriteBuffer

@@ -3,19 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from fpgart.channels.links import Links
-
-Plugs = Callable[[], "Links"]
-"""Takes the ends of a board's cables, when a program with channels is there for the first time."""
-
-
-def no_plugs() -> Links:
-    """A board without cables."""
-    return {}
 
 
 class Channel(Protocol):

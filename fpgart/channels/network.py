@@ -15,10 +15,10 @@ from fpgart._native import ffi, lib
 from fpgart.base import log
 from fpgart.base.errors import OutOfHostMemory, OutOfResources
 from fpgart.base.notices import NOTICES
-from fpgart.base.shared_memory import SharedMemory
 from fpgart.channels.interface import History, Stall
 
 if TYPE_CHECKING:
+    from fpgart.base.shared_memory import SharedMemory
     from fpgart.channels.links import Links
 
 REPORT_BYTES = 4096

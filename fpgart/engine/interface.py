@@ -10,12 +10,21 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from fpgart.base import opencl as cl
 from fpgart.base.errors import BuildProgramFailure, CLError, CompilerNotAvailable
-from fpgart.base.shared_memory import SharedMemory
-from fpgart.channels.interface import KernelNetwork, Plugs, no_plugs
-from fpgart.kernels.interface import KernelInterface
 
 if TYPE_CHECKING:
+    from fpgart.base.shared_memory import SharedMemory
+    from fpgart.channels.interface import KernelNetwork
+    from fpgart.channels.links import Links
     from fpgart.engine.mirrors import Mirrors
+    from fpgart.kernels.interface import KernelInterface
+
+Plugs = Callable[[], "Links"]
+"""Takes the ends of a board's cables, when a program with channels is there for the first time."""
+
+
+def no_plugs() -> Links:
+    """A board without cables."""
+    return {}
 
 
 class ArgumentKind(enum.IntEnum):

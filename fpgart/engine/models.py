@@ -35,8 +35,7 @@ from typing import TYPE_CHECKING, Any
 from fpgart.base import config, log
 from fpgart.base.closed_memory import driver_address
 from fpgart.base.errors import InvalidOperation, OutOfResources
-from fpgart.channels.interface import Plugs, no_plugs
-from fpgart.engine.interface import BYTES, LOCAL, NULL, Reach
+from fpgart.engine.interface import BYTES, LOCAL, NULL, Plugs, Reach, no_plugs
 from fpgart.kernels.interface import KernelInterface
 from fpgart.kernels.opencl_c import size_of_type
 

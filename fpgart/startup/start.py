@@ -20,7 +20,6 @@ from fpgart.base.notices import NOTICES
 from fpgart.board.catalogue import chosen_personality, chosen_with_names
 from fpgart.board.simulated_board import SimulatedBoard
 from fpgart.bridge import carried, chapters, handles
-from fpgart.bridge.callers import callers
 from fpgart.bridge.entry import observe
 from fpgart.runtime.objects.platform import Board, Platform
 from fpgart.runtime.scheduling.core import Core
@@ -292,6 +291,7 @@ def start_trace(at_end: list[Callable[[], None]]) -> Trace | None:
     path = config.TRACE.value
     if not path:
         return None
+    from fpgart.bridge.callers import callers
     from fpgart.watch.origins import Origins
     from fpgart.watch.trace.recorder import Trace
 

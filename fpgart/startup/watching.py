@@ -11,7 +11,6 @@ from _fpgart_icd import ffi, lib
 from fpgart.base import config, log
 from fpgart.base.notices import NOTICES
 from fpgart.base.output_file import open_output
-from fpgart.bridge.callers import callers, places
 
 if TYPE_CHECKING:
     from fpgart.watch.leaks import Suspects
@@ -43,6 +42,7 @@ def start_use() -> None:
 
 def start_leaks(at_end: AtEnd) -> None:
     if config.LEAKS.value or config.TRACK_LEAKS.value:
+        from fpgart.bridge.callers import callers, places
         from fpgart.watch.leaks import Leaks
 
         leaks = Leaks(callers(), places())
@@ -52,6 +52,7 @@ def start_leaks(at_end: AtEnd) -> None:
 
 def start_watchdog(at_end: AtEnd) -> None:
     if config.WATCHDOG.value:
+        from fpgart.bridge.callers import callers, places
         from fpgart.watch.watchdog import Watchdog
 
         watchdog = Watchdog(callers(), config.WATCHDOG.value, places=places())
@@ -123,6 +124,8 @@ def expect_leaks(found: list[Suspects], findings: int) -> None:
 
 def leak_facts(suspects: Suspects) -> dict[str, Any]:
     """A group of what the host has not given back, as FPGART_FINDINGS has findings."""
+    from fpgart.bridge.callers import places
+
     return {
         "check": "leaks",
         "rule": "alive at the end",

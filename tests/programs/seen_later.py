@@ -8,7 +8,7 @@ import threading
 import numpy as np
 import pyopencl as cl
 
-from fpgart import control
+from fpgart.control import requests as control
 
 context = cl.Context(cl.get_platforms()[0].get_devices()[:1])
 queue = cl.CommandQueue(context)

@@ -6,8 +6,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 
-from fpgart.channels.interface import Plugs, no_plugs
-from fpgart.engine.interface import BuildFailed, BuiltProgram
+from fpgart.engine.interface import BuildFailed, BuiltProgram, Plugs, no_plugs
 from fpgart.engine.isolated import messages as m
 from fpgart.engine.isolated.kernel import IsolatedKernel, Processes
 from fpgart.engine.isolated.network import IsolatedNetwork

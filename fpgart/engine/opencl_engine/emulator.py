@@ -16,9 +16,9 @@ from fpgart._native import ffi, lib
 from fpgart.base import opencl as cl
 from fpgart.base.errors import error_of
 from fpgart.base.notices import NOTICES
-from fpgart.channels.interface import History, Plugs, no_plugs
+from fpgart.channels.interface import History
 from fpgart.engine.build_step import ProgramInput
-from fpgart.engine.interface import BuiltProgram
+from fpgart.engine.interface import BuiltProgram, Plugs, no_plugs
 from fpgart.engine.launches import launch_failure, lay_out
 from fpgart.engine.opencl_engine.concurrent import SeatedKernel
 from fpgart.engine.opencl_engine.engine import OpenCLEngine

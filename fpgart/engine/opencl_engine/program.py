@@ -13,11 +13,11 @@ from typing import Protocol
 from fpgart.base import config
 from fpgart.base import opencl as cl
 from fpgart.base.errors import BuildProgramFailure, CompileProgramFailure
-from fpgart.channels.interface import KernelNetwork, Plugs, no_plugs
+from fpgart.channels.interface import KernelNetwork
 from fpgart.channels.network import DepthMode, Network
 from fpgart.engine.build_step import BUILD, COMPILE, LINK, BuildStep, Objects, ProgramInput
 from fpgart.engine.driver import Driver, Handover
-from fpgart.engine.interface import BuildFailed, BuiltProgram
+from fpgart.engine.interface import BuildFailed, BuiltProgram, Plugs, no_plugs
 from fpgart.engine.opencl_engine.binary import with_notes, with_objects
 from fpgart.engine.opencl_engine.concurrent import ONE_TASK, ConcurrentKernel
 from fpgart.engine.opencl_engine.kernel import DriverKernel, KernelEngine

@@ -14,7 +14,7 @@ from fpgart.board.description import BoardDescription
 from fpgart.board.device_address import DeviceAddress
 from fpgart.board.memory_system import MemoryRange, MemorySystem
 from fpgart.board.mmd import SHARED_VIRTUAL_MEMORY, BoardError, Capability, Info, Loaded, Mmd, OfflineInfo
-from fpgart.channels.interface import Plugs, no_plugs
+from fpgart.engine.interface import Plugs, no_plugs
 from fpgart.runtime.memory.registry import Living
 from fpgart.runtime.scheduling.occupancy import Occupancy
 from fpgart.runtime.scheduling.reaper import Reaper

@@ -20,8 +20,8 @@ from machine import Machine, PythonKernel
 from fpgart.base import opencl as cl
 from fpgart.base.errors import OutOfHostMemory
 from fpgart.base.notices import NOTICES
-from fpgart.channels.interface import Plugs, no_plugs
 from fpgart.channels.stream_clock import StreamClock
+from fpgart.engine.interface import Plugs, no_plugs
 from fpgart.kernels.interface import ArgumentInterface, KernelInterface
 from fpgart.kernels.loops.kernel_loops import kernel_loops
 from fpgart.kernels.loops.kernel_streams import kernel_streams
