@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a container fits a board: the checks that the board's runtime makes when a program is loaded."""
+"""Checks that a container fits a board, as the board's runtime makes them when a program is loaded."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be wrong with a container or a kernel's source."""
+"""Errors in containers and in the sources of kernels."""
 
 from __future__ import annotations
 

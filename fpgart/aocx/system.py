@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an autodiscovery string says: a board's memories and the kernels that were compiled for it.
+"""An autodiscovery string as objects: a board's memories and the kernels that were compiled for it.
 
 Sizes and addresses are in bytes. Names hold no blanks. An empty name stands for "none".
 """

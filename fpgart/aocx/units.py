@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is compiled at once: files of OpenCL C with their headers, and models of libraries behind them.
+"""Compilation units: files of OpenCL C with their headers, and the models of libraries behind them.
 
 Each file is preprocessed as if it were alone, all of them into one text, in which what a shared header declares is
 there once. So objects, whose files carry their headers with them, link to the same text as their sources.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What clGetDeviceInfo answers (OpenCL 3.0, 4.2)."""
+"""The answers of clGetDeviceInfo (OpenCL 3.0, 4.2)."""
 
 from __future__ import annotations
 

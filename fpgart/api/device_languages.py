@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What kernels for a device may be written in, and with which extensions: what its engine and its board can do."""
+"""The languages and extensions that kernels for a device may use, which depend on its engine and its board."""
 
 from __future__ import annotations
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all of fpgart builds on: options, errors, the log, files, constants of the API."""
+"""The foundation of all other rooms: options, errors, the log, files, constants of the API."""

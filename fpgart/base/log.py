@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the driver has to say: errors with words, and tracebacks of its own bugs.
+"""Messages of the driver: errors with words, and tracebacks of its own bugs.
 
 FPGART_LOG=stderr, or a file's path, shows every error the host was given; bugs are always shown.
 """

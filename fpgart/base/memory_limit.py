@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which limit of the process keeps the system from giving it memory."""
+"""The limit of the process that made the system refuse memory."""
 
 from __future__ import annotations
 

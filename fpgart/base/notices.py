@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the layers tell to whoever watches. Watchers listen; they never steer.
+"""Notices: the layers call them, and watchers listen. Watchers never change what happens.
 
 Each notice is a tuple of functions, empty when nobody listens, so that telling costs nothing then:
 

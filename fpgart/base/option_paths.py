@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the texts of options name of the file system, wherever the process goes later."""
+"""Paths in the texts of options, made absolute, because the process may change its folder later."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the texts of options are read: each function raises ValueError with the values that there are."""
+"""Readers of the texts of options: each function raises ValueError with the values that are allowed."""
 
 from __future__ import annotations
 

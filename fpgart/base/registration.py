@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where loaders find the driver."""
+"""Registration of the driver with the system's OpenCL loaders."""
 
 from __future__ import annotations
 

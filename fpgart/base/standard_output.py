@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a program of the package ends when its standard output is closed, full, or a pipe that nobody reads.
+"""The end of a program of the package whose standard output is closed, full, or a pipe that nobody reads.
 
 The shell has to learn that not all was written: one line on stderr and a status that is not 0. A reader that closes
 its pipe has what it wanted: then there is no line.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a board is made of, as far as a host can notice. Sizes and addresses are in bytes."""
+"""The parts of a board that a host can notice. Sizes and addresses are in bytes."""
 
 from __future__ import annotations
 

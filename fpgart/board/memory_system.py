@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which addresses of a board are taken: what the runtime asks of a board's memory, and FPGA boards' answer."""
+"""The protocol by which the runtime asks a board for memory, and its implementation for FPGA boards."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long things take on a board: the formulas of docs/time.md, with their sources there.
+"""Times of a board's operations: the formulas of docs/time.md, with their sources there.
 
 All machines agree: rates are exact fractions, in bytes per second, and times whole nanoseconds, rounded up.
 """

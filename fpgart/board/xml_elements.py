@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the readers of boards' description files share: elements that can say what is wrong with them, and where."""
+"""XML elements of boards' descriptions, which report their mistakes with file and line."""
 
 from __future__ import annotations
 

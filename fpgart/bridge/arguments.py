@@ -40,7 +40,7 @@ class SetInC:
             keep(kernel, taken[number])
 
     def changed(self, index: int) -> None:
-        """C records no launch of the kernel until another one was let pass."""
+        """Python has set the argument: C submits no launch of the kernel until Python has laid all out again."""
         lib.fpgart_argument_changed(self._handle, index)
 
 

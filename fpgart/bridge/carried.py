@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What C tells of the commands that it carries (icd/entry/commands.c)."""
+"""Calls of C about the commands that it carries (icd/entry/commands.c)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a Python function becomes an entry point of the driver.
+"""The decorator that makes a Python function an entry point of the driver.
 
     @entry("clRetainThing")
     def retain_thing(thing: Thing, count: int) -> None: ...

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What commands read and write: which bytes of which buffers, allocations and host memory."""
+"""The accesses of commands: which bytes of buffers, allocations and host memory they read and write."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What works here and would not on the board (family fpga)."""
+"""Features that work here and would not work on the board (family fpga)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which command certainly ran before which: vector clocks over commands, queues and the host.
+"""The order that is certain between commands: vector clocks over commands, queues and the host.
 
 A command is after those of its wait list, after the one before it in an in-order queue, after barriers of an
 out-of-order queue, and after all that the host knew to have ended when it enqueued it: the host learns by

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the host has mapped, and who else uses it meanwhile (family buffers; OpenCL 3.0, 5.4.2 and 5.4.3).
+"""Mapped regions, and their use by others meanwhile (family buffers; OpenCL 3.0, 5.4.2 and 5.4.3).
 
 Whether a kernel wrote to a mapped region shows by its contents before and after the kernel.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What objects and commands are called in findings."""
+"""The words for objects and commands in findings."""
 
 from __future__ import annotations
 

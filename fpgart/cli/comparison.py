@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where two memories differ, value by value."""
+"""The differences between two memories, value by value."""
 
 from __future__ import annotations
 

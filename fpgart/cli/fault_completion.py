@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a shell completes in FPGART_FAULTS' language (docs/faults.md): `call:action:condition=value`, by clauses."""
+"""Shell completion of FPGART_FAULTS' language (docs/faults.md): `call:action:condition=value`, by clauses."""
 
 from __future__ import annotations
 

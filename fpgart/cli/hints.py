@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What users probably meant by what they typed, and what shells may complete."""
+"""Suggestions for mistyped commands and values, and completion in shells."""
 
 from __future__ import annotations
 

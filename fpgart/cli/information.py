@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `fpgart info` shows."""
+"""The output of `fpgart info`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where fpgart keeps and writes files on this machine, and whether anybody else can change them."""
+"""The files that fpgart keeps and writes on this machine, and whether anybody else can change them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the options make sense, all of them, before any host starts."""
+"""Validation of all options before a host starts."""
 
 from __future__ import annotations
 

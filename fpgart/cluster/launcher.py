@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which of several processes this one is, as their launcher says it in the environment.
+"""The rank of this process among several, as their launcher gives it in the environment.
 
 Nothing of MPI is called for that: the host's MPI is the host's alone (docs/clusters.md).
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which I/O channels of which boards are connected: files and names of topologies (docs/clusters.md).
+"""The connections between I/O channels of boards: files and names of topologies (docs/clusters.md).
 
 Boards have numbers from 0. A cable of two ports, `0:ch0-1:ch1`, has two directions; `0:out->1:in`, with the names of
 channels, has one. `n01:acl0:ch2` is port ch2 of the first board in the second machine.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the boards of this process are doing, for those who ask while it runs (FPGART_LIVE)."""
+"""The present activity of this process's boards, for `fpgart top` and others that ask (FPGART_LIVE)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which bytes of the boards' memories somebody has written since they were reserved.
+"""The bytes of the boards' memories that have been written since they were reserved.
 
 Addresses are those of this process. Memory that nobody announced counts as written.
 """

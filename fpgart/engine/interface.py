@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What executes kernels, seen from the runtime. Addresses are integers; sizes are in bytes."""
+"""The interface of engines, which execute kernels. Addresses are integers; sizes are in bytes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known to be wrong with the drivers that serve as engines, when they were released, and what is better.
+"""The known faults of the drivers that serve as engines, their dates of release, and better versions.
 
 Each row of FAULTS names a host in tests/engine_faults/, which shows the fault on the bare engine and runs to its end on
 the driver.

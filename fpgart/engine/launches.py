@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What engines share whose launches go through engine/calls.h: how launches are laid out, and what results say."""
+"""Launches through engine/calls.h: their layout, and their results. Several engines use it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a process has what PoCL needs, which ends the process where it does not get it."""
+"""The resources that PoCL needs: without them PoCL ends the process, so they are checked before."""
 
 from __future__ import annotations
 

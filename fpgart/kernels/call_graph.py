@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which names the functions of an OpenCL C program use, found without a compiler.
+"""The names that the functions of an OpenCL C program use, found without a compiler.
 
 Conditions are not evaluated and macros are taken like functions, so that a name may be found that the compiler
 would not see, and none is missed. A function whose head or name comes out of a macro is not found.

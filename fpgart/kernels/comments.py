@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a reader of C skips before anything else: comments, and lines that go on in the next."""
+"""Comments and continued lines, which a reader of C skips before anything else."""
 
 from __future__ import annotations
 

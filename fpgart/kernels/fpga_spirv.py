@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What SPIR-V asks of an FPGA: its capabilities, and the variables and pipes that the host names.
+"""SPIR-V for FPGAs: its capabilities, and the variables and pipes that the host names.
 
 Numbers are those of the SPIR-V specification 1.6 and of Intel's extensions for FPGAs in its registry.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is read in OpenCL C besides the compiler: sizes of types, and buffer_location of kernel arguments.
+"""Properties that are read from OpenCL C without the compiler: sizes of types, and buffer_location of arguments.
 
 Compilers for the CPU skip that attribute.
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How texts in OpenCL C are taken apart: what is hidden from the compiler, brackets, lists and attributes."""
+"""The parts of a text in OpenCL C: what is hidden from the compiler, brackets, lists and attributes."""
 
 from __future__ import annotations
 

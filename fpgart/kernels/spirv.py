@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is read in SPIR-V besides the compiler: the kernels of a module and their arguments.
+"""Properties that are read from SPIR-V without the compiler: the kernels of a module and their arguments.
 
 Drivers say nothing about the arguments of kernels that do not come from OpenCL C, and a runtime has to know
 which of them are pointers. Numbers are those of the SPIR-V specification 1.6 and, for buffer locations, of

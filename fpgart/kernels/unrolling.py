@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which loops are unrolled as `#pragma unroll` says, and which stay loops.
+"""The loops that are unrolled as `#pragma unroll` says, and those that stay loops.
 
 On a board, an unrolled loop is circuits. On a CPU, unrolling a small loop makes a kernel several times as fast,
 and a large one, or nested ones, only the compiler slow. So a pragma stays where what it makes is small, from the

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a board is programmed with, and how its kernels run on the board's memory."""
+"""The program that a board is programmed with, and the execution of its kernels on the board's memory."""
 
 from __future__ import annotations
 

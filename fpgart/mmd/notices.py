@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a board has to tell the host: ends of transfers with a handle, interrupts of kernels.
+"""A board's notifications for the host: ends of transfers with a handle, interrupts of kernels.
 
 The host is told when it yields, by the thread that does, and never while it is doing something else: boards whose
 AOCL_MMD_USES_YIELD is 1 need no locks in the host's handlers.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What happens when libfpgart_mmd.so is first called: boards are chosen, the functions are served."""
+"""The first call of libfpgart_mmd.so: it chooses the boards and serves the functions."""
 
 from __future__ import annotations
 

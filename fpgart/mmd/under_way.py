@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much a board still has to do for the host: transfers with a handle, kernels."""
+"""A board's unfinished work for the host: transfers with a handle, kernels."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the compilers end: an exit status, and one sentence or the compiler's words on stderr."""
+"""The end of the compilers: an exit status, and one sentence or the compiler's words on stderr."""
 
 from __future__ import annotations
 

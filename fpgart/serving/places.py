@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where services listen, and who is at the other end of a socket."""
+"""The sockets of services, and the user at the other end of one."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class SharedBoard(Around):
-    """An `Mmd` that a service lends. Its memory is new for each host; its program stays."""
+    """An `Mmd` of a service. Its memory is new for each host; its program stays."""
 
     def __init__(self, mmd: Mmd, service: Connection, number: int) -> None:
         """`number`: of the board in the service."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an OpenCL image needs besides the shape and type of its array: format, region and pitches."""
+"""The format, region and pitches of an OpenCL image, from the shape and type of its array."""
 
 from __future__ import annotations
 

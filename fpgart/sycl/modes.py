@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an accessor may do with a memory object (SYCL 1.2.1, 4.7.6.3: access modes)."""
+"""Access modes of accessors (SYCL 1.2.1, 4.7.6.3)."""
 
 from __future__ import annotations
 

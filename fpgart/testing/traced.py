@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a test asks of traces: bytes through the MMD, copies and their causes, kernels, calls, errors."""
+"""Questions of tests about traces: bytes through the MMD, copies and their causes, kernels, calls, errors."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which call of the host is being served on a thread, and where in the host's code it stands."""
+"""The call of the host that a thread serves, and its place in the host's code."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What boards' memories held in a trace: which block lay where and how long, and what their bandwidth allows."""
+"""The contents of boards' memories in a trace: each block's place and time, and the limits of their bandwidth."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the host never gave back, with the call that made it (FPGART_LEAKS)."""
+"""Objects that the host never released, with the call that made each (FPGART_LEAKS)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which file the code at an address of this process comes from (/proc/self/maps)."""
+"""The file that the code at an address of this process comes from (/proc/self/maps)."""
 
 from __future__ import annotations
 

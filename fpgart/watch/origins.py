@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where in the host's code objects were made and commands enqueued."""
+"""The places in the host's code that made objects and enqueued commands."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What moved where, in words, at the end of a process (FPGART_SUMMARY)."""
+"""A summary of all movements in words, at the end of a process (FPGART_SUMMARY)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the time went: each moment between the first command and the last end belongs to one thing.
+"""The use of time: each moment between the first command and the last end belongs to one activity.
 
 At a moment at which several things happen, the one that is furthest up in `PRECEDENCE` has it: a board that computes
 does what it is for, whatever the link does meanwhile. Kernels that run together share the time. How long each thing was

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kernel arguments of which Python has accepted the like: a value of the same size, another buffer,
- * a pointer where any would do or that is in a live allocation. Setting such a one again decides
- * nothing, so it ends here; the kernel hears of it before its next launch
- * (fpgart/bridge/arguments.py). Everything else is for Python.
+ * Kernel arguments like one that Python has accepted: a value of the same size, another buffer, any
+ * pointer where the kernel takes any, or one into a live allocation. C sets them, because they need
+ * no decision; the kernel learns of them before its next launch (fpgart/bridge/arguments.py). All
+ * other arguments are left to Python.
  *
  * What has been found out about one kernel of a program holds for its other kernels of that name,
  * which begin with a copy (kernels.c). */
@@ -493,7 +493,8 @@ static const struct known *known_on(const struct fpgart_arguments *arguments,
     return NULL;
 }
 
-/* Whether the sizes are as the specification and the engine want them; others are for Python. */
+/* Whether the sizes are as the specification and the engine want them; else the call is left to
+ * Python. */
 static int takes(const struct known *known, const struct fpgart_nd_range *nd_range,
                  struct carried *carried)
 {
@@ -518,7 +519,8 @@ static int takes(const struct known *known, const struct fpgart_nd_range *nd_ran
     return items <= known->most;
 }
 
-/* Where the engine finds what an argument points to; 0 for Python. A buffer is held from then on.
+/* The address at which the engine finds what an argument points to; 0 leaves the call to Python. A
+ * buffer is held from then on.
  */
 static uintptr_t address_of(const struct place *place, const struct argument *argument,
                             const struct fpgart_carried_queue *queue, uint64_t epoch, uint64_t at,

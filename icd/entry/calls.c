@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The calls of the host that enqueue commands. Each function gives 0 where the call is for Python.
+ * The calls of the host that enqueue commands. Each function returns 0 to leave the call to Python.
  */
 #include "commands.h"
 
@@ -41,7 +41,7 @@ int fpgart_carries_launch(const void *queue, const void *kernel, cl_uint dimensi
                         .wait_list = wait_list,
                         .event = event};
     if (dimensions < 1 || dimensions > 3 || global == NULL)
-        return fpgart_carries(&call); /* without dimensions: for Python */
+        return fpgart_carries(&call); /* without dimensions: left to Python */
     call.nd_range.dimensions = dimensions;
     call.nd_range.has_local = local != NULL;
     for (cl_uint i = 0; i < 3; i++) {

@@ -138,8 +138,8 @@ int fpgart_lay_out_launch(uintptr_t kernel, const struct fpgart_carried_queue *q
 void fpgart_argument_changed(uintptr_t kernel, uint32_t index);
 void fpgart_kernel_changed(uintptr_t kernel);
 
-/* Calls that C carries out, by what the host passed; 0: for Python. Python may find out what is
- * missing and have it tried again. fpgart_carry_again() gives whether that was done. */
+/* Calls that C carries out, by what the host passed; 0 leaves it to Python. Python may find out
+ * what is missing and have it tried again. fpgart_carry_again() gives whether that was done. */
 int fpgart_carries_launch(const void *queue, const void *kernel, cl_uint dimensions,
                           const size_t *offset, const size_t *global, const size_t *local,
                           cl_uint waits, const cl_event *wait_list, cl_event *event);
@@ -161,7 +161,7 @@ int fpgart_carries_unmap(const void *queue, const void *buffer, const void *poin
                          const cl_event *wait_list, cl_event *event);
 void *fpgart_carries_map(const void *queue, const void *buffer, cl_bool blocking,
                          cl_map_flags flags, size_t offset, size_t size, cl_uint waits,
-                         const cl_event *wait_list, cl_event *event); /* NULL: for Python */
+                         const cl_event *wait_list, cl_event *event); /* NULL: left to Python */
 int fpgart_carries_marker(const void *queue, int is_barrier, cl_uint waits,
                           const cl_event *wait_list, cl_event *event);
 int fpgart_carry_again(void);
@@ -174,7 +174,7 @@ int fpgart_says_times(const void *event, cl_profiling_info query, size_t size, v
                       size_t *size_ret);
 int fpgart_calls_back(const void *event, cl_int status,
                       void(CL_CALLBACK *call)(cl_event, cl_int, void *), void *data);
-void *fpgart_new_user_event(const void *context); /* NULL: for Python */
+void *fpgart_new_user_event(const void *context); /* NULL: left to Python */
 int fpgart_sets_user_event(const void *event, cl_int status);
 /* For Python, of a view of a carried command. */
 int fpgart_view_calls_back(uintptr_t event, cl_int status, uintptr_t call, uintptr_t data);

@@ -3,7 +3,8 @@
  * Commands that C gives to the engine by itself, because Python has found out all that they need:
  * where buffers are, which kernel of the engine one is, which queue of the engine is the host's
  * (fpgart/bridge/carrying.py). What was found out holds in one epoch of its board; the core refuses
- * commands of an earlier one (core/core.h). Everything else, and whatever is wrong, is for Python.
+ * commands of an earlier one (core/core.h). All other calls,
+ * and all errors, are left to Python.
  *
  * A command holds its queue, kernel and buffers until it has ended. */
 #include "commands.h"
@@ -16,7 +17,7 @@
 enum { MOST_WAITS = 64 };
 
 static atomic_int is_on;
-/* The last call that was for Python, until that has returned, or another call of the thread has
+/* The last call that was left to Python, until that has returned, or another call of the thread has
  * come in between (a callback of the host may make one); none without `carry`. */
 static _Thread_local struct call missed;
 
@@ -269,7 +270,8 @@ int fpgart_use_buffer(struct command *command, uintptr_t buffer, uint64_t refuse
     return 1;
 }
 
-/* Events of the queue's context, which are held. Gives how many there are; -1: for Python. */
+/* Events of the queue's context, which are held. Returns their number; -1 leaves the
+ * call to Python. */
 static int find_waits(const struct command *command, struct core_command **found, uintptr_t *held)
 {
     const struct call *call = command->call;

@@ -59,7 +59,7 @@ struct command {
 int fpgart_carries(const struct call *call);
 
 /* A command goes from begin to give_up or enqueue, and holds its queue, kernel and buffers until it
- * has ended. Each of these returns 0 where the call is for Python. */
+ * has ended. Each of these returns 0 to leave the call to Python. */
 int fpgart_begin_command(struct command *command, const struct call *call);
 /* The command holds a buffer from now on; gives where bytes of it are, if it has none of the flags
  * that refuse the command. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What hosts ask of queues, and of events of carried commands: to wait, the status, times, to be
- * called back. Each function gives 0 where that is for Python. */
+ * Calls about queues and about events of carried commands: waits, status, times, callbacks. Each
+ * function returns 0 to leave the call to Python. */
 #include "carried.h"
 
 #include "core.h"

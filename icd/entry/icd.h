@@ -193,7 +193,7 @@ void fpgart_kernels_free(fpgart_kernels_slot *slot);
 void fpgart_kernel_goes(uintptr_t program);
 int fpgart_kernels_end(uintptr_t program);
 
-/* Objects that C makes by what the host passed; NULL: for Python. */
+/* Objects that C makes by what the host passed; NULL leaves the call to Python. */
 cl_kernel fpgart_makes_kernel(const void *program, const char *name);
 cl_command_queue fpgart_makes_queue(const void *context, const void *device,
                                     cl_command_queue_properties properties);

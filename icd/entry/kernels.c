@@ -75,7 +75,7 @@ struct fpgart_arguments *fpgart_pattern_of(uintptr_t program, uint32_t count, co
     return found;
 }
 
-/* The arguments of a kernel that is alive from now on; NULL for Python. */
+/* The arguments of a kernel that is alive from now on; NULL leaves it to Python. */
 static struct fpgart_arguments *begin(uintptr_t program, const char *name)
 {
     struct fpgart_kernels *kernels = kernels_of(program);

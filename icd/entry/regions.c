@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Sub-buffers that C makes: a region of a buffer needs no decision but that on its bounds and flags
- * (OpenCL 3.0, 5.2.1). What is wrong with it is for Python to say. */
+ * (OpenCL 3.0, 5.2.1). Errors are left to Python. */
 #include "carried.h"
 
 enum {

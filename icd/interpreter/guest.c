@@ -68,34 +68,34 @@ static void change_to(PyThreadState *state)
 }
 
 /* States of threads that have ended. Freeing one needs the interpreter's lock, for which a thread
- * that ends must not wait; so the next one that comes in does that. */
-struct grave {
+ * that ends must not wait; so the next thread that has the lock does it. */
+struct ended_thread {
     PyThreadState *state;
-    struct grave *next;
+    struct ended_thread *next;
 };
-static _Atomic(struct grave *) graves;
+static _Atomic(struct ended_thread *) ended_threads;
 
 static void thread_ends(void *state)
 {
-    struct grave *grave = malloc(sizeof *grave);
+    struct ended_thread *ended = malloc(sizeof *ended);
     driver_state = NULL; /* a later destructor of the thread may call once more */
-    if (grave == NULL)
+    if (ended == NULL)
         return; /* one state stays */
-    grave->state = state;
-    grave->next = atomic_load(&graves);
-    while (!atomic_compare_exchange_weak(&graves, &grave->next, grave))
+    ended->state = state;
+    ended->next = atomic_load(&ended_threads);
+    while (!atomic_compare_exchange_weak(&ended_threads, &ended->next, ended))
         ;
 }
 
-static void bury(void)
+static void free_ended(void)
 {
-    struct grave *grave = atomic_exchange(&graves, NULL);
-    while (grave != NULL) {
-        struct grave *next = grave->next;
-        PyThreadState_Clear(grave->state);
-        PyThreadState_Delete(grave->state);
-        free(grave);
-        grave = next;
+    struct ended_thread *ended = atomic_exchange(&ended_threads, NULL);
+    while (ended != NULL) {
+        struct ended_thread *next = ended->next;
+        PyThreadState_Clear(ended->state);
+        PyThreadState_Delete(ended->state);
+        free(ended);
+        ended = next;
     }
     name_state(driver_state); /* since 3.12 deleting a state forgets that of the caller */
 }
@@ -125,8 +125,8 @@ int fpgart_go_in(struct fpgart_visit *visit)
         change_to(driver_state);
     else
         PyEval_RestoreThread(driver_state);
-    if (atomic_load(&graves) != NULL)
-        bury();
+    if (atomic_load(&ended_threads) != NULL)
+        free_ended();
     return 1;
 }
 

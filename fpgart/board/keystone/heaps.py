@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where programs and buffers go on a 66AK2x: heaps that the DSP always sees, and heaps that have to be mapped."""
+"""The heaps of a 66AK2x for programs and buffers: those that the DSP always sees, and those that must be mapped."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who has which part of a 66AK2x's DDR3, read from a small XML file.
+"""The partition of a 66AK2x's DDR3 among its users, read from a small XML file.
 
 The outermost element is `keystone` (name, vendor). In it, in any order, are ranges, their last byte included:
 

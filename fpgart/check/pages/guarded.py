@@ -49,7 +49,7 @@ class GuardedMemories(GlobalMemories):
 
 @dataclass(frozen=True, slots=True)
 class _Grave:
-    """Host memory that was given back; nothing else is there as long as it is buried."""
+    """Host memory that was given back; nothing else is mapped there until it is unmapped."""
 
     begin: int
     size: int

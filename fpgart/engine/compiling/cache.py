@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where PoCL keeps compiled kernels. It offers no device at all where it cannot write."""
+"""The folder in which PoCL keeps compiled kernels. PoCL offers no device if it cannot write there."""
 
 from __future__ import annotations
 

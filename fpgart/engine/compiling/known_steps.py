@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What came of steps that a compiler process has done, kept beside the kernels that the engine keeps.
+"""The results of a compiler process's steps, kept beside the kernels that the engine keeps.
 
 Such a step is known to end: the host loads the object that came of it, or does the step itself, and starts no process.
 """

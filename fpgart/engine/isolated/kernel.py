@@ -152,7 +152,7 @@ class IsolatedKernel:
                 error = self._run_by_message(process, lane, launch)
         except (OSError, ProtocolError):
             if lane is not None:
-                process.bury(lane)
+                process.give_up(lane)
             raise self.lost(process, image) from None
         process.end(running)
         process.give_back(lane)
@@ -346,7 +346,7 @@ class IsolatedBatch(AddedLaunches[IsolatedKernel]):
         """The process has died."""
         lane, self._lane = self._lane, None
         if lane is not None and self._process is not None:
-            self._process.bury(lane)
+            self._process.give_up(lane)
 
     # Waiting
 

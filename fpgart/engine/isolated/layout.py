@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the first page of a stretch has what, in bytes from its begin."""
+"""The layout of the first page of a stretch, in bytes from its begin."""
 
 CRASH = 0
 """`struct crash` (engine/containment/crash.h): what the board process says of the signal that it dies of."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a board process ended, and the sentences that say so."""
+"""The end of a board process, and the sentences that describe it."""
 
 from __future__ import annotations
 

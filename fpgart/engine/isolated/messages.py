@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a host and its board process say to each other: one named tuple per message.
+"""The messages between a host and its board process: one named tuple for each.
 
 A message on a socket is its length and the number of its kind, 4 bytes each, and its content (codec.py). Each request
 is answered by one message: the one that is named behind it here, or `Failed` or `NotBuilt`. Programs, kernels and

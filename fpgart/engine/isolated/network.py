@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the kernels of a program share in a board process; the host has it moved by messages."""
+"""The channels of a program in a board process; the host moves packets by messages."""
 
 from __future__ import annotations
 

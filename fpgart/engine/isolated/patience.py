@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long a kernel may run on in a board process, and what ends it."""
+"""The time limit of a kernel in a board process, and what ends the kernel."""
 
 from __future__ import annotations
 

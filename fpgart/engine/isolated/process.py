@@ -122,7 +122,7 @@ class BoardProcess:
         """The lane is free for others: what was asked there has been answered."""
         self._lanes.append(lane)
 
-    def bury(self, lane: Lane) -> None:
+    def give_up(self, lane: Lane) -> None:
         """The process died before it answered there; waits until it has ended."""
         self.ended()
         self._lanes.append(lane)
@@ -201,7 +201,7 @@ class BoardProcess:
             answer = self.exchange(lane, request)
         except (OSError, ProtocolError):
             if lane is not None:
-                self.bury(lane)
+                self.give_up(lane)
             words = f"the board process {self.ended().ending} during a {type(request).__name__} request"
             if not is_repeated:
                 self.warn(words)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is in PoCL's binary of a compiled object: intermediate code, and the variables that it declares."""
+"""PoCL's binary of a compiled object: its intermediate code, and the variables that it declares."""
 
 from __future__ import annotations
 

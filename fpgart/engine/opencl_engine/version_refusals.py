@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What compilers refuse of versions of OpenCL C, and hosts rely on: such programs are built for a newer version.
+"""Features that compilers refuse in a version of OpenCL C and hosts use: such programs are built for a newer version.
 
 `static`, which OpenCL C has from 1.2 on, is accepted in programs for older ones, too: hosts such as CLBlast ask for 1.1
 and use it. OpenCL C 2.0 is optional for a device of OpenCL 3.0, and PoCL refuses it from 4.0 on; hosts that build

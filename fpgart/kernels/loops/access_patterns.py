@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How kernels go through global memory, found in index expressions: one after the other, in strides, or anywhere.
+"""Accesses to global memory by index expression: sequential, strided or random.
 
 An index that is a sum of loop variables, and of work-items' numbers, times constants has a stride. One that is, or
 contains, an element of another array goes anywhere. What is neither is left alone: nothing is said of it.

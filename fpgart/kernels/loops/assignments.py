@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the variables of a function get values, found in one pass over its body."""
+"""The assignments to the variables of a function, found in one pass over its body."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many cycles the loops of a kernel take at least, found in its source: for the model of time (docs/time.md).
+"""The least number of cycles of a kernel's loops, found in its source: for the model of time (docs/time.md).
 
 A loop whose bounds are numbers, macros, arguments of the kernel, or constants made of these, is counted. One that
 nobody can count without running the kernel (`while`, bounds in memory, loops that are left early or run under a

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What kernels do with channels, found in their source: for the model of time (docs/time.md).
+"""The channel operations of kernels, found in their source: for the model of time (docs/time.md).
 
 A kernel whose loops can be counted and which uses its channels in every iteration, whatever the data, becomes a
 process: the steps that channels/stream_clock.c runs through. Of any other kernel it is said why not, and of those that

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many stages a kernel's pipeline has, by the longest chain of operations in its source (docs/time.md).
+"""The number of stages of a kernel's pipeline, by the longest chain of operations in its source (docs/time.md).
 
 An estimate: a compiler shares, moves and balances operations, and nobody sees that here. It matters for launches with
 next to no work.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the contents of a buffer are: described at creation, placed at first use.
+"""The places of a buffer's contents: described at creation, placed at first use.
 
 A buffer has a *block* for each memory of each device that it is needed in, reserved when a command that
 needs it is enqueued: `blocks`, a list by device and memory. One of them is its *home*, where its contents

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What boards do for commands, step by step: movements, programming and kernels, without times."""
+"""The steps of commands on a board, without times: movements, programming and kernels."""
 
 from __future__ import annotations
 

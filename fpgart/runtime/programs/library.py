@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How programs come to be in a context (the compiler modes), and the folder of compiled programs of two of them.
+"""The origin of a context's programs (the compiler modes), and the folder of compiled programs of two of them.
 
 A program is in <root>/ab/cd/<36 digits>, the SHA-1 of board, options and source: kernels.cl, build.cmd, build.log
 and kernels.aocx.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which commands may begin: the commands that each waits for, their turn, and the commands that its end makes ready.
+"""Ready commands: the commands that each waits for, its turn, and the commands that its end makes ready.
 
 A command is *ready* once everything that it follows has ended; C knows that (core.py). Ready commands stand in a
 `ReadyList`, oldest first: one per device for transfers, one per device for kernels, one for work on host memory. A

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which command runs when, and on whose thread.
+"""The scheduler: it decides the time and the thread of each command that C does not carry.
 
 C keeps the order of commands (core.py); what may begin is decided in readiness.py. A thread that waits for an event
 runs what that event needs by itself: handing work to another thread costs more than everything else in a small call.

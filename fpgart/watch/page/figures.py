@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the page's script draws, as columns of numbers: timelines, and what memories held.
+"""The data that the page's script draws, as columns of numbers: timelines, and contents of memories.
 
 Times are nanoseconds since the first command, so that an axis begins with what the host wanted done.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the time went, on top of the page: as a bar and as a table, measured here and modelled for the board."""
+"""The bar and the table "Where the time went" at the top of the page, measured here and modelled for the board."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each bank of a board holds and moves, as values that last until the next one."""
+"""Counters of each bank: the bytes that it holds and moves. A value lasts until the next one."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What movements, launches and programming cost on the described boards, by the model of time (docs/time.md).
+"""The costs of movements, launches and programming on the described boards, by the model of time (docs/time.md).
 
 The board's figures are in the trace; in traces of older versions they are not, and all costs are 0.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What differs between the reports of two runs: what moved more, what took longer by the model, which advice is new."""
+"""The differences between the reports of two runs: movements, times by the model, and advice."""
 
 from __future__ import annotations
 

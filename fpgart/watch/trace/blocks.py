@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which buffer has which address of a board: calls through the MMD carry addresses only."""
+"""The buffer at each address of a board, because calls through the MMD carry addresses only."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where in the host's code the events of a trace come from: a number per place, which an event of its own explains.
+"""The places in the host's code that a trace's events come from: a number for each, which an event explains.
 
 Return addresses are written as offsets in their files; `fpgart report` reads the debug information.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a launch needs, and the regions that show it."""
+"""The memory that a launch needs, and the MPAX regions that map it."""
 
 from __future__ import annotations
 
