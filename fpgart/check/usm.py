@@ -40,7 +40,7 @@ class _Freed:
     made_at: Site | None
 
 
-class Graves:
+class FreedAllocations:
     """Where freed allocations were, until the memory is handed out again."""
 
     def __init__(self) -> None:
@@ -85,7 +85,7 @@ class Usm:
         self._lock = threading.RLock()
         self._origins = findings.origins
         self._alive: dict[int, UsmAllocation] = {}
-        self._graves = Graves()
+        self._freed = FreedAllocations()
         self._users: WeakSet[Event] = WeakSet()
         self._finished = False
 
@@ -106,13 +106,13 @@ class Usm:
     def usm_allocated(self, allocation: UsmAllocation) -> None:
         with self._lock:
             self._alive[allocation.number] = allocation
-            self._graves.forget(allocation.pointer, allocation.end)
+            self._freed.forget(allocation.pointer, allocation.end)
 
     def usm_freed(self, allocation: UsmAllocation) -> None:
         with self._lock:
             self._alive.pop(allocation.number, None)
             name, maker, made_at = allocation_name(allocation), allocation_maker(allocation), self._made_at(allocation)
-            self._graves.add(_Freed(allocation.pointer, allocation.end, name, maker, made_at))
+            self._freed.add(_Freed(allocation.pointer, allocation.end, name, maker, made_at))
             users = [
                 event for event in self._users if event.status > COMPLETE and uses(operation_of(event), allocation)
             ]
@@ -174,7 +174,7 @@ class Usm:
 
     def _report_freed(self, pointer: int, user: str, used_at: Site | None) -> None:
         with self._lock:
-            freed = self._graves.find(pointer)
+            freed = self._freed.find(pointer)
         if freed is not None:
             self._findings.report(
                 Finding(
@@ -208,7 +208,7 @@ class Usm:
         pointer = access.ranges[0][0]
         if launch.device.reaches_system_memory:
             return
-        if context_of(event).svm.find(pointer) is None and self._graves.find(pointer) is None:
+        if context_of(event).svm.find(pointer) is None and self._freed.find(pointer) is None:
             user = command(event)
             self._findings.report(
                 Finding(

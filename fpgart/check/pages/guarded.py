@@ -19,7 +19,7 @@ from fpgart.board.mmd import Around, Mmd
 from fpgart.watch.callers import Site
 
 PAGE = 4096
-MOST_BURIED = 4096
+MOST_FREED = 4096
 OPEN, WHILE_RUNNING, GONE, ONLY_READ = 1, 2, 3, 4
 """States of a region of fpgart/check/pages/faults.h."""
 USM, BUFFERS = 1, 2
@@ -48,7 +48,7 @@ class GuardedMemories(GlobalMemories):
 
 
 @dataclass(frozen=True, slots=True)
-class _Grave:
+class _Freed:
     """Host memory that was given back; nothing else is mapped there until it is unmapped."""
 
     begin: int
@@ -63,7 +63,7 @@ class GuardedMmd(Around):
         super().__init__(mmd)
         self._lock = threading.RLock()
         self._sizes: dict[int, int] = {}
-        self._graves: deque[_Grave] = deque()
+        self._freed: deque[_Freed] = deque()
         self.write, self.read, self.copy, self.program = mmd.write, mmd.read, mmd.copy, mmd.program
 
     def open(self) -> None:
@@ -97,8 +97,8 @@ class GuardedMmd(Around):
         region = int(lib.faults_add(host, size, host, host + size, GONE, USM, name.encode(), maker.encode()))
         SITES[region] = made_at
         with self._lock:
-            self._graves.append(_Grave(host, size, region))
-            oldest = self._graves.popleft() if len(self._graves) > MOST_BURIED else None
+            self._freed.append(_Freed(host, size, region))
+            oldest = self._freed.popleft() if len(self._freed) > MOST_FREED else None
         if oldest is not None:
             if oldest.region >= 0:
                 lib.faults_forget(oldest.region)
