@@ -7,7 +7,7 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Any
 
-from fpgart.api.device_languages import (
+from fpgart.api.device_extensions import (
     extensions,
     il_version,
     ils,

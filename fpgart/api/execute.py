@@ -10,8 +10,8 @@ from typing import Any
 
 from _fpgart_icd import ffi
 
+from fpgart.api.device_extensions import extensions
 from fpgart.api.device_info import DEVICE_INFO
-from fpgart.api.device_languages import extensions
 from fpgart.base import opencl as cl
 from fpgart.base.errors import (
     InvalidContext,

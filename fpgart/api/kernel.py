@@ -12,7 +12,7 @@ from _fpgart_icd import lib
 
 from fpgart._native import ffi as native_ffi
 from fpgart._native import lib as native
-from fpgart.api.device_languages import extensions
+from fpgart.api.device_extensions import extensions
 from fpgart.base import opencl as cl
 from fpgart.base.errors import (
     EXHAUSTED,

@@ -5,7 +5,7 @@ A family is made of parts: modules with a function `start(findings)` that return
 whose methods are named like notices (fpgart/base/notices.py). Its `finish()`, called at the end of the process, may
 report what only shows then.
 
-To add one: name it in fpgart.base.option_values.CHECKS and its modules here.
+To add a family: name it in fpgart.base.option_values.CHECKS and its modules here.
 """
 
 from __future__ import annotations

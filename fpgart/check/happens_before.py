@@ -12,6 +12,7 @@ far along each chain its command is certain that things have ended.
 
 from __future__ import annotations
 
+from itertools import count
 from weakref import WeakKeyDictionary
 
 from fpgart.runtime.scheduling.event import COMPLETE, Event, EventQueue
@@ -34,11 +35,23 @@ class ClockedCommand:
     Only user events keep it waiting: what their end is after is known when the host ends them.
     """
 
-    __slots__ = ("__weakref__", "base", "chain", "clock", "dependants", "index", "predecessors", "text", "waiting")
+    __slots__ = (
+        "__weakref__",
+        "base",
+        "chain",
+        "clock",
+        "dependants",
+        "index",
+        "number",
+        "predecessors",
+        "text",
+        "waiting",
+    )
 
-    def __init__(self, base: Clock, text: str) -> None:
-        """`base`: what the host knew. `text`: what the command is called."""
+    def __init__(self, base: Clock, text: str, number: int = 0) -> None:
+        """`base`: what the host knew. `text`: what the command is called. `number`: in the order of their calls."""
         self.text = text
+        self.number = number
         self.base = base
         self.clock: Clock | None = None
         self.chain = self.index = 0
@@ -58,6 +71,7 @@ class Order:
     def __init__(self) -> None:
         self.host: Clock = {}
         self._ends: Clock = {}
+        self._numbers = count(1)
         self._commands: WeakKeyDictionary[Event, ClockedCommand] = WeakKeyDictionary()
         self._orders: WeakKeyDictionary[EventQueue, QueueOrder[ClockedCommand]] = WeakKeyDictionary()
 
@@ -74,7 +88,7 @@ class Order:
         """The command, and those that have got their clocks now: itself, or none."""
         queue = event.queue
         assert queue is not None
-        command = ClockedCommand(dict(self.host), text)
+        command = ClockedCommand(dict(self.host), text, next(self._numbers))
         self._commands[event] = command
         for other in wait_list:
             found = self._awaited(other)

@@ -5,14 +5,14 @@ Reported from the order in which commands are bound to run, not from what happen
 although the data came out right.
 
 Kernels read and write as the qualifiers of their arguments, the buffers' flags and the kernel's source say;
-where that leaves it open, a kernel wrote if its argument's contents differ after it. Launches of one kernel that
-differ in their values or ND-range are taken to work on different parts.
+where that leaves it open, a kernel wrote if its argument's contents differ after it, and findings wait for that.
+Launches of one kernel that differ in their values or ND-range are taken to work on different parts.
 """
 
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from weakref import WeakKeyDictionary
 
 from fpgart._native import lib
@@ -43,22 +43,32 @@ class _Done:
     """Where the host enqueued the command."""
     made_at: Site | None
     """Where it made what is accessed."""
+    pending: _Pending
 
 
 @dataclass(slots=True)
 class _Pending:
-    """What is known of a command until it has ended: what it touches, and sums of what it may write."""
+    """A command that has not ended: its accesses, and sums of the bytes that it may write.
+
+    `doubts`: accesses without order whose finding depends on whether this command has written.
+    """
 
     command: ClockedCommand
     accesses: list[Access]
     part: Part | None
     sums: dict[int, tuple[int, int, int]]
     site: Site | None
+    done: list[_Done] = field(default_factory=list)
+    doubts: list[tuple[_Done, _Done]] = field(default_factory=list)
 
-    def done(self, access: Access, origins: Origins) -> _Done:
-        """One of its accesses, the command having its place."""
+    def settle(self, origins: Origins) -> list[_Done]:
+        """Its accesses, as the command has its place in the order."""
+        self.done = [self._done(access, origins) for access in self.accesses]
+        return self.done
+
+    def _done(self, access: Access, origins: Origins) -> _Done:
         made_at = origins.of_number(access.key[1])
-        return _Done(self.command, access, self.part, self.site, made_at)
+        return _Done(self.command, access, self.part, self.site, made_at, self)
 
 
 class Races:
@@ -72,9 +82,16 @@ class Races:
         self._pending: WeakKeyDictionary[Event, _Pending] = WeakKeyDictionary()
         self._of_command: WeakKeyDictionary[ClockedCommand, _Pending] = WeakKeyDictionary()
         self._done: dict[Key, list[_Done]] = {}
+        self._doubtful: dict[int, _Pending] = {}
+        """Those with doubts, by the numbers of their commands."""
 
     def finish(self) -> None:
-        """All has been told as it was enqueued."""
+        """Report what depends on commands that have not ended."""
+        found: list[Finding] = []
+        with self._lock:
+            for pending in list(self._doubtful.values()):
+                self._resolve(pending, [], found)
+        self._report(found)
 
     # What happens
 
@@ -132,10 +149,7 @@ class Races:
         pending.sums = {}
         found: list[Finding] = []
         with self._lock:
-            for access in pending.accesses:
-                if access.argument in wrote:
-                    written = Access(access.key, access.thing, Mode.WRITE, access.where, access.argument)
-                    self._compare(pending.done(written, self._origins), found)
+            self._resolve(pending, wrote, found)
         self._report(found)
 
     # Comparing, with the lock held
@@ -145,8 +159,35 @@ class Races:
             pending = self._of_command.pop(made, None)
             if pending is None:
                 continue
-            for access in pending.accesses:
-                self._compare(pending.done(access, self._origins), found)
+            for done in pending.settle(self._origins):
+                self._compare(done, found)
+
+    def _resolve(self, pending: _Pending, wrote: list[int], found: list[Finding]) -> None:
+        """The command has written through the arguments `wrote`, and through no others: judge what depended on that."""
+        for done in pending.done:
+            mode = done.access.mode
+            if mode & Mode.MAYBE_WRITE:
+                decided = Mode.WRITE if done.access.argument in wrote else mode & ~Mode.MAYBE_WRITE
+                done.access = replace(done.access, mode=decided)
+        self._doubtful.pop(pending.command.number, None)
+        doubts, pending.doubts = pending.doubts, []
+        for old, new in doubts:
+            self._judge(old, new, found)
+
+    def _judge(self, old: _Done, new: _Done, found: list[Finding]) -> None:
+        """Report two accesses without order, once it is known whether they write.
+
+        Of some kernels that is known when they have ended. No finding comes before it, so that the findings depend on
+        neither time nor threads.
+        """
+        for done in (old, new):
+            if done.access.mode & Mode.MAYBE_WRITE:
+                done.pending.doubts.append((old, new))
+                self._doubtful[done.command.number] = done.pending
+                return
+        finding = _judge(old, new)
+        if finding is not None:
+            found.append(finding)
 
     def _compare(self, new: _Done, found: list[Finding]) -> None:
         earlier = self._done.get(new.access.key, [])
@@ -160,9 +201,8 @@ class Races:
                 continue
             kept.append(old)
             if old.command is not new.command and not new.command.before(old.command):
-                finding = _judge(old, new)
-                if finding is not None:
-                    found.append(finding)
+                first, second = sorted((old, new), key=lambda done: done.command.number)
+                self._judge(first, second, found)
         kept.append(new)
         self._done[new.access.key] = kept[-MOST_KEPT:]
 

@@ -90,6 +90,12 @@ def test_each_mistake_is_found(name: str, tmp_path: Path) -> None:
             assert site["place"] in words
 
 
+def test_what_a_kernel_has_written_is_judged_once_when_it_has_ended(tmp_path: Path) -> None:
+    """Until then nobody knows whether it reads or writes; the host enqueues the other command before or after that."""
+    found, words = found_by(build("order_hidden_write"), folder=tmp_path, board="usm_s10")
+    assert [finding["rule"] for finding in found if finding["check"] == "order"] == ["two writes without order"], words
+
+
 @pytest.mark.parametrize("name", programs())
 def test_nothing_is_found_where_it_was_put_right(name: str, aocx: Path, tmp_path: Path) -> None:
     facts = head(name)

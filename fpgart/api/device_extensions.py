@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The languages and extensions that kernels for a device may use, which depend on its engine and its board."""
+"""The extensions and languages that a device offers, which depend on its engine and its board."""
 
 from __future__ import annotations
 
