@@ -29,7 +29,9 @@ from fpgart.cli.validation import refuse_wrong_options
     help="Cables between I/O channels: a .yaml file, ring, torus:2x4, ..., or a list of cables (docs/clusters.md).",
 )
 @click.option(
-    "--engine", metavar="NAME", help="Engine that runs kernels: auto, pocl, intel, oclgrind, or the path of a driver."
+    "--engine",
+    metavar="NAME",
+    help="Engine that runs kernels: auto, pocl, intel, emulator, oclgrind, none, or the path of a driver.",
 )
 @click.option("--trace", metavar="FILE", help="Write a trace of the run, for `fpgart report` and Perfetto.")
 @click.option(
