@@ -31,18 +31,19 @@ pb = pytest.importorskip("perfetto.protos.perfetto.trace.perfetto_trace_pb2")
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def fpgart(*words: object) -> None:
+def fpgart(*words: object, statuses: tuple[int, ...] = (0,)) -> None:
     command = [sys.executable, "-m", "fpgart.cli", *map(str, words)]
-    subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode in statuses, done.stdout + done.stderr
 
 
 @pytest.fixture(scope="module")
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of the tutorial's host, with the simulated clock."""
+    """Of the tutorial's host, with the simulated clock. It has a race, so that its results are sometimes wrong."""
     folder = tmp_path_factory.mktemp("perfetto")
     host, source = folder / "sums", ROOT / "examples" / "tutorial" / "sums.c"
     subprocess.run(["gcc", "-g", f"-I{ROOT / 'include'}", source, "-o", host, "-lOpenCL"], check=True)
-    fpgart("run", "--board", "a10_ref", "--time", "model", "--trace", folder / "t.json", "--", host)
+    fpgart("run", "--board", "a10_ref", "--time", "model", "--trace", folder / "t.json", "--", host, statuses=(0, 1))
     return folder / "t.json"
 
 
@@ -154,7 +155,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("measured")
     host, source = folder / "sums", ROOT / "examples" / "tutorial" / "sums.c"
     subprocess.run(["gcc", "-g", f"-I{ROOT / 'include'}", source, "-o", host, "-lOpenCL"], check=True)
-    fpgart("run", "--board", "a10_ref", "--trace", folder / "t.json", "--", host)
+    fpgart("run", "--board", "a10_ref", "--trace", folder / "t.json", "--", host, statuses=(0, 1))
     fpgart("report", folder / "t.json", "--perfetto", folder / "t.pftrace")
     return folder / "t.json"
 
