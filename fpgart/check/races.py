@@ -36,21 +36,31 @@ ANY_WRITE = Mode.WRITE | Mode.MAYBE_WRITE
 class _Done:
     """An access of a command that has its place in the order."""
 
-    command: ClockedCommand
+    of: _Command
     access: Access
-    part: Part | None
-    site: Site | None
-    """Where the host enqueued the command."""
     made_at: Site | None
-    """Where it made what is accessed."""
-    pending: _Pending
+    """Where the host made what is accessed."""
+
+    @property
+    def command(self) -> ClockedCommand:
+        return self.of.command
+
+    @property
+    def part(self) -> Part | None:
+        return self.of.part
+
+    @property
+    def site(self) -> Site | None:
+        """Where the host enqueued the command."""
+        return self.of.site
 
 
 @dataclass(slots=True)
-class _Pending:
-    """A command that has not ended: its accesses, and sums of the bytes that it may write.
+class _Command:
+    """A command and its accesses, and, while it runs, sums of the bytes that it may write.
 
-    `doubts`: accesses without order whose finding depends on whether this command has written.
+    `done`: the accesses, once the command has its place in the order. `doubts`: accesses without order whose finding
+    depends on whether this command has written.
     """
 
     command: ClockedCommand
@@ -63,12 +73,8 @@ class _Pending:
 
     def settle(self, origins: Origins) -> list[_Done]:
         """Its accesses, as the command has its place in the order."""
-        self.done = [self._done(access, origins) for access in self.accesses]
+        self.done = [_Done(self, access, origins.of_number(access.key[1])) for access in self.accesses]
         return self.done
-
-    def _done(self, access: Access, origins: Origins) -> _Done:
-        made_at = origins.of_number(access.key[1])
-        return _Done(self.command, access, self.part, self.site, made_at, self)
 
 
 class Races:
@@ -79,10 +85,10 @@ class Races:
         self._origins = findings.origins
         self._order = Order()
         self._lock = threading.RLock()  # a collection under it may run destructors of the host that call in
-        self._pending: WeakKeyDictionary[Event, _Pending] = WeakKeyDictionary()
-        self._of_command: WeakKeyDictionary[ClockedCommand, _Pending] = WeakKeyDictionary()
+        self._pending: WeakKeyDictionary[Event, _Command] = WeakKeyDictionary()
+        self._of_command: WeakKeyDictionary[ClockedCommand, _Command] = WeakKeyDictionary()
         self._done: dict[Key, list[_Done]] = {}
-        self._doubtful: dict[int, _Pending] = {}
+        self._doubtful: dict[int, _Command] = {}
         """Those with doubts, by the numbers of their commands."""
 
     def finish(self) -> None:
@@ -103,7 +109,7 @@ class Races:
         with self._lock:
             made, settled = self._order.enqueue(event, wait_list, command(event))
             if touched:
-                pending = _Pending(made, touched, part, {}, self._origins.of(event))
+                pending = _Command(made, touched, part, {}, self._origins.of(event))
                 self._of_command[made] = pending
                 if any(access.mode & Mode.MAYBE_WRITE for access in touched):
                     self._pending[event] = pending
@@ -162,7 +168,7 @@ class Races:
             for done in pending.settle(self._origins):
                 self._compare(done, found)
 
-    def _resolve(self, pending: _Pending, wrote: list[int], found: list[Finding]) -> None:
+    def _resolve(self, pending: _Command, wrote: list[int], found: list[Finding]) -> None:
         """The command has written through the arguments `wrote`, and through no others: judge what depended on that."""
         for done in pending.done:
             mode = done.access.mode
@@ -182,10 +188,10 @@ class Races:
         """
         for done in (old, new):
             if done.access.mode & Mode.MAYBE_WRITE:
-                done.pending.doubts.append((old, new))
-                self._doubtful[done.command.number] = done.pending
+                done.of.doubts.append((old, new))
+                self._doubtful[done.command.number] = done.of
                 return
-        finding = _judge(old, new)
+        finding = _race_between(old, new)
         if finding is not None:
             found.append(finding)
 
@@ -217,7 +223,7 @@ def _replaces(new: _Done, old: _Done) -> bool:
     return stronger and new.part in (None, old.part) and new.access.covers(old.access)
 
 
-def _judge(old: _Done, new: _Done) -> Finding | None:
+def _race_between(old: _Done, new: _Done) -> Finding | None:
     """What is wrong about two accesses without order; None if nothing is."""
     if not (old.access.mode | new.access.mode) & Mode.WRITE:
         return None

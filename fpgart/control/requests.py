@@ -9,12 +9,11 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-from pathlib import Path
 from typing import Any
 
+from fpgart.base.registration import LIBRARY
 from fpgart.board.fault_rules import FaultSyntaxError
 
-LIBRARY = Path(__file__).resolve().parents[1] / "libfpgart.so"
 KINDS: dict[str, type[Exception]] = {
     kind.__name__: kind for kind in (FaultSyntaxError, OSError, FileNotFoundError, PermissionError, TypeError)
 }

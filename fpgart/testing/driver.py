@@ -7,8 +7,8 @@ import ctypes
 from collections.abc import Callable, Collection
 from pathlib import Path
 
+from fpgart.base.registration import LIBRARY
 from fpgart.control import requests as control
-from fpgart.control.requests import LIBRARY
 
 
 class DriverError(Exception):

@@ -119,9 +119,12 @@ def modelled_in_words(report: Report) -> list[str]:
         )
     lines += _channels_in_words(report)
     for device in sorted({device for device, _ in report.busy}):
-        busy = {name: taken for (where, name), taken in report.busy.items() if where == device and taken}
-        parts = sorted((-taken, name) for name, taken in busy.items() if name not in (PROGRAMMING, LOADING))
-        shares = [f"{name} {-taken / 1e6:.3f} ms ({_share(-taken, total)})" for taken, name in parts]
+        parts = sorted(
+            (-busy, name)
+            for (where, name), busy in report.busy.items()
+            if where == device and busy and name not in (PROGRAMMING, LOADING)
+        )
+        shares = [f"{name} {-busy / 1e6:.3f} ms ({_share(-busy, total)})" for busy, name in parts]
         if shares:
             lines.append(f"  device {device}: busiest first: {', '.join(shares)}")
     return lines
