@@ -170,8 +170,8 @@ def refuse_the_rest(functions: list[tuple[str, list[str], str]]) -> None:
     """
     for name, parameters, _ in functions:
         if name not in REGISTERED:
-            REGISTERED[name] = _refusal(name, parameters)
-            bind(name, REGISTERED[name], 0 if parameters[-1] == "errcode_ret" else FAILED)
+            REGISTERED.add(name)
+            bind(name, _refusal(name, parameters), 0 if parameters[-1] == "errcode_ret" else FAILED)
 
 
 FAILED = InvalidOperation.status

@@ -42,7 +42,8 @@ Attempt = tuple[Any, errors.CLError | None]
 F = TypeVar("F", bound=Callable[..., Any])
 
 OUT_OF_HOST_MEMORY = errors.OutOfHostMemory.status
-REGISTERED: dict[str, Callable[..., Any]] = {}
+REGISTERED: set[str] = set()
+"""The API functions that have an entry point here."""
 Wrap = Callable[[str, Callable[..., Any]], Callable[..., Any]]
 _wraps: list[Wrap] = []
 BOUND: dict[str, tuple[Callable[..., Any], int | None]] = {}
@@ -88,13 +89,28 @@ def entry(name: str, *more: str, status: bool = True) -> Callable[[F], F]:
     """
 
     def register(function: F) -> F:
+        error = _error_value(function) if status else None
         for each in (name, *more):
-            made = _make(each, function, status)
-            REGISTERED[each] = made
-            bind(each, _wrapped(each, made), _error_value(function) if status else None)
+            REGISTERED.add(each)
+            bind(each, _made_when_called(each, function, status, error), error)
         return function
 
     return register
+
+
+def _made_when_called(name: str, function: Callable[..., Any], status: bool, error: int | None) -> Callable[..., Any]:
+    """An entry point whose wrapper is made by the first call: hosts call few of a chapter's functions."""
+    made: Callable[..., Any] | None = None
+
+    def call(*arguments: Any) -> Any:
+        nonlocal made
+        if made is None:
+            made = _wrapped(name, _make(name, function, status))
+        if BOUND[name][0] is call:  # and not a watcher around it
+            bind(name, made, error)
+        return made(*arguments)
+
+    return call
 
 
 def _error_value(function: Callable[..., Any]) -> int:
