@@ -69,7 +69,7 @@ from {module} import lib
 gc.disable()  # what is imported leaves next to nothing to collect
 try:
     from {package} import {first}
-    {first}.register({parameters!r})
+    {first}.register({functions!r})
 except Exception as error:
     # What the user can put right is said in one line; anything else is a bug, and wants its traceback.
     if not isinstance(error, ImportError) and type(error).__name__ != "OptionError":
@@ -306,9 +306,10 @@ def driver(work: Path) -> Library:
     ffi = FFI()
     ffi.embedding_api("")
     ffi.cdef(declarations(api))
-    parameters = [(f.name, [p.name for p in f.parameters], f.returns) for f in implemented_in_python(api)]
+    in_python = implemented_in_python(api)
+    listed = "\n".join(f"{f.name};{','.join(p.name for p in f.parameters)};{f.returns}" for f in in_python)
     ffi.embedding_init_code(
-        INIT_CODE.format(module="_fpgart_icd", package="fpgart.startup", first="first", parameters=parameters)
+        INIT_CODE.format(module="_fpgart_icd", package="fpgart.startup", first="first", functions=listed)
     )
     ffi.set_source("_fpgart_icd", '#include "carried.h"\n' + START)
     return Library(
@@ -340,7 +341,7 @@ def boards(work: Path) -> Library:
     ffi = FFI()
     ffi.embedding_api("")
     ffi.cdef('extern "Python+C" {\n' + header.split("/* python */")[1] + "}\n" + header.split("/* c */")[1])
-    ffi.embedding_init_code(INIT_CODE.format(module="_fpgart_mmd", package="fpgart.mmd", first="start", parameters=[]))
+    ffi.embedding_init_code(INIT_CODE.format(module="_fpgart_mmd", package="fpgart.mmd", first="start", functions=""))
     ffi.set_source("_fpgart_mmd", '#include "mmd.h"\n' + START)
     return Library(
         name="libfpgart_mmd",

@@ -33,9 +33,7 @@ from fpgart.bridge.handles import find, references
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.objects.context import Context
 from fpgart.runtime.objects.programming import program_device
-from fpgart.runtime.programs.binaries import check_binary
 from fpgart.runtime.programs.linking import link
-from fpgart.runtime.programs.loading import from_binaries
 from fpgart.runtime.programs.program import Program
 
 if TYPE_CHECKING:
@@ -123,6 +121,9 @@ def create_program_with_il(context: Context, il: int, length: int) -> Program:
 def create_program_with_binary(
     context: Context, num_devices: int, device_ids: Any, lengths: Any, binaries: Any, binary_status: Any
 ) -> Program:
+    from fpgart.runtime.programs.binaries import check_binary  # what reads binaries takes long to import
+    from fpgart.runtime.programs.loading import from_binaries
+
     device_list(num_devices, device_ids, context.devices, optional=False)
     if not num_devices:
         raise InvalidValue("no devices are given")

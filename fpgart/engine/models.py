@@ -18,19 +18,14 @@ asks this module of the host's interpreter whether there is a model, and has it 
 
 from __future__ import annotations
 
-import ctypes
-import importlib
-import importlib.util
 import os
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 from struct import Struct, unpack_from
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fpgart.base import config, log
 from fpgart.base.closed_memory import driver_address
@@ -52,8 +47,7 @@ DTYPES |= {f"u{name}": f"u{code[1]}" for name, code in DTYPES.items() if code[0]
 Model = Callable[..., None]
 
 
-@dataclass(frozen=True, slots=True)
-class NDRange:
+class NDRange(NamedTuple):
     """What a launch was given: a number per dimension each; no local size if none was given."""
 
     offset: tuple[int, ...]
@@ -61,8 +55,7 @@ class NDRange:
     local_size: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ModelCall:
+class ModelCall(NamedTuple):
     """A launch as the model's side needs it: the arguments' types and image, and how far its pointers reach."""
 
     name: str
@@ -201,6 +194,9 @@ def load() -> None:
 
 
 def _import(name: str) -> None:
+    import importlib.util  # as few hosts have models
+    from pathlib import Path
+
     try:
         if name.endswith(".py"):
             spec = importlib.util.spec_from_file_location(Path(name).stem, name)
@@ -214,7 +210,9 @@ def _import(name: str) -> None:
 
 
 def _argument(index: int, call: ModelCall) -> Any:
-    import numpy as np  # costs 80 ms, so only who runs a model pays
+    import ctypes  # as few hosts run models
+
+    import numpy as np  # costs 80 ms
 
     kind, size, value = unpack_from("IIQ", call.image, 16 * index)
     name = call.types[index]
@@ -236,7 +234,6 @@ def _argument(index: int, call: ModelCall) -> Any:
     return np.frombuffer(memory, base)
 
 
-@dataclass
 class ModelKernel:
     """An `EngineKernel` that calls a Python function, or says that there is none.
 
@@ -244,16 +241,18 @@ class ModelKernel:
     memory that the function is to see.
     """
 
-    interface: KernelInterface
-    has_model: bool
-    sizes: dict[int, int] = field(default_factory=dict)
-    mirrors: Mirrors | None = None
-    launched: bool = True
+    launched = True
     new_batch: Callable[[int], Batch] | None = None
-    last_ns: int = 0
-    compile_ns: int = 0
-    wants_reaches: bool = True
-    waits_for_others: bool = False
+    last_ns = 0
+    compile_ns = 0
+    wants_reaches = True
+    waits_for_others = False
+
+    def __init__(self, interface: KernelInterface, has_model: bool, sizes: dict[int, int] | None = None) -> None:
+        self.interface = interface
+        self.has_model = has_model
+        self.sizes = sizes or {}
+        self.mirrors: Mirrors | None = None
 
     def accepts(self, index: int, size: int) -> bool:
         known = self.sizes.get(index) or size_of_type(self.interface.arguments[index].type_name)
@@ -301,12 +300,12 @@ def _nd_range(dimensions: int, sizes: bytes, has_local: bool) -> NDRange:
     return NDRange(numbers[:dimensions], numbers[3 : 3 + dimensions], local)
 
 
-@dataclass
 class ModelProgram:
     """A `BuiltProgram` of which only the kernels' interfaces are known."""
 
-    interfaces: dict[str, KernelInterface]
-    sizes: dict[str, dict[int, int]]
+    def __init__(self, interfaces: dict[str, KernelInterface], sizes: dict[str, dict[int, int]]) -> None:
+        self.interfaces = interfaces
+        self.sizes = sizes
 
     def build(self, options: str) -> str:
         return ""

@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from fpgart.kernels.declarations import Declarations, Names
+from fpgart.kernels.hardware_attributes import ATTRIBUTES, CLAUSES, PRAGMAS, Numbers
 from fpgart.kernels.preprocessing.expressions import Parser
 from fpgart.kernels.preprocessing.files import PreprocessorError
 from fpgart.kernels.preprocessing.literals import Value
@@ -23,58 +24,9 @@ from fpgart.kernels.preprocessing.tokens import tokens_of
 from fpgart.kernels.preprocessing.types import Shape
 from fpgart.kernels.source_text import ATTRIBUTE, HIDDEN, blank, closing, split
 
-LARGEST = (1 << 31) - 1
-
-
-class Numbers(NamedTuple):
-    """How many numbers an attribute or a pragma takes, and which."""
-
-    fewest: int = 1
-    most: int = 1
-    smallest: int = 0
-    largest: int = LARGEST
-
-
-KERNEL_ATTRIBUTES = {
-    "intel_reqd_sub_group_size": Numbers(smallest=1),
-    "max_global_work_dim": Numbers(largest=3),
-    "max_work_group_size": Numbers(most=3, smallest=1),
-    "num_compute_units": Numbers(most=3, smallest=1),
-    "num_simd_work_items": Numbers(smallest=1),
-    "scheduler_target_fmax_mhz": Numbers(),
-    "uses_global_work_offset": Numbers(largest=1),
-}
-MEMORY_ATTRIBUTES = {
-    "bank_bits": Numbers(most=64),
-    "bankwidth": Numbers(smallest=1),
-    "max_replicates": Numbers(smallest=1),
-    "numbanks": Numbers(smallest=1),
-    "numreadports": Numbers(smallest=1),
-    "numwriteports": Numbers(smallest=1),
-    "private_copies": Numbers(),
-}
-ATTRIBUTES = KERNEL_ATTRIBUTES | MEMORY_ATTRIBUTES | {"depth": Numbers(), "opencl_unroll_hint": Numbers(fewest=0)}
-PRAGMAS = {
-    "ii": Numbers(smallest=1),
-    "initiation_interval": Numbers(smallest=1),
-    "loop_coalesce": Numbers(fewest=0, smallest=1),
-    "max_concurrency": Numbers(),
-    "max_interleaving": Numbers(),
-    "speculated_iterations": Numbers(),
-    "unroll": Numbers(fewest=0),
-}
-CLAUSES = {"depth": Numbers(smallest=1), "safelen": Numbers(smallest=1)}
-"""What the pragmas loop_fuse and ivdep have numbers in."""
 NAME = re.compile(rf"\b(?:__)?(?P<name>{'|'.join(ATTRIBUTES)})(?:__)?\b\s*(?P<opens>\()?")
 PRAGMA = re.compile(rf"^[ \t]*#[ \t]*pragma[ \t]+(?P<name>{'|'.join(PRAGMAS)}|ivdep|loop_fuse)\b(?P<rest>[^\n]*)", re.M)
 CLAUSE = re.compile(rf"\b(?P<name>{'|'.join(CLAUSES)})\s*(?P<opens>\()")
-USES = re.compile(
-    rf"\b(?:__)?(?:{'|'.join((*KERNEL_ATTRIBUTES, *MEMORY_ATTRIBUTES))})(?:__)?\b"
-    r"|\bopencl_unroll_hint(?:__)?\s*\((?!\s*\d*\s*\))"
-    rf"|^[ \t]*#[ \t]*pragma[ \t]+(?:(?:{'|'.join(PRAGMAS)})\b(?![ \t]*\d*[ \t]*$)|(?:ivdep|loop_fuse)\b.*\()",
-    re.MULTILINE,
-)
-"""What a text, before macros are put in, has arguments for that are perhaps no digits."""
 ORIGIN = re.compile(r'^[ \t]*#[ \t]*line[ \t]+(?P<line>[0-9]{1,18})\b(?:[ \t]*"(?P<file>[^"\n]*)")?', re.MULTILINE)
 
 
@@ -87,11 +39,6 @@ class Argument(NamedTuple):
     numbers: Numbers
     of_pragma: bool = False
     """They have no parentheses, and compilers ignore what follows the number."""
-
-
-def has_numbers(text: str) -> bool:
-    """Return whether a text, before macros are put in, has arguments that need with_numbers()."""
-    return USES.search(text) is not None
 
 
 def with_numbers(text: str, *, strict: bool = True) -> str:

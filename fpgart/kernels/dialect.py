@@ -10,18 +10,18 @@ OpenCL C has none (kernels/local_variables.py). Programs that use nothing of it 
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
-from fpgart.kernels.attribute_numbers import has_numbers, with_numbers
-from fpgart.kernels.local_variables import has_local_variables, with_local_variables
-from fpgart.kernels.lowering import USES, Lowered, LoweringError, lower
-from fpgart.kernels.preprocessing.files import Includes, Place
-from fpgart.kernels.preprocessing.preprocessor import preprocess
+from fpgart.kernels.hardware_attributes import has_numbers
+from fpgart.kernels.signs import LOCAL_DECLARATION, LOWERED, UNROLL, LoweringError
 from fpgart.kernels.source_text import DIRECTIVE, HIDDEN, blank
-from fpgart.kernels.unrolling import without_large_unrolling
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fpgart.kernels.lowering import Lowered
+    from fpgart.kernels.preprocessing.files import Includes, Place
 
 MAIN_FILE = "program.cl"
 """What messages call a program that has no file."""
@@ -117,8 +117,7 @@ def apint_header() -> str:
     return "\n".join([*lines, ""])
 
 
-@dataclass(frozen=True)
-class CompilerOptions:
+class CompilerOptions(NamedTuple):
     """Options of a build: macros, folders of headers, and the others as they were."""
 
     defines: tuple[str, ...] = ()
@@ -128,6 +127,10 @@ class CompilerOptions:
     @classmethod
     def read(cls, options: str) -> CompilerOptions:
         """From the options of clBuildProgram."""
+        if not options:
+            return cls()
+        import shlex
+
         try:
             return cls.of(shlex.split(options))
         except ValueError:  # a quote without its end; the compiler will say so
@@ -140,11 +143,15 @@ class CompilerOptions:
         for word in words:
             kind = word[:2] if word[:2] in ("-D", "-I") else ""
             found[kind].append((word[2:] or next(words, "")) if kind else word)
-        return cls(tuple(found["-D"]), tuple(map(Path, found["-I"])), tuple(found[""]))
+        folders: tuple[Path, ...] = ()
+        if found["-I"]:
+            from pathlib import Path
+
+            folders = tuple(map(Path, found["-I"]))
+        return cls(tuple(found["-D"]), folders, tuple(found[""]))
 
 
-@dataclass(frozen=True)
-class Compiler:
+class Compiler(NamedTuple):
     """What has to be known of the engine's compiler.
 
     `macros`: those that it has of its own, which conditions ask for, by the options. `table`: where kernels find
@@ -156,8 +163,7 @@ class Compiler:
     half: bool
 
 
-@dataclass(frozen=True)
-class Translation:
+class Translation(NamedTuple):
     """A program for the engine's compiler, with the options that are left; `bare` is without words of ours."""
 
     text: str
@@ -174,22 +180,64 @@ def translate(
     `headers`: those that the host gives by name. `everything`: what the compiler refused otherwise, too. Raises
     PreprocessorError, LoweringError, or OSError.
     """
-    everything = everything or has_local_variables(source)
+    everything = everything or _has_local_variables(source)
     read = CompilerOptions.read(options)
-    includes = Includes(read.folders, {APINT_HEADER: apint_header(), **headers})
     text = source
-    if everything or needs_preprocessor(source, read, includes):
-        text = with_numbers(preprocess(source, MAIN_FILE, includes, read.defines, compiler.macros(options)).text)
-        options = shlex.join(read.others)
-    macros = dict((*each.partition("=")[::2],) for each in read.defines)
-    text = with_ap_int(without_large_unrolling(without_hints(text), macros))
+    if everything or needs_preprocessor(source, read, headers):
+        text, options = _preprocessed(source, read, headers, compiler.macros(options))
+    text = with_ap_int(_without_large_unrolling(without_hints(text), read.defines))
     if everything:
+        from fpgart.kernels.local_variables import with_local_variables
+
         text = with_local_variables(text)
-    lowered = lower(text, compiler.table) if compiler.table is not None else None
+    lowered = _lowered(text, compiler.table) if compiler.table is not None else None
     prelude = PRELUDE + (half_prelude(set(WORD.findall(text))) if HALF.search(text) and not compiler.half else "")
     if lowered is None:
         return Translation(f"{prelude}{COMPUTE_ID}#line 1\n{text}", options, text)
     return Translation(prelude + lowered.source, options, text, lowered)
+
+
+def _has_local_variables(source: str) -> bool:
+    if not LOCAL_DECLARATION.search(source):
+        return False
+    from fpgart.kernels.local_variables import has_local_variables
+
+    return has_local_variables(source)
+
+
+def _preprocessed(
+    source: str, read: CompilerOptions, headers: Mapping[str, str], macros: Mapping[str, str]
+) -> tuple[str, str]:
+    """What the preprocessor makes of a program, and the options that are left."""
+    import shlex
+
+    from fpgart.kernels.attribute_numbers import with_numbers
+    from fpgart.kernels.preprocessing.preprocessor import preprocess
+
+    made = preprocess(source, MAIN_FILE, _includes(read, headers), read.defines, macros)
+    return with_numbers(made.text), shlex.join(read.others)
+
+
+def _includes(read: CompilerOptions, headers: Mapping[str, str]) -> Includes:
+    from fpgart.kernels.preprocessing.files import Includes
+
+    return Includes(read.folders, {APINT_HEADER: apint_header(), **headers})
+
+
+def _without_large_unrolling(text: str, defines: Iterable[str]) -> str:
+    if not UNROLL.search(text):
+        return text
+    from fpgart.kernels.unrolling import without_large_unrolling
+
+    return without_large_unrolling(text, dict((*each.partition("=")[::2],) for each in defines))
+
+
+def _lowered(text: str, table: int) -> Lowered | None:
+    if not LOWERED.search(text):
+        return None
+    from fpgart.kernels.lowering import lower
+
+    return lower(text, table)
 
 
 def with_ap_int(text: str) -> str:
@@ -213,10 +261,14 @@ def _blank_but_lines(found: re.Match[str]) -> str:
     return "\n" * found[0].count("\n")
 
 
-def needs_preprocessor(source: str, options: CompilerOptions, includes: Includes) -> bool:
+def needs_preprocessor(source: str, options: CompilerOptions, headers: Mapping[str, str]) -> bool:
     """Whether the program, a macro of its options, or a header that it may include has words of FPGAs."""
     if any(map(CHANNEL.search, options.defines)) or has_words_of_fpgas(source):
         return True
+    return INCLUDE.search(source) is not None and _headers_have_words_of_fpgas(source, _includes(options, headers))
+
+
+def _headers_have_words_of_fpgas(source: str, includes: Includes) -> bool:
     seen: set[Place] = set()
     waiting: list[tuple[str, Place | None]] = [(source, None)]
     while waiting:
@@ -240,8 +292,10 @@ def has_words_of_fpgas(text: str) -> bool:
     """
     if APINT.search(text) or has_numbers(text):
         return True
-    if not USES.search(text):
+    if not LOWERED.search(text):
         return False
+    from fpgart.kernels.lowering import lower
+
     if any(CHANNEL.search(line) for line in DIRECTIVE.findall(blank(HIDDEN, text))):
         return True
     try:

@@ -19,6 +19,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from fpgart.kernels.signs import LOCAL_DECLARATION
 from fpgart.kernels.source_text import DIRECTIVE, HIDDEN, blank, split, without_attributes
 
 WORD = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|\\[^\n]|[A-Za-z_]\w*|->|[{}();.]')
@@ -33,7 +34,6 @@ MOST_CHARACTERS = 1024
 """Of a function's name."""
 POINTER = "__fpgart_locals"
 NOWHERE = (0, 0)
-DECLARED = re.compile(r"(?:^[^\S\n]*|[;{}]\s*)(?:__)?local\b[^;(){}*=]*;", re.MULTILINE)
 
 
 @dataclass
@@ -72,7 +72,7 @@ class Function:
 
 def has_local_variables(source: str) -> bool:
     """Whether such variables are to be seen in a source that the preprocessor has not seen."""
-    if not DECLARED.search(source):
+    if not LOCAL_DECLARATION.search(source):
         return False
     bare = blank(DIRECTIVE, blank(HIDDEN, source))
     return any(function.variables for function in _with_variables(bare))

@@ -22,6 +22,7 @@ from typing import Any
 
 from fpgart.base.json_input import typed, untyped
 from fpgart.kernels.interface import PipeArgument
+from fpgart.kernels.signs import DECLARE, LOWERED, TABLE, LoweringError
 from fpgart.kernels.source_text import (
     ATTRIBUTE,
     DIRECTIVE,
@@ -35,10 +36,6 @@ from fpgart.kernels.source_text import (
     without_attributes,
 )
 
-TABLE = 0x2F50_4741_0000
-"""Where kernels look for the address of operation(), unless that place is taken."""
-
-USES = re.compile(r"\b(?:channel|pipe)\b|(?:^[^\S\n]*|[;}]\s*)(?:static\s+)?(?:__)?global\b", re.MULTILINE)
 BEFORE = re.compile(r"\s+|\b(?:static|extern|const)\b|(?P<attribute>__attribute(?:__)?\s*\()")
 """What may stand before a declaration's first word."""
 BRACKETS = re.compile(r"[{}();]")
@@ -103,8 +100,6 @@ static __attribute__((noinline)) ulong __fpgart_call(ulong a, ulong b, ulong c, 
 DEPTHS = re.compile(
     r"^[ \t]*#[ \t]*pragma[ \t]+fpgart[ \t]+channel_depths[ \t]+(default|strict|ignoredepth)\b", re.MULTILINE
 )
-DECLARE = "__fpgart_declare"
-"""The kernel that makes the channels that the host uses, and the variables, before any other kernel runs."""
 
 
 @dataclass(slots=True)
@@ -137,16 +132,12 @@ class Lowered:
         return made
 
 
-class LoweringError(Exception):
-    """A declaration that cannot be put into other words; line, and what is wrong."""
-
-
 def lower(source: str, table: int = TABLE) -> Lowered | None:
     """The source in other words; None if it has no channels, pipes or program-scope variables.
 
     Raises LoweringError.
     """
-    if not USES.search(source):
+    if not LOWERED.search(source):
         return None
     bare = blank(HIDDEN, source)
     found = _Lowering(source, blank(DIRECTIVE, bare)).run()
@@ -174,7 +165,7 @@ def _declaration(found: Lowered) -> str:
 
 def has_channels(source: str) -> bool:
     """Whether the source has channels or pipes."""
-    found = lower(source) if USES.search(source) else None
+    found = lower(source) if LOWERED.search(source) else None
     return found is not None and bool(found.channels or found.pipes)
 
 

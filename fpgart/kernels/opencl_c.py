@@ -13,16 +13,13 @@ from __future__ import annotations
 
 import enum
 import re
-import shlex
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from fpgart.kernels.attribute_numbers import KERNEL_ATTRIBUTES
 from fpgart.kernels.comments import COMMENT, CONTINUED
-from fpgart.kernels.functions import plain_text
-from fpgart.kernels.preprocessing.files import Includes, PreprocessorError
-from fpgart.kernels.preprocessing.preprocessor import preprocess
+from fpgart.kernels.hardware_attributes import KERNEL_ATTRIBUTES
+from fpgart.kernels.signs import PreprocessorError
 from fpgart.kernels.source_text import DIRECTIVE, HIDDEN, blank
 
 DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?![\w(])(.*)$", re.MULTILINE)
@@ -58,6 +55,8 @@ def kernel_attributes(source: str, options: str = "") -> dict[str, dict[str, tup
     """
     if "__attribute" not in source and "__attribute" not in options and "#include" not in source:
         return {}
+    from fpgart.kernels.functions import plain_text  # most programs have none of these
+
     return attributes_in(plain_text(source, options) or blank(HIDDEN, source))
 
 
@@ -116,6 +115,9 @@ def _tokens(source: str, options: str) -> list[str]:
 
 def _chosen(source: str, options: str) -> str:
     """The branches that hold, with macros put in; the source itself where the preprocessor refuses it."""
+    from fpgart.kernels.preprocessing.files import Includes
+    from fpgart.kernels.preprocessing.preprocessor import preprocess
+
     try:
         return preprocess(source, "", Includes(), _defines(options)).text
     except (PreprocessorError, OSError):
@@ -124,6 +126,8 @@ def _chosen(source: str, options: str) -> str:
 
 def _defines(options: str) -> Iterator[str]:
     """What each -D says: NAME or NAME=VALUE."""
+    import shlex
+
     try:
         words = shlex.split(options)
     except ValueError:  # a quote without its end; the compiler will say so

@@ -14,11 +14,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from fpgart.kernels.preprocessing.expressions import constant
+from fpgart.kernels.signs import UNROLL
 from fpgart.kernels.source_text import HIDDEN, blank
 
 MOST_TOKENS = 8192
 """What a loop may become: about as many instructions."""
-PRAGMA = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+unroll\b(?P<count>[^\n]*)", re.MULTILINE)
 FOR = re.compile(r"\bfor\s*\(")
 BLANKS = re.compile(r"\s*")
 LINE_END = re.compile(r"[^\n]*")
@@ -48,7 +48,7 @@ class Loop:
 def without_large_unrolling(text: str, defines: Mapping[str, str]) -> str:
     """The text without the pragmas that make too much, or stand before no loop; lines stay."""
     bare = blank(HIDDEN, text)
-    pragmas = list(PRAGMA.finditer(bare))
+    pragmas = list(UNROLL.finditer(bare))
     if not pragmas:
         return text
     macros = {**{found[1]: found[2] for found in DEFINE.finditer(bare)}, **defines}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fpgart.board.description import BoardDescription
 
 
-def register(functions: list[tuple[str, list[str]]]) -> None:
+def register(functions: str) -> None:
     """Called once, when the interpreter is up; whatever is raised here means: no board. `functions`: none."""
     if lib.fpgart_is_secure() and (words := config.distrust_environment()):
         log.warning(words)

@@ -12,17 +12,16 @@ from fpgart.base import config
 from fpgart.startup.options import settle_options
 
 if TYPE_CHECKING:
-    from fpgart.bridge.chapters import Functions
     from fpgart.engine.isolated.spawning import Spawned
 
 OF_THIS_PROCESS = ("none", "oclgrind")
 """Engines that no board process has."""
 
 
-def register(functions: Functions) -> None:
+def register(functions: str) -> None:
     """Called once, when the interpreter is up; whatever is raised here means: no platform.
 
-    `functions`: every API function that Python has to implement.
+    `functions`: every API function that Python has to implement, as chapters.open_at() reads them.
     """
     settle_options(os.fsdecode(ffi.string(lib.fpgart_first_folder())), secure=bool(lib.fpgart_is_secure()))
     process = early_process()

@@ -173,10 +173,11 @@ def of_service(names: list[str], served: Connection | None) -> Callable[[Mmd, in
     return lambda mmd, number: SharedBoard(mmd, served, numbers[number])
 
 
-def register(functions: chapters.Functions, process: Spawned | None) -> None:
+def register(functions: str, process: Spawned | None) -> None:
     """Called once, when the options are settled; whatever is raised here means: no platform.
 
-    `functions`: every API function that Python has to implement. `process`: a board process, if one was started.
+    `functions`: every API function that Python has to implement, as chapters.open_at() reads them. `process`: a board
+    process, if one was started.
     """
     if lib.fpgart_is_guest():
         leave_pointer_types()

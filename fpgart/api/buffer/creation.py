@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from fpgart.api.buffer.checks import check_range
 from fpgart.api.buffer.flags import (
@@ -38,8 +37,7 @@ BASE_ALIGNMENT = 1024
 ON_CHIP = "msmc"
 
 
-@dataclass(frozen=True, slots=True)
-class RequestedPlacement:
+class RequestedPlacement(NamedTuple):
     """The memory (None: any) and the bank (from 1; 0: any) that the host requests for a buffer.
 
     The bank is a hint, for memories whose banks are not interleaved when the buffer is placed.

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import re
 from contextlib import suppress
-from hashlib import sha256
 
+from fpgart.base.digests import sha256
 from fpgart.engine.build_step import BUILD, LINK, BuildStep, ProgramInput, StepDone
 from fpgart.engine.isolated.codec import ProtocolError, decoded, encoded
 from fpgart.version import __version__

@@ -11,8 +11,8 @@ import fcntl
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from hashlib import sha256
 
+from fpgart.base.digests import sha256
 from fpgart.engine.compiling.cache import cache_folder
 from fpgart.engine.driver import DriverError
 

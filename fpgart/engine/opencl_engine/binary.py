@@ -6,14 +6,15 @@ Those with channels, pipes or variables carry notes about them.
 
 from __future__ import annotations
 
-import json
+from typing import TYPE_CHECKING
 
 from fpgart.base.errors import InvalidBinary
-from fpgart.base.json_input import parse_json
 from fpgart.channels.network import table
 from fpgart.engine.build_step import Objects
 from fpgart.engine.isolated.codec import ProtocolError, decoded, encoded
-from fpgart.kernels.lowering import Lowered
+
+if TYPE_CHECKING:
+    from fpgart.kernels.lowering import Lowered
 
 LOWERED = b"fpgart lowered\0"
 OBJECTS = b"fpgart objects\0"
@@ -48,11 +49,16 @@ def is_lowered(binary: bytes) -> bool:
 
 def with_notes(binary: bytes, lowered: Lowered) -> bytes:
     """The driver's binary with notes in front."""
+    import json  # few programs have channels, pipes or variables
+
     return LOWERED + json.dumps(lowered.notes(), sort_keys=True).encode() + b"\0" + binary
 
 
 def without_notes(binary: bytes) -> tuple[Lowered, bytes]:
     """The notes and the driver's binary; raises InvalidBinary for notes that this process cannot use."""
+    from fpgart.base.json_input import parse_json
+    from fpgart.kernels.lowering import Lowered
+
     notes, _, bare = binary[len(LOWERED) :].partition(b"\0")
     try:
         lowered = Lowered.from_notes(parse_json(notes))

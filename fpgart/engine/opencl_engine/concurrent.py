@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from struct import Struct
+from typing import NamedTuple
 
 from fpgart._native import ffi, lib
 from fpgart.base import log
@@ -17,8 +17,7 @@ from fpgart.engine.opencl_engine.kernel import DriverKernel, KernelProgram
 ONE_TASK = Struct("9Q").pack(0, 0, 0, 1, 1, 1, 1, 1, 1)
 
 
-@dataclass(slots=True)
-class Seat:
+class Seat(NamedTuple):
     """What one launch needs for itself: a queue and a kernel object of the driver."""
 
     queue: int

@@ -26,7 +26,7 @@ from fpgart.engine.opencl_engine.queues import Queues
 from fpgart.engine.opencl_engine.steps import Result, do, link, load, release
 from fpgart.engine.opencl_engine.version_refusals import VersionRefusal
 from fpgart.kernels.dialect import HALF_EXTENSION, Compiler, predefined_macros
-from fpgart.kernels.lowering import TABLE
+from fpgart.kernels.signs import TABLE
 
 EMPTY = input_of("kernel void nothing(void) {}\n")
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property, partial
 from struct import Struct
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from fpgart._native import ffi, lib
 from fpgart.base import opencl as cl
@@ -20,10 +20,12 @@ from fpgart.engine.interface import SUBMISSION, Batch, EngineKernel, Reach
 from fpgart.engine.launches import AddedLaunches, launch_failure
 from fpgart.engine.opencl_engine.queues import Queues
 from fpgart.kernels.interface import ArgumentInterface, KernelInterface, PipeArgument
-from fpgart.kernels.lowering import Lowered
 from fpgart.kernels.opencl_c import size_of_type
 
 U32, U64, SIZE3 = Struct("I"), Struct("Q"), Struct("3Q")
+if TYPE_CHECKING:
+    from fpgart.kernels.lowering import Lowered
+
 REQUIRED_SIZE = re.compile(r"reqd_work_group_size\s*\(\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*\)")
 
 

@@ -8,7 +8,7 @@ import math
 import re
 import threading
 from collections.abc import Callable, Mapping
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from fpgart.base import config
 from fpgart.base import opencl as cl
@@ -27,9 +27,11 @@ from fpgart.engine.opencl_engine.version_refusals import REFUSALS, VersionRefusa
 from fpgart.kernels.dialect import Compiler, translate
 from fpgart.kernels.features import without_features
 from fpgart.kernels.interface import KernelInterface
-from fpgart.kernels.lowering import DECLARE, Lowered, LoweringError, has_channels
 from fpgart.kernels.opencl_c import attributes_in
-from fpgart.kernels.preprocessing.files import PreprocessorError
+from fpgart.kernels.signs import DECLARE, LOWERED, LoweringError, PreprocessorError
+
+if TYPE_CHECKING:
+    from fpgart.kernels.lowering import Lowered
 
 COMPUTE_ID_BITS = 20
 LOCAL_REFUSED = re.compile(r"local address space|'(?:__)?local' variable|in local memory")
@@ -69,6 +71,14 @@ class ProgramEngine(KernelEngine, Protocol):
 
     def let_go(self, program: DriverProgram) -> None:
         """Release the driver's objects of a program."""
+
+
+def _has_channels(text: str) -> bool:
+    if not LOWERED.search(text):
+        return False
+    from fpgart.kernels.lowering import has_channels
+
+    return has_channels(text)
 
 
 def input_of(source: str) -> ProgramInput:
@@ -123,7 +133,7 @@ class DriverProgram:
             return options
         try:
             made = translate(self.source, options, headers, self.engine.compiler, everything=everything)
-            if self.engine.compiler.table is None and has_channels(made.bare):
+            if self.engine.compiler.table is None and _has_channels(made.bare):
                 raise LoweringError(f"the program uses channels or pipes. {self.engine.needs_for_channels}")
         except (LoweringError, PreprocessorError, OSError) as error:
             raise BuildFailed(BuildProgramFailure.status, f"error: {error}") from None

@@ -10,13 +10,7 @@ from typing import NamedTuple, Protocol
 
 from fpgart.base.input_file import LARGEST_SOURCE, read_text
 from fpgart.kernels.preprocessing.tokens import Line
-
-
-class PreprocessorError(Exception):
-    """An error in a source, in the form `file:line:column: error: words`."""
-
-    def __init__(self, file: str, line: int, words: str) -> None:
-        super().__init__(f"{file}:{line}:1: error: {words}")
+from fpgart.kernels.signs import PreprocessorError as PreprocessorError
 
 
 @dataclass(eq=False)

@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Box:
+class Box(NamedTuple):
     """A region of up to three dimensions in a linear range: origin and pitches in bytes."""
 
     origin: tuple[int, int, int]

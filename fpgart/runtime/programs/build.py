@@ -3,19 +3,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from fpgart.base import opencl as cl
 
 
-@dataclass(slots=True)
 class Build:
     """What became of a program for one device."""
 
-    status: int = cl.CL_BUILD_NONE
-    options: str = ""
-    log: str = ""
-    kind: int = cl.CL_PROGRAM_BINARY_TYPE_NONE
+    __slots__ = ("kind", "log", "options", "status")
+
+    def __init__(
+        self,
+        status: int = cl.CL_BUILD_NONE,
+        options: str = "",
+        log: str = "",
+        kind: int = cl.CL_PROGRAM_BINARY_TYPE_NONE,
+    ) -> None:
+        self.status = status
+        self.options = options
+        self.log = log
+        self.kind = kind
 
 
 def first_error(log: str) -> str:

@@ -5,14 +5,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
-from hashlib import sha1
 from itertools import count
 from typing import TYPE_CHECKING, Protocol
 
-from fpgart.aocx.binary import ProgramBinary
 from fpgart.base import opencl as cl
+from fpgart.base.digests import sha1
 from fpgart.base.errors import (
     BuildProgramFailure,
     CLError,
@@ -32,6 +30,7 @@ from fpgart.runtime.memory.registry import Living
 from fpgart.runtime.programs.build import Build, first_error
 
 if TYPE_CHECKING:
+    from fpgart.aocx.binary import ProgramBinary
     from fpgart.runtime.programs.context import ProgramContext
 
 NUMBERS = count(1)
@@ -47,21 +46,30 @@ class ProgramKernel(Protocol):
 _attributes = lru_cache(maxsize=64)(kernel_attributes)
 
 
-@dataclass(slots=True)
 class Origin:
     """What the binary that a program was loaded from says of it; empty for source and SPIR-V."""
 
-    container: bytes = b""
-    """The .aocx."""
-    image: bytes = b""
-    """What of the container a board gets."""
-    options: str = ""
-    """Those that the container was made with."""
-    interleaving: tuple[bool, ...] | None = None
-    """By memory, whether its banks are interleaved; None for binaries that say nothing of that."""
-    memories: frozenset[str] | None = None
-    """Memories that a buffer_location may name; None: any. Others are passed over."""
-    binary: ProgramBinary | None = None
+    __slots__ = ("binary", "container", "image", "interleaving", "memories", "options")
+
+    def __init__(
+        self,
+        container: bytes = b"",
+        image: bytes = b"",
+        *,
+        interleaving: tuple[bool, ...] | None = None,
+        binary: ProgramBinary | None = None,
+    ) -> None:
+        self.container = container
+        """The .aocx."""
+        self.image = image
+        """What of the container a board gets."""
+        self.options = ""
+        """Those that the container was made with."""
+        self.interleaving = interleaving
+        """By memory, whether its banks are interleaved; None for binaries that say nothing of that."""
+        self.memories: frozenset[str] | None = None
+        """Memories that a buffer_location may name; None: any. Others are passed over."""
+        self.binary = binary
 
 
 class Program:
@@ -381,6 +389,8 @@ class Program:
             return self.origin.container
         engine = self.context.platform.engine
         kernels = self.interfaces() if self.executable else self.known()
+        from fpgart.aocx.binary import ProgramBinary  # few hosts ask for binaries
+
         made_with = f"{engine.name} {engine.version}"
         return ProgramBinary(
             made_with, build.kind, build.options, kernels, self._program().binary(), self.listing, self.locations(),

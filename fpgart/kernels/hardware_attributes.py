@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The attributes and pragmas for hardware that have numbers, and whether a text has numbers to be evaluated."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+LARGEST = (1 << 31) - 1
+
+
+class Numbers(NamedTuple):
+    """How many numbers an attribute or a pragma takes, and which."""
+
+    fewest: int = 1
+    most: int = 1
+    smallest: int = 0
+    largest: int = LARGEST
+
+
+KERNEL_ATTRIBUTES = {
+    "intel_reqd_sub_group_size": Numbers(smallest=1),
+    "max_global_work_dim": Numbers(largest=3),
+    "max_work_group_size": Numbers(most=3, smallest=1),
+    "num_compute_units": Numbers(most=3, smallest=1),
+    "num_simd_work_items": Numbers(smallest=1),
+    "scheduler_target_fmax_mhz": Numbers(),
+    "uses_global_work_offset": Numbers(largest=1),
+}
+MEMORY_ATTRIBUTES = {
+    "bank_bits": Numbers(most=64),
+    "bankwidth": Numbers(smallest=1),
+    "max_replicates": Numbers(smallest=1),
+    "numbanks": Numbers(smallest=1),
+    "numreadports": Numbers(smallest=1),
+    "numwriteports": Numbers(smallest=1),
+    "private_copies": Numbers(),
+}
+ATTRIBUTES = KERNEL_ATTRIBUTES | MEMORY_ATTRIBUTES | {"depth": Numbers(), "opencl_unroll_hint": Numbers(fewest=0)}
+PRAGMAS = {
+    "ii": Numbers(smallest=1),
+    "initiation_interval": Numbers(smallest=1),
+    "loop_coalesce": Numbers(fewest=0, smallest=1),
+    "max_concurrency": Numbers(),
+    "max_interleaving": Numbers(),
+    "speculated_iterations": Numbers(),
+    "unroll": Numbers(fewest=0),
+}
+CLAUSES = {"depth": Numbers(smallest=1), "safelen": Numbers(smallest=1)}
+"""What the pragmas loop_fuse and ivdep have numbers in."""
+USES = re.compile(
+    rf"\b(?:__)?(?:{'|'.join((*KERNEL_ATTRIBUTES, *MEMORY_ATTRIBUTES))})(?:__)?\b"
+    r"|\bopencl_unroll_hint(?:__)?\s*\((?!\s*\d*\s*\))"
+    rf"|^[ \t]*#[ \t]*pragma[ \t]+(?:(?:{'|'.join(PRAGMAS)})\b(?![ \t]*\d*[ \t]*$)|(?:ivdep|loop_fuse)\b.*\()",
+    re.MULTILINE,
+)
+"""What a text, before macros are put in, has arguments for that are perhaps no digits."""
+
+
+def has_numbers(text: str) -> bool:
+    """Return whether a text, before macros are put in, has arguments that need with_numbers()."""
+    return USES.search(text) is not None

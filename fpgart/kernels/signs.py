@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a program needs a translator for, and what users of translators name. The translators are imported when needed.
+
+Most programs need none of them, and their modules take longer to import than the engine takes to load a small kernel.
+"""
+
+from __future__ import annotations
+
+import re
+
+TABLE = 0x2F50_4741_0000
+"""Where kernels look for the address of operation(), unless that place is taken."""
+DECLARE = "__fpgart_declare"
+"""The kernel that makes the channels that the host uses, and the variables, before any other kernel runs."""
+LOWERED = re.compile(r"\b(?:channel|pipe)\b|(?:^[^\S\n]*|[;}]\s*)(?:static\s+)?(?:__)?global\b", re.MULTILINE)
+"""What channels, pipes and program-scope variables are declared with (lowering.py)."""
+LOCAL_DECLARATION = re.compile(r"(?:^[^\S\n]*|[;{}]\s*)(?:__)?local\b[^;(){}*=]*;", re.MULTILINE)
+"""A declaration of local variables (local_variables.py)."""
+UNROLL = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+unroll\b(?P<count>[^\n]*)", re.MULTILINE)
+"""A pragma that has a loop unrolled (unrolling.py)."""
+
+
+class LoweringError(Exception):
+    """A declaration that cannot be put into other words; line, and what is wrong."""
+
+
+class PreprocessorError(Exception):
+    """An error in a source, in the form `file:line:column: error: words`."""
+
+    def __init__(self, file: str, line: int, words: str) -> None:
+        super().__init__(f"{file}:{line}:1: error: {words}")
