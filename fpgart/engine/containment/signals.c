@@ -94,17 +94,15 @@ static const char *library_of(const struct sigaction *action)
     return dladdr(address, &info) != 0 ? info.dli_fname : NULL;
 }
 
-static int is_compilers(const struct sigaction *action)
+static int is_compilers(const char *library)
 {
-    const char *library = library_of(action);
     const char *slash = library != NULL ? strrchr(library, '/') : NULL;
     const char *name = slash != NULL ? slash + 1 : library;
     return name != NULL && strncmp(name, COMPILER, sizeof COMPILER - 1) == 0;
 }
 
-static int is_drivers(const struct sigaction *action, const char *path)
+static int is_drivers(const char *library, const char *path)
 {
-    const char *library = library_of(action);
     char *one = library != NULL ? realpath(library, NULL) : NULL, *other = realpath(path, NULL);
     int same = one != NULL && other != NULL && strcmp(one, other) == 0;
     free(one);
@@ -112,9 +110,12 @@ static int is_drivers(const struct sigaction *action, const char *path)
     return same;
 }
 
-static int leads_into(const struct sigaction *action, const char *path)
+/* To look up whose a handler is takes a millisecond in libraries as large as compilers. */
+static int is_same(const struct sigaction *one, const struct sigaction *other)
 {
-    return is_compilers(action) || is_drivers(action, path);
+    int has_info = one->sa_flags & SA_SIGINFO;
+    return one->sa_flags == other->sa_flags && (has_info ? one->sa_sigaction == other->sa_sigaction
+                                                         : one->sa_handler == other->sa_handler);
 }
 
 void signals_give_back(const char *path)
@@ -123,9 +124,13 @@ void signals_give_back(const char *path)
     working--;
     for (int i = 1; i < SIGNALS; i++) {
         struct sigaction now;
-        if (sigaction(i, NULL, &now) != 0 || !leads_into(&now, path))
+        if (sigaction(i, NULL, &now) != 0 || is_same(&now, &remembered[i]))
             continue;
-        if (i == SIGFPE && !has_trap && (now.sa_flags & SA_SIGINFO) && is_drivers(&now, path)) {
+        const char *library = library_of(&now);
+        int of_driver = is_drivers(library, path);
+        if (!of_driver && !is_compilers(library))
+            continue;
+        if (i == SIGFPE && !has_trap && (now.sa_flags & SA_SIGINFO) && of_driver) {
             engines_trap = now;
             has_trap = 1;
         }
