@@ -8,7 +8,8 @@ and kernels know it, without any rights, and at another address, which no host g
 from __future__ import annotations
 
 import threading
-from typing import NamedTuple
+
+from fpgart.base.named_tuples import NamedTuple
 
 
 class _Closed(NamedTuple):

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import NamedTuple
 
+from fpgart.base.named_tuples import NamedTuple
 from fpgart.base.personality import ALIASES, PERSONALITIES
 
 

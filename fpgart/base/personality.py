@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
+from fpgart.base.named_tuples import NamedTuple
 from fpgart.version import __version__
 
 FULL_NAME = {

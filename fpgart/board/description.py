@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
+from fpgart.base.named_tuples import NamedTuple
 from fpgart.board.global_memory import AllocationType, GlobalMemory
 from fpgart.board.memory_system import GlobalMemories, MemorySystem
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import enum
 import os
-from typing import NamedTuple
 
 from fpgart.base import config
+from fpgart.base.named_tuples import NamedTuple
 
 ZERO_PAGE = 1024
 """The first kibibyte of a memory that begins at 0 is never handed out: no buffer has address 0."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
+from fpgart.base.named_tuples import NamedTuple
 from fpgart.board.first_fit import FirstFit
 from fpgart.board.global_memory import GlobalMemory
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
+from fpgart.base.named_tuples import NamedTuple
 from fpgart.board.description import BoardDescription
 
 

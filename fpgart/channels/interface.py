@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
+
+from fpgart.base.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
     from fpgart.channels.links import Links

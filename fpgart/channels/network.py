@@ -9,11 +9,12 @@ from __future__ import annotations
 import enum
 from time import monotonic_ns
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fpgart._native import ffi, lib
 from fpgart.base import log
 from fpgart.base.errors import OutOfHostMemory, OutOfResources
+from fpgart.base.named_tuples import NamedTuple
 from fpgart.base.notices import NOTICES
 from fpgart.channels.interface import History, Stall
 

@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from contextlib import suppress
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fpgart._native import lib
 from fpgart.base import config, log
 from fpgart.base import opencl as cl
 from fpgart.base.errors import CLError
+from fpgart.base.named_tuples import NamedTuple
 from fpgart.engine.compiling.cache import cache_folder
 from fpgart.engine.contents import Contents
 from fpgart.engine.driver import Driver, DriverError, open_driver, say

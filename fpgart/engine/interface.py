@@ -6,10 +6,11 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Mapping, Sequence
 from struct import Struct
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from fpgart.base import opencl as cl
 from fpgart.base.errors import BuildProgramFailure, CLError, CompilerNotAvailable
+from fpgart.base.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
     from fpgart.base.shared_memory import SharedMemory

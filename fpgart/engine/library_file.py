@@ -6,7 +6,8 @@ from __future__ import annotations
 import os
 import struct
 from pathlib import Path
-from typing import NamedTuple
+
+from fpgart.base.named_tuples import NamedTuple
 
 HEADER = struct.Struct("<4sBB10xHHI3QI3H")  # of a 64-bit little-endian ELF file, up to e_phnum
 SEGMENT = struct.Struct("<IIQQQQQQ")

@@ -14,9 +14,10 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from fpgart._native import ffi, lib
+from fpgart.base.named_tuples import NamedTuple
 from fpgart.engine.contents import Range, Ranges, holes
 
 GAP = 4096

@@ -25,11 +25,12 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import cache
 from struct import Struct, unpack_from
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from fpgart.base import config, log
 from fpgart.base.closed_memory import driver_address
 from fpgart.base.errors import InvalidOperation, OutOfResources
+from fpgart.base.named_tuples import NamedTuple
 from fpgart.engine.interface import BYTES, LOCAL, NULL, Plugs, Reach, no_plugs
 from fpgart.kernels.interface import KernelInterface
 from fpgart.kernels.opencl_c import size_of_type

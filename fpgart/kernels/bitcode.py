@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import IntEnum
-from typing import NamedTuple
+
+from fpgart.base.named_tuples import NamedTuple
 
 MAGIC = b"BC\xc0\xde"
 POINTER_BYTES = 8

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 
+from fpgart.base.patterns import pattern
 from fpgart.kernels.comments import COMMENT, CONTINUED
 
-MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(.*)$", re.MULTILINE)
-DIRECTIVE = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
-INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b", re.MULTILINE)
-TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"|\\[^\n]|[A-Za-z_]\w*|[{}();]')
-NAME = re.compile(r"[A-Za-z_]\w*")
+MACRO = pattern(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(.*)$", re.MULTILINE)
+DIRECTIVE = pattern(r"^[ \t]*#.*$", re.MULTILINE)
+INCLUDE = pattern(r"^[ \t]*#[ \t]*include\b", re.MULTILINE)
+TOKEN = pattern(r'"(?:\\.|[^"\\\n])*"|\\[^\n]|[A-Za-z_]\w*|[{}();]')
+NAME = pattern(r"[A-Za-z_]\w*")
 
 
 def names_used(source: str, kernel: str, options: str = "") -> frozenset[str] | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import re
 
-COMMENT = re.compile(r'//[^\n]*|/\*.*?(?:\*/|\Z)|("(?:\\.|[^"\\\n])*")|(\\[^\n])', re.DOTALL)
+from fpgart.base.patterns import pattern
+
+COMMENT = pattern(r'//[^\n]*|/\*.*?(?:\*/|\Z)|("(?:\\.|[^"\\\n])*")|(\\[^\n])', re.DOTALL)
 """A comment; or a literal (first group), or an escaped character (second), in which none begins."""
-CONTINUED = re.compile(r"\\\r?\n")
+CONTINUED = pattern(r"\\\r?\n")

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from fpgart.base.named_tuples import NamedTuple
+from fpgart.base.patterns import pattern
 from fpgart.kernels.hardware_attributes import has_numbers
 from fpgart.kernels.signs import LOCAL_DECLARATION, LOWERED, UNROLL, LoweringError
 from fpgart.kernels.source_text import DIRECTIVE, HIDDEN, blank
@@ -29,24 +31,26 @@ APINT_HEADER = "ihc_apint.h"
 WIDEST_APINT = 64
 """Up to here, ihc_apint.h has names such as int24_t."""
 STANDARD_INTEGERS = {8: "char", 16: "short", 32: "int", 64: "long"}
-APINT = re.compile(r"\b(?:__)?ap_u?int\b|\bihc_apint\b")
-CHANNEL = re.compile(r"\b(?:channel|pipe)\b")
-INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">]+)[">]', re.MULTILINE)
+APINT = pattern(r"\b(?:__)?ap_u?int\b|\bihc_apint\b")
+CHANNEL = pattern(r"\b(?:channel|pipe)\b")
+INCLUDE = pattern(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">]+)[">]', re.MULTILINE)
 HINTS = (
     "nounroll|ii|ivdep|loop_coalesce|loop_fuse|speculated_iterations|disable_loop_pipelining|max_concurrency"
     "|max_interleaving|force_II|initiation_interval|nofusion"
 )
-PRAGMA = re.compile(rf"^[ \t]*#[ \t]*pragma[ \t]+(?:{HINTS})\b[^\n]*", re.MULTILINE)
-OPERATOR_PRAGMA = re.compile(rf'_Pragma\s*\(\s*"(?:unroll|{HINTS})\b[^"\n]*"\s*\)')
-UNROLL_ATTRIBUTE = re.compile(r"__attribute__\s*\(\(\s*(?:__)?opencl_unroll_hint(?:__)?\s*(?:\([^()\n]*\))?\s*\)\)")
-AP_INT = re.compile(r"\bap_(u?)int\s*<([^<>;{}\n]*)>")
-AP_INT_ATTRIBUTE = re.compile(
+PRAGMA = pattern(rf"^[ \t]*#[ \t]*pragma[ \t]+(?:{HINTS})\b[^\n]*", re.MULTILINE)
+OPERATOR_PRAGMA = pattern(rf'_Pragma\s*\(\s*"(?:unroll|{HINTS})\b[^"\n]*"\s*\)')
+UNROLL_ATTRIBUTE = pattern(r"__attribute__\s*\(\(\s*(?:__)?opencl_unroll_hint(?:__)?\s*(?:\([^()\n]*\))?\s*\)\)")
+HINTS_BY_WORD = (("pragma", PRAGMA), ("_Pragma", OPERATOR_PRAGMA), ("opencl_unroll_hint", UNROLL_ATTRIBUTE))
+"""Each with a word that is in all that it matches."""
+AP_INT = pattern(r"\bap_(u?)int\s*<([^<>;{}\n]*)>")
+AP_INT_ATTRIBUTE = pattern(
     r"\b(?P<type>(?:unsigned\s+|signed\s+)?(?:char|short|int|long)|u(?:char|short|int|long))\s+"
     r"__attribute(?:__)?\s*\(\(\s*__ap_int\s*\((?P<bits>[^()]*)\)\s*\)\)"
 )
 """How headers of releases before 18 had them made."""
-WORD = re.compile(r"[A-Za-z_]\w*")
-HALF = re.compile(r"\bhalf(?:2|3|4|8|16)?\b")
+WORD = pattern(r"[A-Za-z_]\w*")
+HALF = pattern(r"\bhalf(?:2|3|4|8|16)?\b")
 HALF_EXTENSION = "cl_khr_fp16"
 
 PRELUDE = """\
@@ -191,14 +195,15 @@ def translate(
 
         text = with_local_variables(text)
     lowered = _lowered(text, compiler.table) if compiler.table is not None else None
-    prelude = PRELUDE + (half_prelude(set(WORD.findall(text))) if HALF.search(text) and not compiler.half else "")
+    lacks_half = not compiler.half and "half" in text and HALF.search(text)
+    prelude = PRELUDE + (half_prelude(set(WORD.findall(text))) if lacks_half else "")
     if lowered is None:
         return Translation(f"{prelude}{COMPUTE_ID}#line 1\n{text}", options, text)
     return Translation(prelude + lowered.source, options, text, lowered)
 
 
 def _has_local_variables(source: str) -> bool:
-    if not LOCAL_DECLARATION.search(source):
+    if "local" not in source or not LOCAL_DECLARATION.search(source):
         return False
     from fpgart.kernels.local_variables import has_local_variables
 
@@ -225,7 +230,7 @@ def _includes(read: CompilerOptions, headers: Mapping[str, str]) -> Includes:
 
 
 def _without_large_unrolling(text: str, defines: Iterable[str]) -> str:
-    if not UNROLL.search(text):
+    if "unroll" not in text or not UNROLL.search(text):
         return text
     from fpgart.kernels.unrolling import without_large_unrolling
 
@@ -243,6 +248,9 @@ def _lowered(text: str, table: int) -> Lowered | None:
 def with_ap_int(text: str) -> str:
     """The text with integers of any width in words of the compiler's."""
 
+    if "ap_" not in text:
+        return text
+
     def of_attribute(found: re.Match[str]) -> str:
         kind = "uint" if found["type"].startswith("u") else "int"
         return f"__fpgart_{kind}({found['bits'].strip()})" + "\n" * found[0].count("\n")
@@ -252,8 +260,9 @@ def with_ap_int(text: str) -> str:
 
 def without_hints(text: str) -> str:
     """The text without what tells how to make hardware of its loops; lines keep their numbers."""
-    for pattern in (PRAGMA, OPERATOR_PRAGMA, UNROLL_ATTRIBUTE):
-        text = pattern.sub(_blank_but_lines, text)
+    for word, hint in HINTS_BY_WORD:
+        if word in text:
+            text = hint.sub(_blank_but_lines, text)
     return text
 
 
@@ -265,7 +274,7 @@ def needs_preprocessor(source: str, options: CompilerOptions, headers: Mapping[s
     """Whether the program, a macro of its options, or a header that it may include has words of FPGAs."""
     if any(map(CHANNEL.search, options.defines)) or has_words_of_fpgas(source):
         return True
-    return INCLUDE.search(source) is not None and _headers_have_words_of_fpgas(source, _includes(options, headers))
+    return "include" in source and _headers_have_words_of_fpgas(source, _includes(options, headers))
 
 
 def _headers_have_words_of_fpgas(source: str, includes: Includes) -> bool:
@@ -304,8 +313,8 @@ def has_words_of_fpgas(text: str) -> bool:
         return True
 
 
-EXTENSION_NAME = re.compile(r"cl_\w+")
-STANDARD = re.compile(r"-cl-std=CL(\d)\.(\d)")
+EXTENSION_NAME = pattern(r"cl_\w+")
+STANDARD = pattern(r"-cl-std=CL(\d)\.(\d)")
 VERSIONS = ("1.0", "1.1", "1.2", "2.0", "3.0")
 
 

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+from fpgart.base.named_tuples import NamedTuple
+from fpgart.base.patterns import pattern
 
 LARGEST = (1 << 31) - 1
 
@@ -48,7 +50,7 @@ PRAGMAS = {
 }
 CLAUSES = {"depth": Numbers(smallest=1), "safelen": Numbers(smallest=1)}
 """What the pragmas loop_fuse and ivdep have numbers in."""
-USES = re.compile(
+USES = pattern(
     rf"\b(?:__)?(?:{'|'.join((*KERNEL_ATTRIBUTES, *MEMORY_ATTRIBUTES))})(?:__)?\b"
     r"|\bopencl_unroll_hint(?:__)?\s*\((?!\s*\d*\s*\))"
     rf"|^[ \t]*#[ \t]*pragma[ \t]+(?:(?:{'|'.join(PRAGMAS)})\b(?![ \t]*\d*[ \t]*$)|(?:ivdep|loop_fuse)\b.*\()",

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from fpgart.base.named_tuples import NamedTuple
 
 
 class PipeArgument(NamedTuple):

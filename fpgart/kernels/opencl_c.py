@@ -15,16 +15,17 @@ import enum
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import NamedTuple
 
+from fpgart.base.named_tuples import NamedTuple
+from fpgart.base.patterns import pattern
 from fpgart.kernels.comments import COMMENT, CONTINUED
 from fpgart.kernels.hardware_attributes import KERNEL_ATTRIBUTES
 from fpgart.kernels.signs import PreprocessorError
 from fpgart.kernels.source_text import DIRECTIVE, HIDDEN, blank
 
-DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?![\w(])(.*)$", re.MULTILINE)
-CONDITION = re.compile(r"^[ \t]*#[ \t]*if", re.MULTILINE)
-TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|[A-Za-z_]\w*|\d\w*|\\.|\S')
+DEFINE = pattern(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?![\w(])(.*)$", re.MULTILINE)
+CONDITION = pattern(r"^[ \t]*#[ \t]*if", re.MULTILINE)
+TOKEN = pattern(r'"(?:\\.|[^"\\])*"|[A-Za-z_]\w*|\d\w*|\\.|\S')
 DEEPEST = 32
 MOST_EXPANSIONS = 1 << 19
 """Tokens that macros may put in."""
@@ -233,7 +234,7 @@ def _location(parameter: list[str]) -> str:
 
 SCALARS = {"char": 1, "short": 2, "int": 4, "long": 8, "half": 2, "float": 4, "double": 8}
 VECTORS = {"": 1, "2": 2, "3": 4, "4": 4, "8": 8, "16": 16}
-TYPE_NAME = re.compile(r"(?:u|unsigned )?(char|short|int|long|half|float|double)(2|3|4|8|16)?")
+TYPE_NAME = pattern(r"(?:u|unsigned )?(char|short|int|long|half|float|double)(2|3|4|8|16)?")
 
 
 @lru_cache(maxsize=1024)
@@ -256,9 +257,9 @@ class Use(enum.IntFlag):
 
 
 ASSIGNING = frozenset("+-*/%&|^")
-ATOMIC_NAME = re.compile(r"atom(ic)?_\w+")
-FUNCTION_MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+\w+\(.*$", re.MULTILINE)
-NAME = re.compile(r"[A-Za-z_]\w*")
+ATOMIC_NAME = pattern(r"atom(ic)?_\w+")
+FUNCTION_MACRO = pattern(r"^[ \t]*#[ \t]*define[ \t]+\w+\(.*$", re.MULTILINE)
+NAME = pattern(r"[A-Za-z_]\w*")
 
 
 def argument_uses(source: str, options: str = "") -> dict[str, tuple[Use, ...]]:

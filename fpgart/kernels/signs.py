@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import re
 
+from fpgart.base.patterns import pattern
+
 TABLE = 0x2F50_4741_0000
 """Where kernels look for the address of operation(), unless that place is taken."""
 DECLARE = "__fpgart_declare"
 """The kernel that makes the channels that the host uses, and the variables, before any other kernel runs."""
-LOWERED = re.compile(r"\b(?:channel|pipe)\b|(?:^[^\S\n]*|[;}]\s*)(?:static\s+)?(?:__)?global\b", re.MULTILINE)
+LOWERED = pattern(r"\b(?:channel|pipe)\b|(?:^[^\S\n]*|[;}]\s*)(?:static\s+)?(?:__)?global\b", re.MULTILINE)
 """What channels, pipes and program-scope variables are declared with (lowering.py)."""
-LOCAL_DECLARATION = re.compile(r"(?:^[^\S\n]*|[;{}]\s*)(?:__)?local\b[^;(){}*=]*;", re.MULTILINE)
+LOCAL_DECLARATION = pattern(r"(?:^[^\S\n]*|[;{}]\s*)(?:__)?local\b[^;(){}*=]*;", re.MULTILINE)
 """A declaration of local variables (local_variables.py)."""
-UNROLL = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+unroll\b(?P<count>[^\n]*)", re.MULTILINE)
+UNROLL = pattern(r"^[ \t]*#[ \t]*pragma[ \t]+unroll\b(?P<count>[^\n]*)", re.MULTILINE)
 """A pragma that has a loop unrolled (unrolling.py)."""
 
 

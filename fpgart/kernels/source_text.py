@@ -5,14 +5,16 @@ from __future__ import annotations
 
 import re
 
-HIDDEN = re.compile(r'//(?:\\\n|[^\n])*|/\*.*?(?:\*/|\Z)|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|\\[^\n]', re.DOTALL)
-DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\r?\n|[^\n])*", re.MULTILINE)
-LINE = re.compile(r"^[ \t]*#[ \t]*line[ \t]+([0-9]{1,18})\b", re.MULTILINE)
-WORD = re.compile(r"[A-Za-z_]\w*|[{}();]")
-NAME_AND_SIZES = re.compile(r"(?P<type>.*?)\b(?P<name>[A-Za-z_]\w*)\s*(?P<sizes>(?:\[[^\]]*\]\s*)*)", re.DOTALL)
-ATTRIBUTE = re.compile(r"__attribute(?:__)?\s*\(")
-PARENTHESES = re.compile(r"[()]")
-SEPARATORS = re.compile(r"[()\[\]{},]")
+from fpgart.base.patterns import pattern
+
+HIDDEN = pattern(r'//(?:\\\n|[^\n])*|/\*.*?(?:\*/|\Z)|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|\\[^\n]', re.DOTALL)
+DIRECTIVE = pattern(r"^[ \t]*#(?:\\\r?\n|[^\n])*", re.MULTILINE)
+LINE = pattern(r"^[ \t]*#[ \t]*line[ \t]+([0-9]{1,18})\b", re.MULTILINE)
+WORD = pattern(r"[A-Za-z_]\w*|[{}();]")
+NAME_AND_SIZES = pattern(r"(?P<type>.*?)\b(?P<name>[A-Za-z_]\w*)\s*(?P<sizes>(?:\[[^\]]*\]\s*)*)", re.DOTALL)
+ATTRIBUTE = pattern(r"__attribute(?:__)?\s*\(")
+PARENTHESES = pattern(r"[()]")
+SEPARATORS = pattern(r"[()\[\]{},]")
 
 
 def blank(pattern: re.Pattern[str], text: str) -> str:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from fpgart.api.buffer.checks import check_range
 from fpgart.api.buffer.flags import (
@@ -26,6 +26,7 @@ from fpgart.base.errors import (
     InvalidValue,
     MisalignedSubBufferOffset,
 )
+from fpgart.base.named_tuples import NamedTuple
 from fpgart.bridge.entry import cast, entry
 from fpgart.runtime.commands.transfers import WriteBuffer
 from fpgart.runtime.memory.buffer import Buffer

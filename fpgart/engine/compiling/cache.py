@@ -6,9 +6,9 @@ from __future__ import annotations
 import os
 import pwd
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from fpgart.base import config
+from fpgart.base.named_tuples import NamedTuple
 from fpgart.base.output_file import is_private
 from fpgart.engine.driver import DriverError
 

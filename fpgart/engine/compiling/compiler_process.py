@@ -15,10 +15,12 @@ import threading
 from contextlib import suppress
 from signal import SIGKILL
 from time import monotonic
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fpgart.base import config, log
 from fpgart.base.errors import BuildProgramFailure, CompileProgramFailure, LinkProgramFailure, error_of
+from fpgart.base.named_tuples import NamedTuple
+from fpgart.base.patterns import pattern
 from fpgart.engine.build_step import BUILD, COMPILE, LINK, BuildStep, StepDone
 from fpgart.engine.interface import BuildFailed
 from fpgart.version import __version__
@@ -42,9 +44,9 @@ END_S = 2.0
 MOST_OUTPUT = 1 << 16
 """Bytes of a compiler's output that a log has at most."""
 MOST_NAMES = 8
-ATTRIBUTES = re.compile(rb"__attribute(?:__)?\s*\(\([^;{}]*?\)\)+")
-KERNEL = re.compile(rb"\b(?:__)?kernel\s+void\s+(\w+)")
-NO_MEMORY = re.compile(rb"out of memory|bad_alloc|cannot allocate memory", re.IGNORECASE)
+ATTRIBUTES = pattern(rb"__attribute(?:__)?\s*\(\([^;{}]*?\)\)+")
+KERNEL = pattern(rb"\b(?:__)?kernel\s+void\s+(\w+)")
+NO_MEMORY = pattern(rb"out of memory|bad_alloc|cannot allocate memory", re.IGNORECASE)
 
 
 class Rights(NamedTuple):

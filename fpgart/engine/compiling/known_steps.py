@@ -11,6 +11,7 @@ import re
 from contextlib import suppress
 
 from fpgart.base.digests import sha256
+from fpgart.base.patterns import pattern
 from fpgart.engine.build_step import BUILD, LINK, BuildStep, ProgramInput, StepDone
 from fpgart.engine.isolated.codec import ProtocolError, decoded, encoded
 from fpgart.version import __version__
@@ -18,8 +19,8 @@ from fpgart.version import __version__
 FOLDER = "fpgart"
 VARIABLES = ("POCL_", "CL_CONFIG_")
 """How names of variables begin that engines obey."""
-SPLICE = re.compile(rb"(?:\\|\?\?/)[ \t]*\r?\n")
-DEPENDS = re.compile(
+SPLICE = pattern(rb"(?:\\|\?\?/)[ \t]*\r?\n")
+DEPENDS = pattern(
     rb"(?:#|%:|\?\?=)(?:\s|/\*.*?\*/)*(?:include|import)|__has_include|__DATE__|__TIME__|__TIMESTAMP__", re.DOTALL
 )
 """What a source has whose meaning depends on other files or on the time."""

@@ -13,7 +13,9 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from struct import Struct
 from struct import error as StructError
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
+
+from fpgart.base.named_tuples import NamedTuple
 
 T = TypeVar("T")
 NUMBER, LENGTH = Struct("<q"), Struct("<I")

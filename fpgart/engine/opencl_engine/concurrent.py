@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from struct import Struct
-from typing import NamedTuple
 
 from fpgart._native import ffi, lib
 from fpgart.base import log
 from fpgart.base.errors import CLError
+from fpgart.base.named_tuples import NamedTuple
 from fpgart.channels.interface import KernelNetwork
 from fpgart.channels.network import GaveUp, Network
 from fpgart.engine.interface import Reach

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 from fpgart._native import ffi, lib
 from fpgart.base import opencl as cl
 from fpgart.base.errors import EXHAUSTED, CLError, OutOfResources, error_of
+from fpgart.base.patterns import pattern
 from fpgart.channels.interface import KernelNetwork
 from fpgart.engine.driver import Driver
 from fpgart.engine.interface import SUBMISSION, Batch, EngineKernel, Reach
@@ -26,7 +26,7 @@ U32, U64, SIZE3 = Struct("I"), Struct("Q"), Struct("3Q")
 if TYPE_CHECKING:
     from fpgart.kernels.lowering import Lowered
 
-REQUIRED_SIZE = re.compile(r"reqd_work_group_size\s*\(\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*\)")
+REQUIRED_SIZE = pattern(r"reqd_work_group_size\s*\(\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*\)")
 
 
 class KernelEngine(Protocol):

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
 import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Protocol
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from fpgart.base import config
 from fpgart.base import opencl as cl
 from fpgart.base.errors import BuildProgramFailure, CompileProgramFailure
+from fpgart.base.patterns import pattern
 from fpgart.channels.interface import KernelNetwork
 from fpgart.channels.network import DepthMode, Network
 from fpgart.engine.build_step import BUILD, COMPILE, LINK, BuildStep, Objects, ProgramInput
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from fpgart.kernels.lowering import Lowered
 
 COMPUTE_ID_BITS = 20
-LOCAL_REFUSED = re.compile(r"local address space|'(?:__)?local' variable|in local memory")
+LOCAL_REFUSED = pattern(r"local address space|'(?:__)?local' variable|in local memory")
 """How compilers refuse local variables outside the outermost block of kernels."""
 NEEDS_POCL = (
     "They need PoCL as engine, and PoCL's device 'basic' besides 'pthread'. If this process uses PoCL as a platform, "

@@ -16,7 +16,6 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from struct import Struct
-from typing import NamedTuple
 
 from fpgart._native import ffi, lib
 from fpgart.base import opencl as cl
@@ -30,6 +29,7 @@ from fpgart.base.errors import (
     LinkProgramFailure,
     error_of,
 )
+from fpgart.base.named_tuples import NamedTuple
 from fpgart.engine.build_step import BUILD, COMPILE, LINK, BuildStep, ProgramInput
 from fpgart.engine.compiling.step_order import one_at_a_time
 from fpgart.engine.driver import Driver, Handover

@@ -10,7 +10,9 @@ compiler has it.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+from fpgart.base.named_tuples import NamedTuple
+from fpgart.base.patterns import pattern
 
 
 class VersionRefusal(NamedTuple):
@@ -36,15 +38,15 @@ class VersionRefusal(NamedTuple):
 
 REFUSALS = (
     VersionRefusal(
-        re.compile(r"OpenCL C version 1\.[01] does not support the 'static' storage class"),
-        re.compile(r"-cl-std=CL1\.[01]\b"),
+        pattern(r"OpenCL C version 1\.[01] does not support the 'static' storage class"),
+        pattern(r"-cl-std=CL1\.[01]\b"),
         "-cl-std=CL1.2",
-        re.compile(r"\b(?:static|inline)\b"),  # what makes functions static, here or in the words of the translation
+        pattern(r"\b(?:static|inline)\b"),  # what makes functions static, here or in the words of the translation
     ),
     VersionRefusal(
-        re.compile(r"OpenCL C version 2\.0, ?but device .* doesn't support that OpenCL C version"),
-        re.compile(r"-cl-std=CL2\.0\b"),
+        pattern(r"OpenCL C version 2\.0, ?but device .* doesn't support that OpenCL C version"),
+        pattern(r"-cl-std=CL2\.0\b"),
         "-cl-std=CL3.0",
-        re.compile(r"\S"),
+        pattern(r"\S"),
     ),
 )

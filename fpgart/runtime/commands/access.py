@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from fpgart.base.closed_memory import driver_address
+from fpgart.base.named_tuples import NamedTuple
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.device import Block
 from fpgart.runtime.memory.usm import UsmAllocation

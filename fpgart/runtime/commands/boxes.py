@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+
+from fpgart.base.named_tuples import NamedTuple
 
 
 class Box(NamedTuple):

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
+from fpgart.base.named_tuples import NamedTuple
 from fpgart.base.notices import NOTICES
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.memory.registry import AddressRegistry

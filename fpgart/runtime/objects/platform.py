@@ -6,8 +6,9 @@ from __future__ import annotations
 import threading
 from functools import cached_property
 from time import monotonic_ns
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from fpgart.base.named_tuples import NamedTuple
 from fpgart.base.personality import Personality
 from fpgart.board.memory_system import MemorySystem
 from fpgart.board.mmd import Mmd

@@ -7,12 +7,12 @@ engine gets the same ND-range in smaller groups.
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from math import prod
 from struct import Struct
 
 from fpgart.base import opencl as cl
+from fpgart.base.patterns import pattern
 from fpgart.engine.interface import Engine
 from fpgart.kernels.call_graph import names_used
 from fpgart.runtime.memory.device import Device
@@ -25,7 +25,7 @@ NO_LIMIT = (1 << 31) - 1
 DEFAULT = 4096
 """The same where there is no engine that could say it."""
 
-GROUP_BOUND = re.compile(
+GROUP_BOUND = pattern(
     r"barrier|(__)?local|get_(enqueued_)?local_\w+|get_group_id|get_num_groups|(intel_)?(sub|work)_group_\w+"
     r"|get_(max_|enqueued_num_|num_)?sub_groups?_\w+|async_work_group_\w+|wait_group_events|read_pipe\w*|write_pipe\w*"
 )
