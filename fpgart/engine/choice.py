@@ -3,10 +3,15 @@
 
 from __future__ import annotations
 
+import fcntl  # noqa: F401
+import math  # noqa: F401
 import os
+import select  # noqa: F401
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import suppress
+from importlib import import_module
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -263,6 +268,22 @@ def prepare(path: Path, *, has_host: bool = True) -> None:
     let_kernels_be_kept(path)
 
 
+def import_meanwhile() -> None:
+    """Have the modules of engines imported while the dynamic linker loads a driver's libraries.
+
+    The linker loads one library at a time, so what these modules import from libraries has been imported above.
+    """
+
+    def work() -> None:
+        with suppress(Exception):  # which whoever imports them next gets
+            import_module("fpgart.engine.opencl_engine.engine")
+            import_module("fpgart.engine.compiling.compiler_process")
+            import_module("fpgart.engine.compiling.known_steps")
+
+    with suppress(RuntimeError):  # without threads they are imported later
+        threading.Thread(target=work, name="fpgart engine", daemon=True).start()
+
+
 def opened(wanted: str, contents: Contents | None) -> Iterator[Engine | PassedOver]:
     """Every driver that `wanted` admits, best first, opened when its turn comes; one given by its path as it is."""
     for name, path in candidates(wanted):
@@ -273,6 +294,7 @@ def opened(wanted: str, contents: Contents | None) -> Iterator[Engine | PassedOv
 
                 yield Oclgrind("oclgrind", path, contents)
             else:
+                import_meanwhile()
                 driver = open_driver(path, must_build="/" not in wanted)
                 try:
                     yield engine_on(name, driver)
