@@ -52,6 +52,8 @@ ROWS = [
     Row("chain_events", "  with an argument set, and an event dropped"),
     Row("one_thread", "  in a thread of its own"),
     Row("eight_threads", "  in 8 threads, each", "us", Target(1, "one_thread")),
+    Row("chain_traced", "  with --trace", "us", Target(10)),
+    Row("chain_checked", "  with --check", "us", Target(20)),
     Row("set_arg", "clSetKernelArg, a value", "us", Target(0.06)),
     Row("set_arg_buffer", "clSetKernelArg, a buffer", "us", Target(0.1)),
     Row("device_info", "clGetDeviceInfo", "us", Target(0.04)),
@@ -75,6 +77,16 @@ ROWS = [
     Row("py_read_4k", "pyopencl: read 4 KiB"),
 ]
 BYTES = {"4k": 4096, "1m": 1 << 20, "64m": 64 << 20}
+
+
+WATCHED = {"chain_traced": {"FPGART_TRACE": "/dev/null"}, "chain_checked": {"FPGART_CHECK": "all"}}
+"""By measurement, the options of a driver that watches a chain of kernels."""
+
+
+def watched(program: Path, environment: dict[str, str]) -> dict[str, float]:
+    """What the kernels of a chain take while traces and checks listen."""
+    command = [str(program), "chain"]
+    return {name: measurements(command, environment | options)["chain"] for name, options in WATCHED.items()}
 
 
 def one_round(program: Path, environment: dict[str, str], python: bool) -> dict[str, float]:
@@ -157,8 +169,11 @@ def main() -> int:
         for number in range(options.rounds):
             for driver in list(chosen):
                 progress(f"round {number + 1} of {options.rounds}: {driver.name}")
+                environment = driver.environment(Path(work), found[1].library)
                 try:
-                    values = one_round(program, driver.environment(Path(work), found[1].library), not options.no_python)
+                    values = one_round(program, environment, not options.no_python)
+                    if driver.name == FPGART:
+                        values |= watched(program, environment)
                 except RuntimeError as error:
                     print(f"\n{driver.name} is left out: {error}", file=sys.stderr)
                     if driver in found[:2]:
