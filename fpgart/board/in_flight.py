@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from contextvars import copy_context
 
 from fpgart.board.mmd import StatusHandler
 
@@ -25,6 +24,8 @@ class InFlight:
 
     def start(self, operation: int, transfer: Callable[[], None]) -> None:
         """Begin a transfer; where the system gives no thread it is done when this returns."""
+        from contextvars import copy_context  # few boards carry transfers out by themselves
+
         context = copy_context()
         worker = threading.Thread(
             target=context.run, args=(self._run, operation, transfer), name="fpgart DMA", daemon=True

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
+import pyexpat as expat  # which three modules of xml only name
 from collections.abc import Callable, Sequence
 from typing import Any
-from xml.parsers import expat
 
 
 class BoardSpecError(Exception):

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import _thread
 import threading
+from _queue import Empty, SimpleQueue  # queue brings heapq along
 from collections.abc import Callable
-from queue import Empty, SimpleQueue
 from time import monotonic_ns
 from types import TracebackType
 from typing import Protocol
