@@ -107,6 +107,13 @@ def test_a_start_imports_no_more_modules_than_it_needs(counted: dict[str, list[i
     assert counted["modules"][0] <= MOST_MODULES
 
 
+@pytest.mark.parametrize("module", ["ctypes", "dataclasses", "hashlib", "inspect", "json", "queue"])
+def test_a_program_and_a_buffer_need_no_module_that_takes_long_to_import(
+    counted: dict[str, list[int]], module: str
+) -> None:
+    assert counted[f"imported_{module}"] == [0]
+
+
 def test_a_call_makes_no_more_system_calls_than_its_row_says(program: Path, tmp_path: Path) -> None:
     strace = shutil.which("strace")
     if strace is None or subprocess.run([strace, "true"], capture_output=True).returncode:

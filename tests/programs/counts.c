@@ -71,6 +71,18 @@ static long modules(void)
     return count;
 }
 
+/* Modules of the standard library that take long to import, and whether somebody has. */
+static const char *const heavy[] = {"ctypes", "dataclasses", "hashlib", "inspect", "json", "queue"};
+enum { HEAVY = sizeof heavy / sizeof heavy[0] };
+
+static void look_for_heavy(int imported[HEAVY])
+{
+    PyGILState_STATE lock = PyGILState_Ensure();
+    for (int i = 0; i < HEAVY; i++)
+        imported[i] = PyDict_GetItemString(PyImport_GetModuleDict(), heavy[i]) != NULL;
+    PyGILState_Release(lock);
+}
+
 static void check(const char *what, cl_int status)
 {
     if (status != CL_SUCCESS) {
@@ -412,11 +424,15 @@ int main(int count_of_words, char **words)
     check("platform", clGetPlatformIDs(1, &platform, NULL));
     check("device", clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL));
     long modules_at_start = modules();
+    int imported[HEAVY];
     set_up();
+    look_for_heavy(imported);
     int marks = count_of_words > 1;
     if (!marks) {
         count_allocations();
         printf("modules %ld\n", modules_at_start);
+        for (int i = 0; i < HEAVY; i++)
+            printf("imported_%s %d\n", heavy[i], imported[i]);
     }
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
         (marks ? mark : count)(calls[i].name, calls[i].call);
