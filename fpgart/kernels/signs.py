@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a program needs a translator for, and what users of translators name. The translators are imported when needed.
+"""Signs that a program needs a translator, and the names of translators that others use. Translators are imported late.
 
 Most programs need none of them, and their modules take longer to import than the engine takes to load a small kernel.
 """
