@@ -10,7 +10,7 @@ from fpgart.base import opencl as cl
 
 @dataclass(slots=True)
 class Build:
-    """What became of a program for one device."""
+    """The result for one device."""
 
     status: int = cl.CL_BUILD_NONE
     options: str = ""
@@ -19,6 +19,6 @@ class Build:
 
 
 def first_error(log: str) -> str:
-    """The line of a compiler's log that says why."""
+    """Returns the line of a compiler's log that has the reason of the failure."""
     lines = [line for line in log.splitlines() if "error" in line.lower()]
     return (lines or log.splitlines() or ["the compiler gave no reason"])[0]
