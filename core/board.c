@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Whether boards admit carried commands. */
+ * Counts the carried commands of boards, and admits new ones. */
 #include "command.h"
 
 #include <stdlib.h>
@@ -42,7 +42,7 @@ void core_board_remove(struct core_board *board, struct core_queue *queue)
     core_board_release(board);
 }
 
-/* Of all boards: their engines may run commands on the same threads. */
+/* The sums over all boards: their engines may run commands on the same threads. */
 static uint32_t admitted, running;
 
 bool core_admits(const struct core_queue *queue, uint64_t epoch, bool alone)
@@ -116,7 +116,8 @@ void core_board_observe(struct core_board *board)
     core_do(&work);
 }
 
-/* Nothing is admitted meanwhile: else a second hold might take this call for its own. */
+/* The board admits nothing until idle() has returned. Otherwise a second hold might take this
+ * call for its own. */
 void core_call_idle(struct core_board *board)
 {
     board->idle(board->data);
@@ -138,13 +139,13 @@ void core_board_note(struct core_board *board)
     struct core_queue *last = NULL;
     core_lock();
     for (struct core_queue *each = board->queues; each != NULL; each = each->next) {
-        if (each->admitted == 0) /* others have a reference, of the command */
+        if (each->admitted == 0) /* a queue with commands has their references */
             continue;
         atomic_fetch_add(&each->references, 1);
         core_unlock();
         core_queue_release(last);
         core_note_queue(each, true);
-        last = each; /* which stays in the list meanwhile */
+        last = each; /* it stays in the list until it is released */
         core_lock();
     }
     core_unlock();
@@ -176,7 +177,7 @@ bool core_board_has_others(struct core_board *board, const struct core_queue *qu
         core_unlock();
         core_queue_release(each);
         core_lock();
-        each = board->queues; /* they may be others now */
+        each = board->queues; /* the list may have changed */
     }
     core_unlock();
     return found;

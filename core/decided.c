@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Decided commands: those that are ready wait for the caller, who asks what threads that wait can
- * do for a command. */
+ * The list of decided commands that are ready, and the search for what a waiting thread can do. */
 #include "command.h"
 
 #include <stdlib.h>
 
-enum { WALK = 64, MOST = 64 }; /* how far core_needed() looks; how many are taken at once */
+enum { WALK = 64, MOST = 64 }; /* steps of core_needed(); commands taken at once */
 
 _Atomic uint32_t core_decided;
 
@@ -89,7 +88,8 @@ bool core_finishes_alone(struct core_queue *queue)
     return has_all;
 }
 
-/* One that `command` waits for: one that may still be run, or else one that the engine has. */
+/* Returns a command that `command` waits for: one that the caller may run, or else one that
+ * the engine has. */
 static struct core_command *unfinished(const struct core_command *command)
 {
     struct core_command *carried = NULL;
@@ -144,7 +144,7 @@ void core_wait_for_caller(struct core_command *command)
 uintptr_t core_next_in_line(struct core_command *command)
 {
     const struct core_command *next = NULL;
-    uint32_t links = 0; /* it may be in the wait list of the next one, too */
+    uint32_t links = 0; /* the next one may have it in its wait list, too */
     core_lock();
     for (const struct core_link *each = command->followers; each != NULL; each = each->next)
         if (each->follower->queue == command->queue) { /* the last in the list is the oldest */
@@ -187,8 +187,8 @@ uint32_t core_sleepers(struct core_command *command)
     return atomic_load(&command->sleepers);
 }
 
-/* The commands that wait for `event`, in any number of steps, are a list meanwhile. None of them is
- * ready. */
+/* Uses next_ready for a list of the commands that wait for `event` directly or indirectly.
+ * None of them is ready. */
 uint32_t core_forget(struct core_command *event, uint32_t most, uintptr_t *known)
 {
     static uint64_t visits;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The thread that notes the ends of carried commands which others wait for, and calls those who
- * decide commands. */
+ * The observing thread: notes the ends of carried commands that others wait for, and calls
+ * callers. */
 #include "command.h"
 
-/* Commands whose end the engine has notified the core of, and those to be handed over. */
+/* Commands whose end the engine has notified, and those that have to be handed over. */
 static struct core_command *noted, **last_noted = &noted;
 static struct core_command *handed_over, **last_handed_over = &handed_over;
 static struct core_caller *called;
@@ -27,7 +27,7 @@ void core_observe_open(struct core_queue *queue, struct core_work *work)
             continue;
         each->observed = true;
         if (each->event == NULL)
-            continue; /* it is watched when it is submitted */
+            continue; /* it will be watched when it is submitted */
         core_watch(each, work);
         if (queue->in_order) /* those before it are noted with it */
             return;
@@ -56,7 +56,8 @@ void core_hand_over(struct core_command *command)
     core_wake_observer();
 }
 
-/* What is called meanwhile may not wait: this thread notes the ends that others wait for. */
+/* Functions that are called here must not wait, because this thread notes the ends that
+ * others wait for. */
 static void note(struct core_command *command)
 {
     core_is_ending = true;
@@ -77,7 +78,7 @@ void core_call_soon(struct core_caller *caller)
     core_wake(&notes);
 }
 
-/* The first that has to be called; with the lock. */
+/* Removes and returns the first caller that has to be called. The lock is held. */
 static struct core_caller *next_called(void)
 {
     struct core_caller *caller = called;
@@ -88,7 +89,7 @@ static struct core_caller *next_called(void)
     return caller;
 }
 
-/* Whatever the callers do there may take locks under which others wait for this thread. */
+/* The functions may take locks under which other threads wait for this one. */
 static void call(struct core_command *command, struct core_caller *caller)
 {
     core_is_ending = true;

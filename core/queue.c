@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Command queues: which commands each new one follows. */
+ * Command queues: the commands that each new one follows. */
 #include "command.h"
 
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 pthread_mutex_t core_mutex = PTHREAD_MUTEX_INITIALIZER;
 #endif
 
-/* Where more commands are open than that, each new one has the ends of two noted, of the next
- * eight. */
+/* If more than MANY_OPEN commands are open, each new one notes the ends of up to two of the
+ * next eight. */
 enum { NOTED = 2, LOOKED_AT = 8 };
 #ifdef CORE_EXPLORED
 enum { MANY_OPEN = 2 };
@@ -149,8 +149,8 @@ bool core_is_decided(const struct core_command *command)
     return command->decided;
 }
 
-/* The engine itself keeps the order of the two once it has been given the first: in a lane that is
- * in order, or by a wait list, which passes failures on. */
+/* Returns true if the engine keeps the order of the two once it has the first: in a lane that
+ * is in order, or by a wait list, which also passes failures on. */
 static bool engine_orders(const struct core_command *before, const struct core_command *command,
                           bool listed)
 {
@@ -158,7 +158,7 @@ static bool engine_orders(const struct core_command *before, const struct core_c
            before->queue->engine == command->queue->engine && (listed || command->queue->in_order);
 }
 
-/* What the link is about has not happened yet. */
+/* Adds a link whose condition is not met. */
 static void await(struct core_link *link, struct core_work *work)
 {
     struct core_command *before = link->before;
@@ -197,7 +197,6 @@ void core_follow_ends(struct core_command *command, struct core_work *work)
     }
 }
 
-/* The links that a submission, or an end, satisfies. */
 void core_satisfy(struct core_command *before, bool ended, struct core_work *work)
 {
     struct core_link **place = &before->followers;
@@ -209,7 +208,7 @@ void core_satisfy(struct core_command *before, bool ended, struct core_work *wor
             continue;
         }
         *place = link->next;
-        link->next = first; /* the newest link comes first: turn that round */
+        link->next = first; /* reverses the order, as the newest link comes first */
         first = link;
     }
     for (; first != NULL; first = first->next)
@@ -285,7 +284,7 @@ void core_leave_queue(struct core_queue *queue, struct core_command *command,
         core_leave(queue, work);
 }
 
-/* How many commands of its own queue a new one follows at most. */
+/* Returns the largest number of commands of its own queue that a new one may follow. */
 static uint32_t followed(const struct core_queue *queue, enum core_role role, uint32_t count)
 {
     return !queue->in_order && role != CORE_WORK && count == 0 ? queue->open : 1;
@@ -316,7 +315,7 @@ static bool make_room(struct core_command *command, uint32_t links)
     return command->links != NULL;
 }
 
-/* It was never enqueued. */
+/* Frees a command that was not enqueued. */
 static void discard(struct core_command *command)
 {
     command->links = command->few;
@@ -324,11 +323,12 @@ static void discard(struct core_command *command)
     core_release(command);
 }
 
-/* With the lock. Returns false without memory. */
+/* Links a command and adds it to its queue. Returns false without memory. The lock is held. */
 static bool put(struct core_queue *queue, struct core_command *command, enum core_role role,
                 uint32_t count, struct core_command *const *wait_list, struct core_work *work)
 {
-    if (!make_room(command, followed(queue, role, count) + count + 1)) /* one for end_in_turn() */
+    /* One more link is for end_in_turn(). */
+    if (!make_room(command, followed(queue, role, count) + count + 1))
         return false;
     for (uint32_t i = 0; i < count; i++)
         core_follow(command, wait_list[i], true, !engine_orders(wait_list[i], command, true), work);
@@ -363,7 +363,8 @@ struct core_command *core_decide(struct core_queue *queue, enum core_role role, 
     return command;
 }
 
-/* Some commands whose ends nobody may ask for, others each time; with references. With the lock. */
+/* Returns some commands, others each time, whose end may never be asked for, with references.
+ * The lock is held. */
 static uint32_t find_some(struct core_queue *queue, struct core_command **some)
 {
     uint32_t count = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The steps of a command: given to the engine, begun, ended, and what its end allows. */
+ * The steps of a command: submission to the engine, begin, end, and the followers of the end. */
 #include "command.h"
 
 #include <stdlib.h>
@@ -15,11 +15,11 @@ int32_t core_error(const struct core_command *command)
     return command->error;
 }
 
-/* Commands that have ended and were not dropped yet, of the present generation and of the one
- * before. Whoever settles begins a new one, so that ends that come later do not keep it waiting. */
+/* The numbers of commands that have ended and are not dropped, by generation. core_settle()
+ * begins a new generation, so that it does not wait for later ends. */
 static _Atomic uint32_t endings[2];
 static bool generation, is_settling;
-static _Atomic uint32_t settled; /* counts */
+static _Atomic uint32_t settled; /* counted up after each core_settle() */
 #ifndef CORE_EXPLORED
 _Thread_local bool core_is_ending, core_is_serving, core_is_taking;
 #endif
@@ -44,7 +44,7 @@ bool core_note_end(struct core_command *command, int32_t status, struct core_wor
     return true;
 }
 
-/* A command that does not run ends in its turn, too: those behind it follow the ones before it. */
+/* Ends a command that does not run, in its turn: those behind it follow the ones before it. */
 static void end_in_turn(struct core_command *command, int32_t error, struct core_work *work)
 {
     core_lock();
@@ -137,8 +137,8 @@ static void submit(struct core_command *command, struct core_work *work)
     core_unlock();
 }
 
-/* Whether the board admits a carried command, which is renewed for that if need be. With the lock,
- * which is released meanwhile. */
+/* Returns true if the board admits a carried command, which is renewed if necessary. The lock
+ * is held, but released meanwhile. */
 static bool is_admitted(struct core_command *command)
 {
     const struct core_queue *queue = command->queue;
@@ -157,8 +157,9 @@ static bool is_admitted(struct core_command *command)
     return true;
 }
 
-/* Whether a carried command may go on. Facts that it was enqueued with may not hold any more, or
- * somebody may hold its board: then it is the caller's, who follows nobody in the engine. */
+/* Returns true if a carried command may be submitted or handed over now. If its facts do not
+ * hold, or its board is held, it becomes the caller's, and first waits for the ends of those
+ * that it follows. */
 static bool take_turn(struct core_command *command, struct core_work *work)
 {
     bool may = true;
@@ -193,7 +194,7 @@ static void dispatch(struct core_command *command, struct core_work *work)
         submit(command, work);
 }
 
-/* Nobody follows it any more, and it follows nobody. */
+/* Releases a command without followers, and those that it followed. */
 static void drop(struct core_command *command)
 {
     for (uint32_t i = 0; i < command->link_count; i++)
@@ -235,7 +236,7 @@ void core_settle(void)
     if (core_is_ending || (atomic_load(&endings[0]) == 0 && atomic_load(&endings[1]) == 0))
         return;
     begin_to_settle();
-    _Atomic uint32_t *left = &endings[!generation]; /* nobody else changes the generation now */
+    _Atomic uint32_t *left = &endings[!generation]; /* constant now */
     for (uint32_t seen; (seen = atomic_load(left)) != 0;)
         core_sleep(left, seen);
     core_lock();
@@ -248,7 +249,7 @@ void core_settle(void)
 static void notify(struct core_command *command)
 {
     if (command->queue->engine->notify(command->event, core_ended, command) != CL_SUCCESS)
-        core_ended(command); /* the thread that observes waits for it instead */
+        core_ended(command); /* the observing thread waits for the end instead */
 }
 
 void core_do(struct core_work *work)

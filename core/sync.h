@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The one lock of the core, and words on which threads sleep. With CORE_EXPLORED a test supplies
- * these functions and decides at each of them which thread goes on. */
+ * The lock of the core, and words on which threads sleep. With CORE_EXPLORED a test supplies
+ * these functions and chooses at each of them the thread that goes on. */
 #ifndef CORE_SYNC_H
 #define CORE_SYNC_H
 
@@ -32,8 +32,8 @@ bool *core_explored_taking(void);
 #include <unistd.h>
 
 extern pthread_mutex_t core_mutex;
-/* This thread is in the engine's ended(), or in what is called on the observing thread; is in
- * core_serve(); is a caller's, who takes afterwards what is ready. */
+/* True on a thread that is in the engine's ended() or in a call of the observing thread; that
+ * is in core_serve(); that is a caller's and takes afterwards what is ready. */
 extern _Thread_local bool core_is_ending, core_is_serving, core_is_taking;
 
 static inline void core_lock(void)
@@ -46,7 +46,7 @@ static inline void core_unlock(void)
     pthread_mutex_unlock(&core_mutex);
 }
 
-/* Returns when `word` is not `seen` any more, or earlier. */
+/* Sleeps while `word` is `seen`; it may return earlier. */
 static inline void core_sleep(_Atomic uint32_t *word, uint32_t seen)
 {
     syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What hosts ask of commands: their status, their times, to wait for them, to be called back. */
+ * Status, times, waits and callbacks of commands. */
 #include "command.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static void wake_servers(void)
     core_wake(&dues);
 }
 
-/* Threads that sleep look again. With the lock. */
+/* Makes sleeping threads look again. The lock is held. */
 void core_step(struct core_command *command)
 {
     atomic_fetch_add(&command->steps, 1);
@@ -26,8 +26,8 @@ void core_step(struct core_command *command)
         wake_servers();
 }
 
-/* The oldest command of an in-order queue up to `command`, which has ended or may have; NULL: that
- * has been noted for `command` itself. The caller gets a reference. */
+/* Returns the oldest command of an in-order queue up to `command`, whose end may have to be
+ * noted, with a reference. NULL: that of `command` itself has been noted. */
 static struct core_command *oldest_up_to(struct core_command *command)
 {
     struct core_command *oldest = NULL;
@@ -83,8 +83,8 @@ bool core_has_ended(const struct core_command *command)
     return atomic_load(&command->status) <= CL_COMPLETE;
 }
 
-/* Calls back what is due; false if there is nothing. A callback that comes while a caller waits
- * does not take what it makes ready: the wait may need that. */
+/* Makes one callback. Returns false if none is due. A callback that runs while a caller waits
+ * does not take what it makes ready, because the wait may need that. */
 static bool serve_one(void)
 {
     bool was_taking = core_is_taking;
@@ -108,7 +108,7 @@ static bool is_for_engine(struct core_command *command)
     return atomic_load(&command->status) > CL_COMPLETE && atomic_load(&command->event) == NULL;
 }
 
-/* Until the command has taken a step since `seen`, or the engine has it. */
+/* Sleeps until the command's step is not `seen`, or the engine has the command. */
 static void sleep_for(struct core_command *command, uint32_t seen)
 {
     atomic_fetch_add(&command->sleepers, 1);
@@ -117,7 +117,8 @@ static void sleep_for(struct core_command *command, uint32_t seen)
     atomic_fetch_sub(&command->sleepers, 1);
 }
 
-/* The same within a callback: the command may wait for what another one does. */
+/* Does the same within a callback, and makes other callbacks: the command may wait for what
+ * they do. */
 static void serve_for(struct core_command *command)
 {
     atomic_fetch_add(&sleeping_servers, 1);
@@ -127,7 +128,7 @@ static void serve_for(struct core_command *command)
     atomic_fetch_sub(&sleeping_servers, 1);
 }
 
-/* Without regard to ended(). */
+/* Waits for the command without settling. */
 static int32_t wait_for(struct core_command *command)
 {
     int32_t status;
@@ -205,8 +206,8 @@ struct core_command *core_next(struct core_queue *queue, const struct core_comma
     return next;
 }
 
-/* The next one behind `command`, or the first, of those whose ends are to be noted; with the lock.
- * In order, the newest one stands for all. */
+/* Returns the next command behind `command`, or the first, whose end has to be noted. In an
+ * in-order queue the newest one stands for all. The lock is held. */
 static struct core_command *next_in_engine(const struct core_queue *queue,
                                            const struct core_command *command, uint64_t number)
 {
@@ -259,7 +260,7 @@ void core_times(struct core_command *command, uint64_t times[4])
     core_unlock();
 }
 
-/* With the lock. */
+/* The lock is held. */
 static void make_due(struct core_callback *callback)
 {
     core_retain(callback->command);

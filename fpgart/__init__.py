@@ -16,7 +16,7 @@ __all__ = ["__version__", "activate", "kernel", "load_ipython_extension", "repor
 
 
 def kernel(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Run the decorated Python function wherever a kernel of that name is launched (fpgart.engine.models)."""
+    """Registers the decorated Python function as the model of kernels of that name (fpgart.engine.models)."""
     from fpgart.engine.models import kernel as register
 
     return register(name)
@@ -31,14 +31,15 @@ def activate(
     trace: bool | str | os.PathLike[str] = False,
     only: bool = True,
 ) -> Activation:
-    """Make this driver the OpenCL platform of this process (a script or a notebook) and of programs that it starts.
+    """Makes this driver the OpenCL platform of this process (a script or a notebook) and of programs that it starts.
 
     Call it before pyopencl lists platforms, and best before importing pyopencl. `board`, `platform`, `engine` and
     `check` take the values of FPGART_BOARD, FPGART_PLATFORM, FPGART_ENGINE and FPGART_CHECK (docs/options.md). `trace`
     is the file for a trace, or True for a temporary one, which report() shows. With `only` False, pyopencl lists other
     platforms after this one.
 
-    The result is a context manager. The end of its `with` statement restores everything that can be restored.
+    Returns a context manager. The end of its `with` statement restores everything that can be restored.
+
     Raises ActivationError.
     """
     from fpgart.activation import activate as begin
@@ -47,7 +48,8 @@ def activate(
 
 
 def report(trace: str | os.PathLike[str] | None = None) -> ShownReport:
-    """The report of a trace: printed, it is the text of `fpgart report`; in a notebook, tables and a memory map.
+    """Returns the report of a trace: printed, it is the text of `fpgart report`; in a notebook, tables and a memory
+    map.
 
     Without a file, it covers the trace of the current activation so far. Raises ActivationError, TraceError, OSError.
     """
@@ -57,7 +59,7 @@ def report(trace: str | os.PathLike[str] | None = None) -> ShownReport:
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """`%load_ext fpgart` in a notebook: `%fpgart hetero` activates boards, `%%fpgart` reports on a cell."""
+    """Adds `%fpgart hetero`, which activates boards, and `%%fpgart`, which reports on a cell (`%load_ext fpgart`)."""
     from fpgart.activation import add_magics
 
     add_magics(shell)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m fpgart`."""
+"""Runs `python -m fpgart`."""
 
 from fpgart.cli.main import main
 

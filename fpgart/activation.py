@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""This driver as the platform of a script or a notebook, with reports of its traces."""
+"""Makes this driver the platform of a script or a notebook, with reports of its traces."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from fpgart.watch import report as traces
 from fpgart.watch.page.fragment import as_fragment
 
 PATIENCE_S = 30.0
-"""How long the end of an activation waits for commands that run."""
+"""The time that the end of an activation waits for running commands."""
 
 
 class ActivationError(Exception):
@@ -39,17 +39,17 @@ class ShownReport:
 
     @property
     def advice(self) -> list[traces.Advice]:
-        """What the host can do better, what saves most first."""
+        """The advice for the host, the greatest saving first."""
         return self.facts.advice
 
     @property
     def copies_to_avoid(self) -> list[traces.Advice]:
-        """The advice that saves copies, in every run of the host."""
+        """The advice that saves copies in every run of the host."""
         return self.facts.copies_to_avoid
 
     @property
     def findings(self) -> list[traces.CheckFinding]:
-        """Mistakes that the checks found; activate() needs `check` for that."""
+        """The mistakes that the checks found; activate() needs `check` for that."""
         return self.facts.findings
 
     def __str__(self) -> str:
@@ -62,7 +62,7 @@ class ShownReport:
 
 
 class Activation:
-    """The driver is the platform of this process until end(), or for good."""
+    """Makes the driver the platform of this process until end(), or for good."""
 
     def __init__(self, options: dict[str, str], trace: Path | None, *, only: bool) -> None:
         """`options`: variables of the driver. Raises ActivationError."""
@@ -80,16 +80,16 @@ class Activation:
             until_whole.pop_all()
 
     def report(self) -> ShownReport:
-        """The report of the activation so far. Raises ActivationError if nothing is traced."""
+        """Returns the report of the activation so far. Raises ActivationError if there is no trace."""
         if self.trace is None:
             raise ActivationError("nothing is traced: call fpgart.activate(trace=True)")
         driver.settle(PATIENCE_S)
         shown = ShownReport(traces.ordered(self.trace))
-        shown.facts.whole = True  # it goes on, as whoever asks knows
+        shown.facts.whole = True  # the user knows that the trace goes on
         return shown
 
     def end(self) -> None:
-        """End the trace, empty the boards, and restore the environment and pyopencl."""
+        """Ends the trace, empties the boards, and restores the environment and pyopencl."""
         global _current
         self._undo.close()
         if _current is self:
@@ -106,7 +106,7 @@ class Activation:
 
 _current: Activation | None = None
 _started_with: dict[str, str] | None = None
-"""The options with which the driver of this process was started; it keeps them."""
+"""The options with which the driver of this process was started; they do not change."""
 
 
 def activate(
@@ -118,7 +118,7 @@ def activate(
     trace: bool | str | os.PathLike[str] = False,
     only: bool = True,
 ) -> Activation:
-    """See fpgart.activate()."""
+    """Does the work of fpgart.activate()."""
     global _current
     wanted = {config.BOARD.name: board, config.PLATFORM.name: platform, config.ENGINE.name: engine}
     wanted[config.CHECK.name] = check
@@ -130,7 +130,7 @@ def activate(
 
 
 def report(trace: str | os.PathLike[str] | None = None) -> ShownReport:
-    """See fpgart.report()."""
+    """Does the work of fpgart.report()."""
     if trace is not None:
         return ShownReport(traces.ordered(Path(trace)))
     if _current is None:
@@ -150,7 +150,7 @@ def _trace_file(asked: bool | str | os.PathLike[str]) -> Path | None:
 
 
 def _let_loaders_find(options: dict[str, str], undo: ExitStack) -> None:
-    """Set the environment, also that of programs which are started from here."""
+    """Sets the environment, also for programs that this process starts."""
     try:
         variables = {**for_loaders(), **config.with_absolute_paths(options)}
     except RegistrationError as error:
@@ -171,7 +171,7 @@ def _restore(earlier: dict[str, str | None]) -> None:
 
 
 def _start(options: dict[str, str]) -> None:
-    """Start the driver now, so that what is wrong is told here. Raises ActivationError."""
+    """Starts the driver, so that errors are reported here. Raises ActivationError."""
     global _started_with
     if control.is_running():
         if options and options != _started_with:
@@ -193,7 +193,7 @@ def _in_words(options: dict[str, str]) -> str:
 
 
 def _come_first(only: bool, undo: ExitStack) -> None:
-    """Have pyopencl list this platform first, or alone; its loader looks for platforms once."""
+    """Makes pyopencl list this platform first, or alone; its loader searches for platforms once."""
     import pyopencl
 
     list_all: Callable[[], list[Any]] = pyopencl.get_platforms
@@ -213,13 +213,13 @@ def _come_first(only: bool, undo: ExitStack) -> None:
 
 
 def _renew_boards() -> None:
-    """What the activation left is no concern of the next one."""
+    """Resets the boards, so that the next activation does not see this one's contents."""
     if driver.settle(PATIENCE_S):
         driver.renew_boards()
 
 
 def add_magics(shell: Any) -> None:
-    """`%fpgart hetero` activates boards; `%%fpgart` above a cell shows what it did."""
+    """Adds `%fpgart hetero`, which activates boards, and `%%fpgart` above a cell, which reports on it."""
 
     def fpgart(line: str, cell: str | None = None) -> ShownReport | None:
         if cell is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Faults on request for hosts in Python and their tests: like FPGART_FAULTS, but while the process runs.
+"""Injects faults into hosts in Python and their tests: like FPGART_FAULTS, but while the process runs.
 
     import fpgart.faults
 
@@ -25,12 +25,12 @@ __all__ = ["Fault", "FaultSyntaxError", "active", "add", "clear", "injected", "i
 
 
 class Fault:
-    """A rule in force. `seen` counts the calls that match it so far, `injected` those of them that it changed."""
+    """An active rule. `seen` counts the calls that match it so far, `injected` those of them that it changed."""
 
     def __init__(
         self, rule: Rule, *, here: board_faults.Fault | None = None, number: int | None = None, seed: int = 0
     ) -> None:
-        """Either `here`, in this interpreter, with what it draws lots from, or the driver's by its `number`."""
+        """It has either `here`, a fault in this interpreter with its `seed`, or the `number` of the driver's."""
         self.rule = rule
         self.here = here
         self.number = number
@@ -60,7 +60,7 @@ _in_driver: dict[int, Fault] = {}
 
 
 def add(text: str) -> tuple[Fault, ...]:
-    """Add faults to those in force, one for each clause. Raises FaultSyntaxError."""
+    """Adds faults to the active ones, one for each clause. Raises FaultSyntaxError."""
     if control.is_running():
         rules = parse(text).rules
         numbers = control.ask("add_faults", text)
@@ -70,7 +70,7 @@ def add(text: str) -> tuple[Fault, ...]:
 
 
 def remove(*faults: Fault) -> None:
-    """Remove some faults. Delays and hangs in progress end at once."""
+    """Removes some faults. Delays and hangs in progress end at once."""
     numbers = [fault.number for fault in faults if fault.number is not None]
     if numbers:
         control.ask("remove_faults", numbers)
@@ -78,14 +78,14 @@ def remove(*faults: Fault) -> None:
 
 
 def clear() -> None:
-    """Remove all faults, also those of FPGART_FAULTS, and reset the counts."""
+    """Removes all faults, also those of FPGART_FAULTS, and resets the counts."""
     if control.is_running():
         control.ask("clear_faults")
     FAULTS.clear()
 
 
 def active() -> tuple[Fault, ...]:
-    """The faults in force."""
+    """Returns the active faults."""
     here = tuple(map(_waiting, FAULTS.active))
     if not control.is_running():
         return here
@@ -93,13 +93,13 @@ def active() -> tuple[Fault, ...]:
 
 
 def injected() -> int:
-    """The number of faults since the last clear()."""
+    """Returns the number of calls that faults have changed since the last clear()."""
     return FAULTS.injected + (int(control.ask("injected")) if control.is_running() else 0)
 
 
 @contextmanager
 def injecting(text: str) -> Iterator[tuple[Fault, ...]]:
-    """A context manager: the faults are in force within the `with` block. Raises FaultSyntaxError."""
+    """Adds faults for the time of a `with` block. Raises FaultSyntaxError."""
     faults = add(text)
     try:
         yield faults
@@ -108,7 +108,7 @@ def injecting(text: str) -> Iterator[tuple[Fault, ...]]:
 
 
 def hand_over(request: bytes) -> bytes:
-    """Called by the driver as it starts: those that waited for it, as texts. It numbers them from 0."""
+    """Returns, as texts, the faults that were added before the driver started. It numbers them from 0."""
     waiting = [_waiting(fault) for fault in FAULTS.active]
     FAULTS.clear()
     for number, fault in enumerate(waiting):

@@ -53,7 +53,7 @@ class _Loader:
         return self._library
 
     def function(self, platform: cl.Platform, name: str, result: Any, *parameters: Any) -> Any:
-        """An extension function of a platform; raises UsmError where there is none."""
+        """Returns an extension function of a platform. Raises UsmError if there is none."""
         key = platform.int_ptr, name
         with self._lock:
             if key not in self._functions:
@@ -80,7 +80,7 @@ def _platform(context: cl.Context) -> cl.Platform:
 
 
 class _Memory:
-    """An allocation, freed with the last array that is on it."""
+    """An allocation, freed with the last array on it."""
 
     def __init__(self, name: str, context: cl.Context, device: cl.Device | None, size: int) -> None:
         status = _INT(0)
@@ -97,13 +97,13 @@ class _Memory:
             _check(name, status.value or -6)
 
     def array(self, shape: Shape, dtype: Any) -> np.ndarray[Any, Any]:
-        """A numpy array on it, which keeps it alive."""
+        """Returns a numpy array on it, which keeps it alive."""
         made: Any = (ctypes.c_char * max(self.size, 1)).from_address(self.pointer)
         made._memory = self
         return np.frombuffer(made, np.dtype(dtype), count=int(np.prod(shape, dtype=np.int64))).reshape(shape)
 
     def free(self) -> None:
-        """Give it back now, after the commands that may use it."""
+        """Frees it after the commands that may use it."""
         pointer, self.pointer = self.pointer, 0
         if pointer:
             name = "clMemBlockingFreeINTEL"
@@ -136,11 +136,11 @@ class DeviceArray:
         return self.size * int(self.dtype.itemsize)
 
     def free(self) -> None:
-        """Free the memory now, after the commands that may use it."""
+        """Frees the memory after the commands that may use it."""
         self.memory.free()
 
     def get(self, queue: cl.CommandQueue) -> np.ndarray[Any, Any]:
-        """A copy of the contents in host memory."""
+        """Returns a copy of the contents in host memory."""
         host = np.empty(self.shape, self.dtype)
         memcpy(queue, host, self)
         return host
@@ -165,27 +165,27 @@ def _bytes_of(shape: Shape, dtype: Any) -> int:
 
 
 def host_empty(context: cl.Context, shape: Shape, dtype: Any) -> np.ndarray[Any, Any]:
-    """An array in host memory that every device of the context can access. Raises UsmError."""
+    """Returns an array in host memory that every device of the context can access. Raises UsmError."""
     return _Memory("clHostMemAllocINTEL", context, None, _bytes_of(shape, dtype)).array(shape, dtype)
 
 
 def shared_empty(
     context: cl.Context, shape: Shape, dtype: Any, device: cl.Device | None = None
 ) -> np.ndarray[Any, Any]:
-    """An array that the host shares with a device (None: the first one of the context). Raises UsmError."""
+    """Returns an array that the host shares with a device (None: the first one of the context). Raises UsmError."""
     owner = device or context.devices[0]
     return _Memory("clSharedMemAllocINTEL", context, owner, _bytes_of(shape, dtype)).array(shape, dtype)
 
 
 def device_empty(context: cl.Context, shape: Shape, dtype: Any, device: cl.Device | None = None) -> DeviceArray:
-    """An array in the memory of a device (None: the first one of the context). Raises UsmError."""
+    """Returns an array in the memory of a device (None: the first one of the context). Raises UsmError."""
     owner = device or context.devices[0]
     memory = _Memory("clDeviceMemAllocINTEL", context, owner, _bytes_of(shape, dtype))
     return DeviceArray(memory, (shape,) if isinstance(shape, int) else tuple(shape), dtype)
 
 
 def pointer_of(array: np.ndarray[Any, Any] | DeviceArray) -> int:
-    """The address of an array. Raises ValueError if it is not contiguous."""
+    """Returns the address of an array. Raises ValueError if it is not contiguous."""
     if isinstance(array, DeviceArray):
         return array.pointer
     if not array.flags.c_contiguous:
@@ -206,10 +206,7 @@ def memcpy(
     wait_for: Iterable[cl.Event] | None = None,
     blocking: bool = True,
 ) -> cl.Event:
-    """Copy a whole array to another of the same size in bytes; either may be a plain numpy array.
-
-    Raises ValueError for other sizes, and UsmError. If not `blocking`, both have to exist until the event is complete.
-    """
+    """Copies a whole array to another of the same size in bytes; either may be a plain numpy array."""
     if target.nbytes != source.nbytes:
         raise ValueError(f"the source has {source.nbytes} bytes, but the target {target.nbytes}")
     name = "clEnqueueMemcpyINTEL"
@@ -230,7 +227,7 @@ def fill(
     *,
     wait_for: Iterable[cl.Event] | None = None,
 ) -> cl.Event:
-    """Set every element to `value`. Raises UsmError."""
+    """Sets every element to `value`. Raises UsmError."""
     pattern = np.asarray(value, target.dtype).tobytes()
     name = "clEnqueueMemFillINTEL"
     function = _LOADER.function(
@@ -244,7 +241,7 @@ def fill(
 
 
 def set_arg(kernel: cl.Kernel, index: int, array: np.ndarray[Any, Any] | DeviceArray | None) -> None:
-    """Set an argument to a pointer to the memory of an array, or NULL. The array has to outlive the kernel's runs."""
+    """Sets an argument to a pointer to the memory of an array, or NULL. The array has to outlive the kernel's runs."""
     name = "clSetKernelArgMemPointerINTEL"
     platform = _platform(kernel.context)
     function = _LOADER.function(platform, name, _INT, _POINTER, _UINT, _POINTER)

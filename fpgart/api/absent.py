@@ -164,9 +164,9 @@ def enqueue_map_image(
 
 
 def refuse_the_rest(functions: list[tuple[str, list[str], str]]) -> None:
-    """Give every API function that has no entry point one that checks its first handle and refuses.
+    """Binds a refusing entry point to every API function that has none. It checks its first handle before.
 
-    `functions`: names, each with the names of the parameters and what is returned.
+    `functions`: names, each with the names of the parameters and the return type.
     """
     for name, parameters, _ in functions:
         if name not in REGISTERED:

@@ -41,9 +41,9 @@ FIXED_CONTEXT_INFO = CONTEXT_INFO.keys() - {cl.CL_CONTEXT_REFERENCE_COUNT}
 
 
 def property_pairs(properties: Any, known: Collection[int]) -> tuple[int, ...]:
-    """A zero-terminated list with its terminator; empty for NULL.
+    """Returns a zero-terminated list with its terminator; () for NULL.
 
-    A name that is not `known` ends it, with the value 0: what follows may be no list at all, and is not read.
+    Reading ends at a name that is not `known`, because the rest may be no list; its value is 0 then.
     """
     if not properties:
         return ()
@@ -65,7 +65,7 @@ CONTEXT_PROPERTIES = (
 
 
 def context_properties(properties: Any) -> tuple[int, ...]:
-    """Raises InvalidPlatform, InvalidProperty."""
+    """Returns the checked properties. Raises InvalidPlatform, InvalidProperty."""
     found = property_pairs(properties, CONTEXT_PROPERTIES)
     names = found[0:-1:2]
     for name, value in zip(names, found[1::2], strict=False):
@@ -88,11 +88,11 @@ def context_properties(properties: Any) -> tuple[int, ...]:
 
 
 PRELOADED = 3
-"""The compiler mode in which a board's own kernels are used."""
+"""The compiler mode that uses a board's own kernels."""
 
 
 def given_mode(properties: tuple[int, ...]) -> int:
-    """The compiler mode, from the properties or else from the environment. Raises InvalidValue."""
+    """Returns the compiler mode of the properties, or else of the environment. Raises InvalidValue."""
     given = dict(zip(properties[0:-1:2], properties[1::2], strict=False))
     if cl.CL_CONTEXT_COMPILER_MODE_INTELFPGA in given:
         return given[cl.CL_CONTEXT_COMPILER_MODE_INTELFPGA]
@@ -103,9 +103,9 @@ def given_mode(properties: tuple[int, ...]) -> int:
 
 
 def is_locked(device: Device, mode: int) -> bool:
-    """Whether living contexts have the device for modes of the other kind: its own kernels, or binaries.
+    """True if another context uses the device with modes of the other kind: its own kernels, or binaries.
 
-    So all of them have modes of one kind, and one of them tells.
+    All contexts of a device have modes of one kind, so one of them tells.
     """
     context = device.contexts.newest()
     return context is not None and (context.compiler_mode == PRELOADED) != (mode == PRELOADED)
@@ -121,7 +121,7 @@ def made_context(devices: list[Device], properties: tuple[int, ...], mode: int, 
 
 
 def notifier(pfn_notify: int, user_data: int) -> Notify | None:
-    """The host's error callback, told in words."""
+    """Returns a function that calls the host's error callback, or None."""
     if not pfn_notify:
         return None
 
@@ -139,7 +139,7 @@ def create_context(properties: Any, num_devices: int, devices: Any, pfn_notify: 
     if user_data and not pfn_notify:
         raise InvalidValue("user_data is given without pfn_notify")
     platform = the_platform()
-    chosen = device_list(num_devices, devices, platform.devices, optional=False)
+    chosen = device_list(num_devices, devices, platform.devices, "platform")
     mode = given_mode(checked)
     for device in chosen:
         if is_locked(device, mode):

@@ -21,10 +21,11 @@ KNOWN_TYPES = (
 )
 
 
-def device_list(count: int, devices: Any, allowed: list[Device], optional: bool) -> list[Device]:
-    """Devices of a count and an array; all of `allowed` for none, if `optional`.
+def device_list(count: int, devices: Any, allowed: list[Device], owner: str, *, optional: bool = False) -> list[Device]:
+    """Returns the devices of a count and an array; all of `allowed` for an empty one, if `optional`.
 
-    Raises InvalidValue for a count that contradicts the array, InvalidDevice for others than `allowed`.
+    `owner` names the object that has the devices. Raises InvalidValue for a count that contradicts the array,
+    InvalidDevice for others than `allowed`.
     """
     if not count and not devices and optional:
         return allowed
@@ -34,7 +35,8 @@ def device_list(count: int, devices: Any, allowed: list[Device], optional: bool)
     for index in range(count):
         device = find(int(devices[index]), Device)
         if device not in allowed:
-            raise InvalidDevice(f"device {device.id} does not belong here")
+            others = ", ".join(str(each.id) for each in allowed)
+            raise InvalidDevice(f"device {device.id} is not one of the {owner}'s: {others}")
         if device not in found:
             found.append(device)
     return found
@@ -90,10 +92,10 @@ def get_host_timer(device: Device, host_timestamp: Any) -> None:
 
 @entry("clSetDefaultDeviceCommandQueue")
 def set_default_device_command_queue(context: int, device: int, command_queue: int) -> None:
-    """Whatever the queue, NULL too: it cannot be one on the device."""
+    """Refuses all queues, NULL included, because boards have no queues on the device."""
     from fpgart.runtime.objects.context import Context
 
-    owner = find(context, Context)
-    if find(device, Device) not in owner.devices:
-        raise InvalidDevice("the device does not belong to this context")
+    owner, wanted = find(context, Context), find(device, Device)
+    if wanted not in owner.devices:
+        raise InvalidDevice(f"device {wanted.id} does not belong to this context")
     raise InvalidOperation("boards have no queues on the device")

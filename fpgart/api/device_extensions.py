@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The extensions and languages that a device offers, which depend on its engine and its board."""
+"""The extensions and languages of a device, which depend on its engine and its board."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fpgart.bridge import info
 from fpgart.kernels.features import FEATURES_NOT_OFFERED
 from fpgart.runtime.memory.device import Device
 
-# What a kernel may use comes from the engine's compiler, what a host may use from the driver itself.
+# Extensions for kernels come from the engine's compiler, those for hosts from the driver itself.
 OF_THE_DRIVER = {
     "cl_khr_icd": info.version(1, 0),
     "cl_khr_extended_versioning": info.version(1, 0),
@@ -54,7 +54,7 @@ OF_THE_ENGINE = {
 }
 
 
-# Queries that exist where an extension does; the engine answers them.
+# Queries that an extension adds; the engine answers them.
 OF_EXTENSIONS = {
     cl.CL_DEVICE_INTEGER_DOT_PRODUCT_CAPABILITIES_KHR: "cl_khr_integer_dot_product",
     cl.CL_DEVICE_INTEGER_DOT_PRODUCT_ACCELERATION_PROPERTIES_8BIT_KHR: "cl_khr_integer_dot_product",
@@ -73,7 +73,7 @@ def engine_text(device: Device, query: int, default: str) -> str:
 
 
 def extensions(device: Device) -> dict[str, int]:
-    """Extension names and versions."""
+    """Returns the names and versions of the extensions."""
     of_board = {name: info.version(1, 0) for name in OF_THE_BOARD if device.board.can_hold(AllocationType.DEVICE)}
     of_engine = engine_text(device, cl.CL_DEVICE_EXTENSIONS, "").split()
     found = {name: info.version(1, 0) for name in of_engine if name in OF_THE_ENGINE}
@@ -88,7 +88,7 @@ def il_version(device: Device) -> str:
 
 
 def ils(device: Device) -> bytes:
-    """The intermediate languages, as an array of cl_name_version."""
+    """Returns the intermediate languages, as an array of cl_name_version."""
     found = []
     for word in il_version(device).split():
         name, _, number = word.rpartition("_")
@@ -99,7 +99,7 @@ def ils(device: Device) -> bytes:
 
 
 def opencl_c_version(device: Device) -> str:
-    """At most 1.2 is promised in this query, as OpenCL 3.0 says for devices without all of 2.0."""
+    """Returns at most 1.2, as OpenCL 3.0 says for devices without all of 2.0."""
     return "OpenCL C 1.2 fpgart"
 
 
@@ -117,7 +117,7 @@ def opencl_c_features(device: Device) -> bytes:
 
 
 def of_extension(device: Device, query: int) -> bytes:
-    """Raises InvalidValue for a query of no extension that the device has."""
+    """Returns the engine's answer. Raises InvalidValue for a query of no extension that the device has."""
     extension = OF_EXTENSIONS.get(query)
     answer = device.platform.engine.device_info(query) if extension in extensions(device) else b""
     if not answer:

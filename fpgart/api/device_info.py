@@ -30,8 +30,8 @@ from fpgart.version import __version__
 MIB = 1 << 20
 NO_CONFORMANCE = "v0000-01-01-00"
 """No version of the conformance tests was passed officially; hosts read the query as vYYYY-MM-DD-XX."""
-LARGEST_CONSTANT = 1 << 30  # bytes that are promised for __constant buffers; hosts keep the number in an int
-CACHE_SIZE = 32768  # of __constant memory, unless the compiler is told otherwise
+LARGEST_CONSTANT = 1 << 30  # bytes of __constant buffers; hosts store the number in an int
+CACHE_SIZE = 32768  # of __constant memory, the compiler's default
 CACHE_LINE = 64
 FP_SINGLE = cl.CL_FP_ROUND_TO_NEAREST | cl.CL_FP_INF_NAN
 DEVICE_ATOMIC_ORDER = cl.CL_DEVICE_ATOMIC_ORDER_RELAXED | cl.CL_DEVICE_ATOMIC_SCOPE_WORK_GROUP
@@ -43,7 +43,7 @@ U64 = Struct("Q")
 
 
 def engine_bytes(query: int, length: int, default: bytes) -> info.Query[Device]:
-    """The engine's answer, or `default` where it has none of that length."""
+    """Returns a query for the engine's answer, or `default` if it has none of that length."""
 
     def ask(device: Device) -> bytes:
         answer = device.platform.engine.device_info(query)
@@ -61,20 +61,20 @@ def engine_u64(query: int, default: int) -> info.Query[Device]:
 
 
 def uuid(device: Device) -> bytes:
-    """The same for the same board in the same place, on every machine and in every run."""
+    """Returns the same bytes for the same board in the same place, on every machine and in every run."""
     return uuid_of(f"fpgart {device.board.name} {device.id}")
 
 
 def uuid_of(words: str) -> bytes:
-    """Sixteen bytes that stand for the words."""
-    from hashlib import sha256  # brings a library of cryptography along
+    """Returns sixteen bytes of a digest of the words."""
+    from hashlib import sha256  # it loads a library of cryptography
 
     return sha256(words.encode()).digest()[:16]
 
 
 def driver_version(device: Device) -> str:
-    """With the engine that was asked for: hosts that keep binaries by driver do not mix those of two engines."""
-    from fpgart.engine.choice import wanted_engine  # not needed to start
+    """Returns the version with the requested engine, so that hosts that cache binaries by driver do not mix engines."""
+    from fpgart.engine.choice import wanted_engine  # not needed at the start
 
     engine = wanted_engine().rpartition("/")[2]
     version = device.platform.personality.driver or __version__
@@ -98,7 +98,7 @@ SYSTEM_CAPABILITIES = (
 
 
 def usm(query: Info) -> info.Query[Device]:
-    """What the device can do with a kind of allocations, as its board says."""
+    """Returns a query for the board's capabilities for one kind of allocations."""
 
     def ask(device: Device) -> bytes:
         able, bits = device.capabilities(query), 0
@@ -116,7 +116,7 @@ def usm(query: Info) -> info.Query[Device]:
 
 
 def of_board(field: str, otherwise: info.Query[Device], encode: Callable[[int], bytes]) -> info.Query[Device]:
-    """What the board's description says, where it says anything."""
+    """Returns a query for a field of the board's description, or `otherwise` if it is 0."""
 
     def ask(device: Device) -> bytes:
         value = int(getattr(device.board, field))
@@ -126,12 +126,12 @@ def of_board(field: str, otherwise: info.Query[Device], encode: Callable[[int], 
 
 
 def heap_size(name: str) -> info.Query[Device]:
-    """Bytes of a heap of a 66AK2x; 0 for one that this partition does not have."""
+    """Returns a query for the bytes of a 66AK2x's heap; 0 if the partition does not have it."""
     return lambda device: info.u64(sum(memory.size for memory in heaps_named(device, name)))
 
 
 def heap_room(name: str) -> info.Query[Device]:
-    """Bytes of the largest buffer that there is room for in a heap now."""
+    """Returns a query for the bytes of the largest buffer that a heap has room for now."""
 
     def ask(device: Device) -> bytes:
         heaps = heaps_named(device, name)
@@ -143,7 +143,7 @@ def heap_room(name: str) -> info.Query[Device]:
 
 
 def heaps_named(device: Device, name: str) -> list[GlobalMemory]:
-    """The memories whose names begin so; raises InvalidValue for a board whose memories are no heaps."""
+    """Returns the memories of a heap's name. Raises InvalidValue for a board that is no 66AK2x."""
     if not any(memory.on_chip for memory in device.board.memories):
         raise InvalidValue("this query is for boards with a 66AK2x")
     names = {"mapped1": ("mapped", "mapped1")}.get(name, (name,))
@@ -308,7 +308,7 @@ MOMENTARY = {
     cl.CL_DEVICE_GLOBAL_EXT2_MEM_MAX_ALLOC_TI,
     cl.CL_DEVICE_MSMC_MEM_MAX_ALLOC_TI,
 }
-"""What changes while the host runs."""
+"""The queries whose answers change while the host runs."""
 
 
 @entry("clGetDeviceInfo")

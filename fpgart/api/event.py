@@ -25,7 +25,7 @@ from fpgart.runtime.scheduling.event import COMPLETE, SUBMITTED, Event, check_ca
 
 
 def observed(event: Event) -> int:
-    """The status, as the host learns it now."""
+    """Returns the status to the host, and tells watchers if the event has ended."""
     status = event.seen_status()
     if status <= COMPLETE:
         for listener in NOTICES.end_observed:
@@ -37,7 +37,7 @@ def observed(event: Event) -> int:
 
 
 def profiled(event: Event, stage: str) -> int:
-    """A time that only what has ended has."""
+    """Returns a profiling time, which only an ended event has."""
     time = event.profiling_time(stage)
     observed(event)
     return time

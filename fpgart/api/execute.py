@@ -72,7 +72,7 @@ def check_local(device: Device, kernel: Kernel, sizes: tuple[int, ...], local: t
 
 
 def check_large_group(device: Device, kernel: Kernel, local: tuple[int, ...]) -> None:
-    """A group that the engine does not take as it is. Raises InvalidWorkItemSize, InvalidWorkGroupSize."""
+    """Checks a group that the engine does not accept. Raises InvalidWorkItemSize, InvalidWorkGroupSize."""
     most, reason = largest_group(kernel, device)
     if prod(local) <= most:
         return
@@ -86,7 +86,7 @@ def check_large_group(device: Device, kernel: Kernel, local: tuple[int, ...]) ->
 
 
 def checked_offset(sizes: tuple[int, ...], given: Any) -> tuple[int, ...]:
-    """The global offset, zeros for NULL. Raises InvalidGlobalOffset where the last global ID exceeds a size_t."""
+    """Returns the global offset, zeros for NULL. Raises InvalidGlobalOffset if the last global ID exceeds a size_t."""
     if not given:
         return ZEROS[: len(sizes)]
     offset = tuple(ffi.unpack(given, len(sizes)))
@@ -97,7 +97,7 @@ def checked_offset(sizes: tuple[int, ...], given: Any) -> tuple[int, ...]:
 
 
 def required_size(kernel: Kernel, work_dim: int) -> tuple[int, ...]:
-    """The work-group size that the kernel was compiled for; () where it takes any."""
+    """Returns the work-group size that the kernel's source requires, or ()."""
     required = kernel.interface.required_work_group_size
     return required[:work_dim] if required != ZEROS else ()
 
@@ -124,7 +124,7 @@ def enqueue_nd_range_kernel(
     local = tuple(ffi.unpack(local_work_size, work_dim)) if local_work_size else required_size(kernel, work_dim)
     if local:
         check_local(command_queue.device, kernel, sizes, local)
-    if 0 in sizes:  # since OpenCL 2.1 nothing to do is done at once
+    if 0 in sizes:  # allowed since OpenCL 2.1: the command does nothing
         return command_queue.enqueue(
             cl.CL_COMMAND_NDRANGE_KERNEL, HostWork(command_queue.device, lambda: None), wait_list
         )
@@ -161,7 +161,7 @@ def get_kernel_suggested_local_work_size(
     global_work_size: Any,
     suggested_local_work_size: Any,
 ) -> None:
-    """The engine answers, because the engine chooses where clEnqueueNDRangeKernel is given no local size."""
+    """Writes the engine's answer, because the engine chooses the local size if clEnqueueNDRangeKernel gets none."""
     if SUGGESTED_LOCAL_SIZE not in extensions(command_queue.device):
         raise InvalidOperation(f"engine '{command_queue.device.platform.engine.name}' has no {SUGGESTED_LOCAL_SIZE}")
     check_kernel(command_queue, kernel)

@@ -37,12 +37,12 @@ TYPE_NAMES = {
 }
 PLL_NUMBERS = 9
 profile: Profile | None = None
-"""The counters of kernels, where ACL_RUNTIME_PROFILING_ACTIVE asks for them."""
+"""The counters of kernels, if ACL_RUNTIME_PROFILING_ACTIVE is set."""
 ECC_BITS = 3
 
 
 def live_objects() -> list[tuple[int, str, int]]:
-    """Handle, type and references of every object that the host holds."""
+    """Returns handle, type and references of every object that the host has references to."""
     view_all()
     found = [
         (handle, TYPE_NAMES.get(item.__class__), int(lib.fpgart_handle_references(handle)))
@@ -53,7 +53,7 @@ def live_objects() -> list[tuple[int, str, int]]:
 
 @entry("clTrackLiveObjectsIntelFPGA", status=False)
 def track_live_objects(platform: int) -> None:
-    """Objects are always tracked."""
+    """Does nothing: objects are always tracked."""
 
 
 @entry("clReportLiveObjectsIntelFPGA", status=False)
@@ -66,7 +66,7 @@ def report_live_objects(platform: int, report_fn: int, user_data: int) -> None:
 
 @entry("clGetBoardExtensionFunctionAddressIntelFPGA")
 def get_board_extension_function_address(func_name: int, device: int) -> Pointer:
-    """Simulated boards have no functions of their own."""
+    """Returns NULL: simulated boards have no functions of their own."""
     find(device, Device)
     return 0
 
@@ -81,7 +81,7 @@ def set_device_exception_callback(
         raise InvalidValue(f"{listen_mask:#x} has bits that are not exceptions")
     if not pfn_exception_notify:
         raise InvalidValue("no callback is given")
-    for device in device_list(num_devices, devices, the_platform().devices, optional=False):
+    for device in device_list(num_devices, devices, the_platform().devices, "platform"):
         device.when_exception(
             listen_mask, lambda kind: lib.fpgart_call_about_exception(pfn_exception_notify, kind, user_data)
         )
@@ -99,12 +99,15 @@ def reconfigure_pll(device: Device, pll_settings_str: int) -> None:
 
 @entry("clResetKernelsIntelFPGA")
 def reset_kernels(context: Context, num_devices: int, device_list_: Any) -> None:
-    """Kernels that have not begun stay; those that run are let run to their end, as nothing of them would remain."""
+    """Does nothing but check: kernels that have not begun stay, and running ones run to their end.
+
+    Nothing of a kernel remains after its end.
+    """
     if bool(num_devices) != bool(device_list_):
         raise InvalidValue("the devices and their number contradict each other")
     for index in range(num_devices):
-        if find(int(device_list_[index]), Device) not in context.devices:
-            raise InvalidDevice("a device does not belong to this context")
+        if (device := find(int(device_list_[index]), Device)) not in context.devices:
+            raise InvalidDevice(f"device {device.id} does not belong to this context")
 
 
 def the_profile() -> Profile:
@@ -127,7 +130,7 @@ def get_profile_data_device(
     device_id: Device, program: Program, read_enqueue_kernels: int, read_auto_enqueued: int,
     clear_counters_after_readback: int, size: int, value: int, size_ret: Any, errcode: Any,
 ) -> None:  # fmt: skip
-    """Autorun kernels have no end, and so no counters."""
+    """Writes the counters. Autorun kernels do not end, and so have none."""
     if device_id not in program.devices:
         raise InvalidDevice("the program is not for this device")
     counted = the_profile()

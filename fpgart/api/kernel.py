@@ -30,12 +30,12 @@ from fpgart.base.errors import (
 from fpgart.board.global_memory import AllocationType
 from fpgart.bridge import info
 from fpgart.bridge.arguments import (
+    accept_buffers,
+    accept_local_sizes,
+    accept_svm_pointers,
+    accept_usm_pointers,
+    accept_values,
     forget_in_c,
-    let_buffers_pass,
-    let_local_pass,
-    let_svm_pass,
-    let_usm_pass,
-    let_value_pass,
 )
 from fpgart.bridge.entry import bytes_at, entry, string_at
 from fpgart.bridge.handles import HELD, find, publish, references
@@ -95,7 +95,7 @@ def global_work_size(kernel: Kernel) -> bytes:
 
 
 def work_group_size(kernel: Kernel) -> bytes:
-    """As many as it can have on each of its program's devices."""
+    """Returns the work-items that a group may have on each of the program's devices."""
     built = [device for device, build in kernel.program.builds.items() if build.kind]
     return info.size(min((largest_group(kernel, device)[0] for device in built), default=4096))
 
@@ -166,7 +166,7 @@ def set_kernel_arg(kernel: Kernel, arg_index: int, arg_size: int, arg_value: int
         if arg_value:
             raise InvalidArgValue(f"{kernel.describe(arg_index)} is local memory, its value must be NULL")
         kernel.set_local(arg_index, arg_size)
-        let_local_pass(kernel, arg_index)
+        accept_local_sizes(kernel, arg_index)
     else:
         buffer = None
         if arg_value and arg_size == 8:
@@ -177,9 +177,9 @@ def set_kernel_arg(kernel: Kernel, arg_index: int, arg_size: int, arg_value: int
                     if buffer.__class__ is Pipe:
                         set_pipe(kernel, arg_index, buffer)
                         return
-                    if kernel.context.usm.find(handle) is not None:  # a pointer as the SYCL runtime passes it
+                    if kernel.context.usm.find(handle) is not None:  # the SYCL runtime passes pointers so
                         kernel.set_pointer(arg_index, handle)
-                        let_usm_pass(kernel, arg_index, pointee_alignment(kernel, arg_index))
+                        accept_usm_pointers(kernel, arg_index, pointee_alignment(kernel, arg_index))
                         return
                     buffer = find(handle, Buffer)
         if arg_size != 8:
@@ -190,7 +190,7 @@ def set_kernel_arg(kernel: Kernel, arg_index: int, arg_size: int, arg_value: int
             raise InvalidMemObject(f"{kernel.describe(arg_index)} needs a pipe")
         kernel.set_buffer(arg_index, buffer)
         if buffer is not None:
-            let_buffers_pass(kernel, arg_index)
+            accept_buffers(kernel, arg_index)
 
 
 def set_pipe(kernel: Kernel, index: int, pipe: Pipe) -> None:
@@ -215,11 +215,11 @@ def set_by_value(kernel: Kernel, index: int, size: int, value: int) -> None:
     data = bytes_at(value, size) if is_known else structure_at(kernel, index, value, size)
     kernel.set_checked_value(index, data)
     if is_known:
-        let_value_pass(kernel, index, size)
+        accept_values(kernel, index, size)
 
 
 def structure_at(kernel: Kernel, index: int, address: int, size: int) -> bytes:
-    """A value whose size the engine may not know. Raises InvalidArgSize where the host's memory ends before."""
+    """Returns a value whose size the engine may not know. Raises InvalidArgSize if it exceeds the host's memory."""
     data = native_ffi.new("char[]", size)
     if not native.copy_if_readable(int(native_ffi.cast("uintptr_t", data)), address, size):
         raise InvalidArgSize(f"{kernel.describe(index)} does not have {size} bytes: the host's memory ends before")
@@ -230,11 +230,11 @@ def structure_at(kernel: Kernel, index: int, address: int, size: int) -> bytes:
 def set_kernel_arg_svm_pointer(kernel: Kernel, arg_index: int, arg_value: int) -> None:
     check_svm(kernel)
     kernel.set_pointer(arg_index, arg_value)
-    let_svm_pass(kernel, arg_index)
+    accept_svm_pointers(kernel, arg_index)
 
 
 def check_svm(kernel: Kernel) -> None:
-    """Raises InvalidOperation where no device's kernels reach memory of the host."""
+    """Raises InvalidOperation if no device of the context has SVM."""
     if not any(device.has_svm for device in kernel.context.devices):
         raise InvalidOperation("no device of the context has shared virtual memory")
 
@@ -242,7 +242,7 @@ def check_svm(kernel: Kernel) -> None:
 @entry("clSetKernelExecInfo")
 def set_kernel_exec_info(kernel: Kernel, param_name: int, param_value_size: int, param_value: int) -> None:
     if param_name == cl.CL_KERNEL_EXEC_INFO_SVM_PTRS and not param_value and not param_value_size:
-        return  # the empty list; kernels reach all SVM of the context in any case
+        return  # kernels may use all SVM of the context without a list
     if not param_value:
         raise InvalidValue("no value is given")
     if param_name == cl.CL_KERNEL_EXEC_INFO_SVM_PTRS:
@@ -268,11 +268,11 @@ def set_kernel_exec_info(kernel: Kernel, param_name: int, param_value_size: int,
 
 
 def usm_pointers(kernel: Kernel, size: int, value: int) -> list[int]:
-    """A list of pointers into allocations; raises InvalidValue for others."""
+    """Returns a list of pointers into allocations. Raises InvalidValue for others."""
     if not size or size % 8:
         raise InvalidValue(f"{size} bytes are not a list of pointers")
     pointers = []
-    for place in range(value, value + size, 8):  # one by one: nothing is read behind the first that is none
+    for place in range(value, value + size, 8):  # nothing is read behind the first wrong one
         pointer = int(lib.fpgart_load(place, 8))
         if kernel.context.usm.find(pointer) is None:
             raise InvalidValue(f"{pointer:#x} is in no USM allocation of the kernel's context")
@@ -287,16 +287,16 @@ def set_kernel_arg_mem_pointer(kernel: Kernel, arg_index: int, arg_value: int) -
     if arg_value:
         check_usm_pointer(kernel, arg_index, arg_value)
     kernel.set_pointer(arg_index, arg_value)
-    let_usm_pass(kernel, arg_index, pointee_alignment(kernel, arg_index))
+    accept_usm_pointers(kernel, arg_index, pointee_alignment(kernel, arg_index))
 
 
 def pointee_alignment(kernel: Kernel, index: int) -> int:
-    """Bytes that what a pointer argument points to is aligned to; 0 where the type is not known."""
+    """Returns the alignment in bytes of a pointer argument's type; 0 if the type is unknown."""
     return size_of_type(kernel.interface.arguments[index].type_name.rstrip("*"))
 
 
 def check_usm_pointer(kernel: Kernel, index: int, pointer: int) -> None:
-    """Raises InvalidArgValue for what is no USM pointer, not aligned for the argument, or of a wrong memory."""
+    """Raises InvalidArgValue for no USM pointer, one with a wrong alignment, or one into a wrong memory."""
     allocation = kernel.context.usm.find(pointer)
     if allocation is None and not any(device.reaches_system_memory for device in kernel.context.devices):
         raise InvalidArgValue(f"{pointer:#x} for {kernel.describe(index)} is in no USM allocation of the context")
@@ -350,7 +350,7 @@ def get_kernel_arg_info(
 
 
 def device_of(kernel: Kernel, handle: int) -> Device:
-    """The device asked about; NULL will do where there is only one. Raises InvalidDevice."""
+    """Returns the device of a query; NULL stands for the only one. Raises InvalidDevice."""
     devices = kernel.program.devices
     if not handle:
         if len(devices) > 1:
@@ -376,9 +376,9 @@ def get_kernel_work_group_info(
 
 
 def of_required_sub_groups(kernel: Kernel, device: Device, query: int, sizes: tuple[int, ...]) -> int | None:
-    """What follows from the size of sub-groups that the kernel requires in its source; None for all other answers.
+    """Returns the answer that follows from the source's required size of sub-groups, or None.
 
-    PoCL does not know the one query, and answers the others as if no kernel required a size.
+    PoCL does not know one of the queries, and answers the others as if no kernel required a size.
     """
     program = kernel.program.on(device)
     if program.il or "cl_intel_required_subgroup_size" not in extensions(device):

@@ -103,7 +103,7 @@ def check_program(queue: CommandQueue, program: Program) -> None:
 
 
 def load(queue: CommandQueue, program: Program) -> None:
-    """Have the board programmed with the program whose names are meant."""
+    """Programs the board with the program whose names the host uses."""
     device = queue.device
     program.interfaces()
     if program.on(device).identity not in device.loaded:

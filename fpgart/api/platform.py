@@ -34,14 +34,14 @@ _platforms: list[Platform] = []
 
 
 def adopt(platform: Platform, handle: int) -> None:
-    """Have hosts find the platform of this process, by the handle that they may have from C already."""
+    """Makes hosts find the platform of this process, by the handle that C may have given them before."""
     platform.handle = handle
     HELD[handle] = platform
     _platforms[:] = [platform]
 
 
 def the_platform() -> Platform:
-    """The one platform of this process."""
+    """Returns the platform of this process."""
     return _platforms[0]
 
 
@@ -71,9 +71,9 @@ def get_platform_info(
 
 @entry("clUnloadPlatformCompiler")
 def unload_platform_compiler(platform: Platform) -> None:
-    """A hint; the engine keeps its compiler."""
+    """Does nothing: the call is a hint, and the engine keeps its compiler."""
 
 
 @entry("clUnloadCompiler")
 def unload_compiler() -> None:
-    """A hint; the engine keeps its compiler."""
+    """Does nothing: the call is a hint, and the engine keeps its compiler."""

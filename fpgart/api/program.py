@@ -91,7 +91,7 @@ def create_program_with_source(context: Context, count: int, strings: Any, lengt
 
 
 def check_compiler(program: Program) -> None:
-    """Raises CompilerNotAvailable for source in a context that takes compiled programs only."""
+    """Raises CompilerNotAvailable for source in a context that accepts compiled programs only."""
     mode = program.context.compiler_mode
     if mode in (0, 3) and not program.is_container and (program.source is not None or program.il):
         raise CompilerNotAvailable(
@@ -100,7 +100,7 @@ def check_compiler(program: Program) -> None:
 
 
 def check_takes_il(context: ProgramContext) -> None:
-    """Raises InvalidOperation where no device of the context takes an intermediate language."""
+    """Raises InvalidOperation if no device of the context accepts an intermediate language."""
     engine = context.platform.engine
     if not engine.device_info(cl.CL_DEVICE_IL_VERSION).rstrip(b"\0"):
         raise InvalidOperation(f"engine '{engine.name}' does not accept intermediate language")
@@ -124,7 +124,7 @@ def create_program_with_binary(
     from fpgart.runtime.programs.binaries import check_binary  # what reads binaries takes long to import
     from fpgart.runtime.programs.loading import from_binaries
 
-    device_list(num_devices, device_ids, context.devices, optional=False)
+    device_list(num_devices, device_ids, context.devices, "context")
     if not num_devices:
         raise InvalidValue("no devices are given")
     devices = [find(int(device_ids[index]), Device) for index in range(num_devices)]
@@ -172,7 +172,7 @@ def create_program_with_binary_and_program_device(
 def create_program_with_built_in_kernels(
     context: Context, num_devices: int, device_list_: Any, kernel_names_: int
 ) -> Program:
-    device_list(num_devices, device_list_, context.devices, optional=False)
+    device_list(num_devices, device_list_, context.devices, "context")
     if not num_devices or not kernel_names_:
         raise InvalidValue("devices and kernel names are expected")
     raise InvalidValue(f"boards have no built-in kernels, so none named '{string_at(kernel_names_)}'")
@@ -186,7 +186,7 @@ def set_program_release_callback(program: Program, pfn_notify: int, user_data: i
 
 
 SCALARS = (1, 2, 4, 8)
-"""Bytes that a specialisation constant may have."""
+"""The possible sizes of a specialisation constant in bytes."""
 
 
 @entry("clSetProgramSpecializationConstant")
@@ -200,7 +200,7 @@ def set_program_specialization_constant(program: Program, spec_id: int, spec_siz
 
 
 def checked_options(options: int, refusal: type[CLError]) -> str:
-    """The options of a call that refuses too many of them with an error of its own."""
+    """Returns the options of a call. Raises `refusal` if they are too long."""
     text = string_at(options) if options else ""
     if len(text) > LONGEST_OPTIONS:
         raise refusal(f"the options have {len(text)} characters; {LONGEST_OPTIONS} are the most")
@@ -208,7 +208,7 @@ def checked_options(options: int, refusal: type[CLError]) -> str:
 
 
 def run_build(program: Program, pfn_notify: int, user_data: int, work: Callable[[], None]) -> None:
-    """Now, or on a thread of its own when the host wants to be called back."""
+    """Runs a build; on a thread of its own if the host has passed a callback."""
     if not pfn_notify:
         if user_data:
             raise InvalidValue("user_data is given without pfn_notify")
@@ -232,7 +232,7 @@ def run_build(program: Program, pfn_notify: int, user_data: int, work: Callable[
 def build_program(
     program: Program, num_devices: int, devices: Any, options: int, pfn_notify: int, user_data: int
 ) -> None:
-    chosen = device_list(num_devices, devices, program.devices, optional=True)
+    chosen = device_list(num_devices, devices, program.devices, "program", optional=True)
     if user_data and not pfn_notify:
         raise InvalidValue("user_data is given without pfn_notify")
     if program.linked:
@@ -255,7 +255,7 @@ def compile_program(
     pfn_notify: int,
     user_data: int,
 ) -> None:
-    chosen = device_list(num_devices, devices, program.devices, optional=True)
+    chosen = device_list(num_devices, devices, program.devices, "program", optional=True)
     if bool(num_input_headers) != bool(input_headers) or bool(num_input_headers) != bool(header_include_names):
         raise InvalidValue("headers, their names and their number contradict each other")
     if user_data and not pfn_notify:
@@ -284,7 +284,7 @@ def link_program(
     pfn_notify: int,
     user_data: int,
 ) -> Attempt:
-    chosen = device_list(num_devices, devices, context.devices, optional=True)
+    chosen = device_list(num_devices, devices, context.devices, "context", optional=True)
     if not num_input_programs or not input_programs:
         raise InvalidValue("no programs to link are given")
     if user_data and not pfn_notify:
@@ -318,7 +318,7 @@ def get_program_info(
 
 
 def write_binaries(program: Program, room: int, value: int, length_ret: Any) -> None:
-    """Each binary goes where the host's array points; NULL entries are skipped."""
+    """Writes each binary to the address in the host's array; NULL entries are skipped."""
     length = 8 * len(program.devices)
     if value:
         if room < length:

@@ -89,7 +89,7 @@ def get_command_queue_info(
 
 @entry("clSetCommandQueueProperty")
 def set_command_queue_property(command_queue: CommandQueue, properties: int, enable: int, old_properties: Any) -> None:
-    """Of OpenCL 1.0; a driver of a later version may refuse it."""
+    """Refuses the call of OpenCL 1.0, as drivers of later versions may."""
     if old_properties:
         old_properties[0] = command_queue.properties
     raise InvalidOperation("the properties of a queue cannot be changed since OpenCL 1.1")

@@ -25,7 +25,7 @@ from fpgart.runtime.scheduling.event import Event
 
 @entry("clSVMAlloc")
 def svm_alloc(context: int, flags: int, size: int, alignment: int) -> Pointer:
-    """NULL for whatever is not possible, as the specification has no status here."""
+    """Returns NULL for every error, because the specification has no status here."""
     owner = HELD.get(context)
     if owner.__class__ is not Context:
         return 0
@@ -46,7 +46,7 @@ def svm_free(context: int, svm_pointer: int) -> None:
 
 
 def check_svm(queue: CommandQueue) -> None:
-    """Raises InvalidOperation where kernels do not reach memory of the host."""
+    """Raises InvalidOperation if the device has no SVM."""
     device = queue.device
     if not device.has_svm:
         raise InvalidOperation(f"device {device.id} ('{device.board.name}') has no shared virtual memory")

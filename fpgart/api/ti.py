@@ -13,13 +13,13 @@ MSMC = "msmc"
 
 
 def shared_with_host() -> Device | None:
-    """The first board whose memory the host's processor has, too."""
+    """Returns the first board whose memory belongs to the host's processor, too."""
     devices = the_platform().devices
     return next((device for device in devices if any(memory.on_chip for memory in device.board.memories)), None)
 
 
 def allocate(size: int, memory: str = "") -> int:
-    """NULL for whatever is not possible, as these functions have no status."""
+    """Returns the address of board memory; NULL for every error, because these functions have no status."""
     device = shared_with_host()
     if device is None:
         log.note(f"{size} bytes of board memory are requested, but no board of this process has a 66AK2x")
@@ -53,5 +53,5 @@ def free_msmc(ptr: int) -> None:
 
 @entry("__is_in_malloced_region")
 def is_in_malloced_region(ptr: int) -> Pointer:
-    """Not 0 for an address in such an allocation."""
+    """Returns 1 for an address in such an allocation, else 0."""
     return int(the_platform().malloced.holds(ptr))

@@ -64,7 +64,7 @@ def check_alignment(alignment: int) -> None:
 
 
 def alloc_properties(properties: Any, devices: list[Device], kind: Kind) -> tuple[int, int | None]:
-    """Flags and buffer location (None: none given); raises InvalidProperty."""
+    """Returns flags and buffer location (None: none given). Raises InvalidProperty."""
     flags, location, seen = 0, None, set()
     listed = property_pairs(properties, ALLOC_PROPERTIES) if properties else ()
     for name, value in zip(listed[0:-1:2], listed[1::2], strict=False):
@@ -91,7 +91,7 @@ def alloc_properties(properties: Any, devices: list[Device], kind: Kind) -> tupl
 
 
 def _is_ignored(location: int, devices: list[Device], kind: Kind) -> bool:
-    """Whether the platform treats a location that its boards do not have as if none were given."""
+    """True if the platform treats a location that its boards do not have as none."""
     if not devices[0].platform.personality.ignores_wrong_locations:
         return False
     if kind is Kind.DEVICE:
@@ -117,7 +117,7 @@ def device_in(context: Context, handle: int) -> Device:
 
 
 def _known(context: Context, allocation: UsmAllocation) -> int:
-    """The pointer of a new allocation, which C knows from now on as a right argument (icd/entry/arguments.c)."""
+    """Returns the pointer of a new allocation, and tells C about it (icd/entry/allocations.c)."""
     is_plain = allocation.pointer == allocation.address and len(allocation.reached_by) == len(context.devices)
     lib.fpgart_allocation_made(context.handle, allocation.pointer, allocation.size, is_plain)
     return allocation.pointer
@@ -245,7 +245,7 @@ def enqueue_migrate_mem(command_queue: CommandQueue, ptr: int, size: int, flags:
 
 @entry("clEnqueueMemAdviseINTEL")
 def enqueue_mem_advise(command_queue: CommandQueue, ptr: int, size: int, advice: int, wait_list: WaitList) -> Command:
-    """Advice changes nothing here."""
+    """Enqueues a command that does nothing: advice has no effect here."""
     if not ptr:
         raise InvalidValue("the pointer is NULL")
     if advice and advice not in ADVICE:

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* Nanoseconds and milliseconds of the monotonic clock. */
+/* Return nanoseconds and milliseconds of the monotonic clock. */
 static inline uint64_t now_ns(void)
 {
     struct timespec now;

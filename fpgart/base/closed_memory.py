@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory of boards that the host cannot access (FPGART_USM_FAULTS), and where the driver accesses it instead.
+"""Boards' memory that the host cannot access (FPGART_USM_FAULTS), and the driver's own mapping of it.
 
-Kernels run in another process, which has the memory at the same addresses. The driver has it at two places: where hosts
-and kernels know it, without any rights, and at another address, which no host gets.
+Kernels run in another process, which has the memory at the same addresses. The driver has two mappings: one without
+rights, at the addresses of hosts and kernels, and one at an address that no host gets.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from fpgart.base.named_tuples import NamedTuple
 
 
 class _Closed(NamedTuple):
-    """Addresses from `begin` to `end` as hosts know them; the driver's own mapping is `shift` bytes further."""
+    """Addresses from `begin` to `end` for hosts; the driver's own mapping is `shift` bytes further."""
 
     begin: int
     end: int
@@ -21,19 +21,19 @@ class _Closed(NamedTuple):
 
 
 _closed: tuple[_Closed, ...] = ()
-"""Exchanged as a whole: who looks an address up takes no lock."""
+"""Replaced as a whole, so that driver_address() needs no lock."""
 _changing = threading.Lock()
 
 
 def close(begin: int, size: int, own: int) -> None:
-    """Note that `size` bytes at `begin`, which have no rights, are at `own` for the driver."""
+    """Records that `size` bytes at `begin`, which have no rights, are mapped at `own` for the driver."""
     global _closed
     with _changing:
         _closed = (*_closed, _Closed(begin, begin + size, own - begin))
 
 
 def forget(begin: int) -> int:
-    """The memory at `begin` is unmapped; returns where the driver has it, 0 if it was not closed."""
+    """Removes the entry for memory that is unmapped. Returns the address of the driver's mapping, or 0."""
     global _closed
     with _changing:
         own = next((begin + each.shift for each in _closed if each.begin == begin), 0)
@@ -46,7 +46,7 @@ def is_closed(address: int) -> bool:
 
 
 def driver_address(address: int) -> int:
-    """Where the driver reads and writes what hosts and kernels know by an address of this process."""
+    """Returns the address at which the driver accesses the memory at a host's or kernel's `address`."""
     for begin, end, shift in _closed:
         if begin <= address < end:
             return address + shift

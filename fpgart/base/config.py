@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every option of the driver, declared once: the environment, `fpgart info` and the docs read this."""
+"""Declares every option of the driver once: the environment, `fpgart info` and the documentation read it."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ from fpgart.base.option_values import (
 T = TypeVar("T")
 PREFIX = "FPGART_"
 RUN = "FPGART_RUN"
-"""Set by `fpgart run`: tells the programs of one run from those of others."""
+"""Set by `fpgart run`: distinguishes the programs of one run from others."""
 OWN_NAMES = frozenset({RUN, "FPGART_ONLY"})
 """Variables that `fpgart run` sets for the driver and its libraries; they are no options."""
 
 
 class OptionError(Exception):
-    """A value that an option does not take; the sentence lists those that it does."""
+    """The error of a value that an option does not accept; the message lists accepted ones."""
 
 
 class Option(Generic[T]):
-    """One environment variable: name, how it is read, default, a sentence for the docs, and what paths it holds."""
+    """One environment variable: its name, reader, default, documentation, and the kind of paths in it."""
 
     folder = ""
-    """Where relative paths begin; "": the working directory at the time of their use."""
+    """The folder of relative paths; "" for the working directory at the time of their use."""
     distrusted = False
-    """Whether options that lead to files or code are not obeyed."""
+    """True if options that name files or code have no effect."""
 
     def __init__(
         self, name: str, read: Callable[[str], T], default: T, sentence: str, holds: Holds = Holds.NOTHING
@@ -61,7 +61,7 @@ class Option(Generic[T]):
 
     @property
     def text(self) -> str:
-        """As the environment has it; "" where it is not set, or not obeyed."""
+        """The value in the environment; "" if it is not set, or has no effect."""
         text = os.environ.get(self.name, "")
         return "" if self.distrusted and names_files(text, self.holds) else text
 
@@ -71,7 +71,7 @@ class Option(Generic[T]):
 
     @property
     def value(self) -> T:
-        """The value in force, read once; raises OptionError for a value that makes no sense."""
+        """The value in effect, read once. Raises OptionError for a value that is not accepted."""
         if self._value is None:
             self._value = self._checked(self.text) if self.is_set else self.default
         return self._value
@@ -83,7 +83,7 @@ class Option(Generic[T]):
             raise OptionError(f"{self.name}={text}: {error}") from None
 
     def forget(self) -> None:
-        """Read the environment again at the next use."""
+        """Reads the environment again at the next use."""
         self._value = None
 
 
@@ -91,12 +91,12 @@ OPTIONS: dict[str, Option[object]] = {}
 
 
 def stay_in(folder: str) -> None:
-    """Relative paths begin in `folder` from now on, wherever the process goes later."""
+    """Makes relative paths begin in `folder`, also after the process has changed its working directory."""
     Option.folder = folder
 
 
 def distrust_environment() -> str:
-    """Obey no option that leads to files or code: this process runs with other rights than its user's.
+    """Ignores options that name files or code, because the process has other rights than its user.
 
     Returns a sentence that names those that are set; "" for none.
     """
@@ -111,12 +111,12 @@ def distrust_environment() -> str:
 
 
 def kernels_run_apart() -> bool:
-    """Whether kernels are to run in another process, of the driver's or of a service."""
+    """True if kernels run in another process, the driver's or a service's."""
     return ISOLATE.value or bool(SERVED.value)
 
 
 def working_folder() -> str:
-    """Where the process is; "" where that folder is gone."""
+    """Returns the working directory; "" if it was removed."""
     try:
         return os.getcwd()
     except FileNotFoundError:
@@ -124,7 +124,7 @@ def working_folder() -> str:
 
 
 def with_absolute_paths(variables: Mapping[str, str]) -> dict[str, str]:
-    """The environment with the options' relative paths seen from where this process is."""
+    """Returns the environment with the options' relative paths made absolute."""
     changed, folder = dict(variables), working_folder()
     for option in OPTIONS.values():
         text = changed.get(option.name)
@@ -134,12 +134,12 @@ def with_absolute_paths(variables: Mapping[str, str]) -> dict[str, str]:
 
 
 def misspelt(names: Iterable[str]) -> list[str]:
-    """A sentence for each name of a variable that looks like an option and is none."""
+    """Returns a sentence for each variable whose name looks like an option's and is none."""
     known = [name.removeprefix(PREFIX) for name in OPTIONS if name.startswith(PREFIX)]
     sentences = []
     for name in names:
         if name.startswith(PREFIX) and name not in OPTIONS and name not in OWN_NAMES:
-            from difflib import get_close_matches  # hardly ever needed
+            from difflib import get_close_matches  # rarely needed
 
             near = get_close_matches(name.removeprefix(PREFIX), known, 1)
             advice = f"is {PREFIX}{near[0]} meant?" if near else "`fpgart info` lists those that there are"
@@ -469,16 +469,16 @@ NO_MAPPING = Option(
 
 
 def touches_are_watched() -> bool:
-    """Whether it is seen which side touches shared memory."""
+    """True if the host's accesses to shared memory are observed."""
     if USM_TOUCHES.value == "auto":
         return bool(TRACE.value) or "usm" in CHECK.value
     return USM_TOUCHES.value == "on"
 
 
 def host_accesses_fail() -> bool:
-    """Whether the host has no access to device allocations, as on a board.
+    """True if the host has no access to device allocations, as on a board.
 
-    Raises OptionError where that is asked for, but kernels need the host's own mapping of the memory.
+    Raises OptionError if the option asks for it, but kernels in this process need the host's mapping.
     """
     if USM_FAULTS.value == "on" and not kernels_run_apart():
         raise OptionError(

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sleeping on a word, also of memory that processes share. */
+ * Threads that sleep on a word, also in memory that processes share. */
 #ifndef FPGART_FUTEX_H
 #define FPGART_FUTEX_H
 #include <errno.h>
@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Sleeps while the word is `seen`, for at most so long (0: without an end); also returns early.
- * Whether a signal of the thread's was handled. */
+/* Sleeps while the word is `seen`, up to `milliseconds` (0: no limit); it may return earlier.
+ * Returns true if the thread has handled a signal. */
 static inline bool futex_sleep(_Atomic uint32_t *word, uint32_t seen, uint32_t milliseconds)
 {
     const struct timespec patience = {.tv_sec = milliseconds / 1000,
@@ -22,7 +22,7 @@ static inline bool futex_sleep(_Atomic uint32_t *word, uint32_t seen, uint32_t m
            errno == EINTR;
 }
 
-/* Wakes all that sleep on it. */
+/* Wakes all threads that sleep on the word. */
 static inline void futex_wake(_Atomic uint32_t *word)
 {
     syscall(SYS_futex, word, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);

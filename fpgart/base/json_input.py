@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JSON that somebody else may have made: how deep it may be, and that its values have the types that are wanted.
+"""Reads JSON that others may have made: limits its depth, and checks the types of its values.
 
-The standard library's parser recurses by the depth of its input, so what is too deep is refused before.
+The standard library's parser recurses by the depth of its input, so deeper texts are refused before.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from types import NoneType, UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 DEEPEST = 32
-"""Objects and arrays within each other; what fpgart writes has at most 6."""
+"""The limit of nested objects and arrays; those that fpgart writes are nested up to 6."""
 NESTING = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.DOTALL)
 MOST_DIGITS = 20
 STEP = {"[": 1, "{": 1, "]": -1, "}": -1}
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 def fastest() -> Callable[[bytes], Any]:
-    """The parser of large texts: that of orjson, where it is installed."""
+    """Returns the parser for large texts: orjson's if it is installed."""
     try:
         import orjson
     except ImportError:
@@ -34,11 +34,11 @@ def fastest() -> Callable[[bytes], Any]:
 
 
 parse_whole = fastest()
-"""Parses many values at once. It may raise ValueError, or RecursionError, for what parse_json() accepts."""
+"""Parses a large text. It may raise ValueError, or RecursionError, for texts that parse_json() accepts."""
 
 
 def parse_json(text: str | bytes) -> Any:
-    """The value of a JSON text. Raises ValueError for any other text, and for one that is deeper than DEEPEST."""
+    """Returns the value of a JSON text. Raises ValueError for any other text, and for one deeper than DEEPEST."""
     if isinstance(text, bytes):
         text = text.decode()
     if text.count("[") + text.count("{") > DEEPEST and _depth(text) > DEEPEST:
@@ -47,7 +47,7 @@ def parse_json(text: str | bytes) -> Any:
 
 
 def _depth(text: str) -> int:
-    """How deep objects and arrays are within each other, those in strings aside."""
+    """Returns the depth of nested objects and arrays. Brackets in strings do not count."""
     depth = deepest = 0
     for found in NESTING.finditer(text):
         depth += STEP.get(found[0], 0)
@@ -56,18 +56,18 @@ def _depth(text: str) -> int:
 
 
 def typed(value: Any, kind: type[T], place: str = "the value") -> T:
-    """A value of JSON as a number, a text, an enumeration's member, an object, or a list, tuple or dict of these.
+    """Converts a value of JSON to a number, a text, an enumeration's member, an object, or a list, tuple or dict of
+    these.
 
-    Objects are dataclasses and named tuples.
-
-    Raises ValueError, with the place, for a value of another type, and for fields that are missing or not known.
+    Objects are dataclasses and named tuples. Raises ValueError, with the place, for a value of another type, and for
+    fields that are missing or unknown.
     """
     found: T = _typed(value, kind, place)
     return found
 
 
 def untyped(value: Any) -> Any:
-    """What json.dumps() makes a text of that typed() makes the value of again."""
+    """Returns the JSON value from which typed() makes `value` again."""
     if is_dataclass(value):
         return {each.name: untyped(getattr(value, each.name)) for each in fields(value)}
     if hasattr(value, "_asdict"):
@@ -104,7 +104,7 @@ def _keys(value: Any, place: str) -> list[str]:
 
 
 def _key(text: str, kind: Any, place: str) -> Any:
-    """A key as what it stands for: a text, or a number from 0."""
+    """Returns a key as a text, or as a number from 0 if `kind` is not str."""
     if kind is str:
         return text
     if not text.isdecimal() or len(text) > MOST_DIGITS:
@@ -138,7 +138,7 @@ def _object(value: Any, kind: Any, place: str) -> Any:
 
 @cache
 def _needed(kind: Any) -> list[str]:
-    """The fields without a default."""
+    """Returns the names of the fields without a default."""
     if not is_dataclass(kind):
         return [name for name in kind._fields if name not in kind._field_defaults]
     return [each.name for each in fields(kind) if each.default is MISSING and each.default_factory is MISSING]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages of the driver: errors with words, and tracebacks of its own bugs.
+"""Messages of the driver: errors, and tracebacks of its own bugs.
 
-FPGART_LOG=stderr, or a file's path, shows every error the host was given; bugs are always shown.
+FPGART_LOG=stderr, or a file's path, shows every error that the host got. Bugs are always shown.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from fpgart.base.errors import CLError
 from fpgart.base.output_file import open_output
 
 _lost: set[str] = set()
-"""Files that could not be written, each complained of once."""
+"""Files that could not be written. Each is reported once."""
 
 
 def _write(text: str) -> None:
-    """One write per message, so that threads do not mix their lines.
+    """Writes a message at once, so that threads do not mix their lines.
 
-    Raises nothing: a log that cannot be written, on a full disk say, must not fail what it is about.
+    It raises nothing: a log that cannot be written, because the disk is full for example, must not make a call fail.
     """
     target = config.LOG.value
     data = "".join(f"fpgart: {line}\n" for line in text.splitlines()).encode(errors="replace")
@@ -33,7 +33,7 @@ def _write(text: str) -> None:
             if target not in _lost:
                 _lost.add(target)
                 data = f"fpgart: FPGART_LOG={target} cannot be written: {error.strerror}\n".encode() + data
-    with suppress(OSError):  # stderr is closed or full: there is nobody left to tell
+    with suppress(OSError):  # stderr may be closed or full
         os.write(2, data)
 
 
@@ -46,25 +46,25 @@ def _append(path: str, data: bytes) -> None:
 
 
 def error(failure: CLError, call: str = "") -> None:
-    """An error that the host gets; shown when FPGART_LOG is set."""
+    """Logs an error that the host gets. It is shown if FPGART_LOG is set."""
     if config.LOG.value:
         _write(f"{call}{': ' if call else ''}{failure.name}: {failure}")
 
 
 def note(text: str) -> None:
-    """Something the user asked to know about; shown when FPGART_LOG is set."""
+    """Logs a fact that is shown if FPGART_LOG is set."""
     if config.LOG.value:
         _write(text)
 
 
 def warning(text: str) -> None:
-    """Something that the user has to know about; always shown."""
+    """Logs a fact that is always shown."""
     _write(text)
 
 
 def bug(where: str) -> None:
-    """The exception at hand is a fault of the driver, or of a host's Python function."""
-    import traceback  # at the first bug
+    """Logs the exception that is being handled: a bug of the driver, or of a host's Python function."""
+    import traceback  # rarely needed
 
     kind, failure, trace = sys.exc_info()
     _write(f"{where}; this is a bug of the driver\n" + "".join(traceback.format_exception(kind, failure, trace)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The limit of the process that made the system refuse memory."""
+"""Finds the limit of the process because of which the system refused memory."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import resource
 
 STATM = "/proc/self/statm"
 PAGES, DATA_PAGES = 0, 5
-"""Which words of it say how much address space the process has, and how much of that is for its own data."""
+"""The indices of the words in it with the pages of the process's address space, and of its data."""
 
 
 def limit_of_memory(size: int, own: int = 0) -> str:
-    """The limit that the process exceeds with `size` bytes of address space more, `own` of them for its own data.
+    """Returns the limit that the process exceeds with `size` more bytes of address space, `own` of them its data.
 
-    In brackets behind a space; "" if there is none.
+    The text is in brackets behind a space; "" if there is no such limit.
     """
     try:
         with open(STATM) as file:

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Notices: the layers call them, and watchers listen. Watchers never change what happens.
 
-Each notice is a tuple of functions, empty when nobody listens, so that telling costs nothing then:
+Each notice is a tuple of functions, which is empty without listeners, so that it costs nothing then:
 
     for listener in NOTICES.block_reserved:
         listener(block)
 
-A listener may be called on any thread, and must not call back into the runtime. One that raises is logged and called
-no more: a watcher that fails must not take a command with it.
+A listener may be called on any thread, and must not call back into the runtime. If it raises, that is logged and it is
+removed: a watcher that fails must not make a command fail.
 """
 
 from __future__ import annotations
@@ -69,95 +69,95 @@ class Notices:
 
     def __init__(self) -> None:
         self.buffer_created: tuple[Listener, ...] = ()
-        """(buffer): a buffer or sub-buffer was made."""
+        """(buffer): a buffer or sub-buffer was created."""
         self.buffer_destroyed: tuple[Listener, ...] = ()
-        """(number): the last reference to it is gone."""
+        """(number): a buffer was destroyed."""
         self.call_failed: tuple[Listener, ...] = ()
-        """(call, status, words): a call of the host gives an error, on the calling thread."""
+        """(call, status, words): a call of the host returns an error, on the calling thread."""
         self.fault_injected: tuple[Listener, ...] = ()
-        """(device's number, call, rule, begin_ns): a call has the fault that was asked for; None: a call of the API."""
+        """(device's number, call, rule, begin_ns): a fault was injected into a call; None: into a call of the API."""
         self.finding_told: tuple[Listener, ...] = ()
         """(rule, facts): a check has found a mistake of the host; the facts are for JSON."""
         self.event_made: tuple[Listener, ...] = ()
-        """(event): a command or user event was made, on the thread of the host's call."""
+        """(event): the event of a command, or a user event, was created on the thread of the host's call."""
         self.handle_given: tuple[Listener, ...] = ()
         """(item): the host gets a handle, on the thread of its call."""
         self.command_enqueued: tuple[Listener, ...] = ()
         """(event, wait_list, blocking): a command is about to enter its queue, on the calling thread."""
         self.end_observed: tuple[Listener, ...] = ()
-        """(event): the host has learnt that it ended: it waited, asked for the status, or was called back."""
+        """(event): the host knows that a command has ended: it waited, asked for the status, or was called back."""
         self.user_event_ended: tuple[Listener, ...] = ()
         """(event): the host is about to end a user event."""
         self.queue_drained: tuple[Listener, ...] = ()
         """(queue): the host has waited for all commands in it."""
         self.region_mapped: tuple[Listener, ...] = ()
-        """(buffer, pointer, offset, bytes, flags): clEnqueueMapBuffer gives a region out, on the calling thread."""
+        """(buffer, pointer, offset, bytes, flags): clEnqueueMapBuffer maps a region, on the calling thread."""
         self.region_unmapped: tuple[Listener, ...] = ()
-        """(buffer, pointer, offset, bytes, flags): clEnqueueUnmapMemObject takes it back, on the calling thread."""
+        """(buffer, pointer, offset, bytes, flags): clEnqueueUnmapMemObject unmaps it, on the calling thread."""
         self.regions_set: tuple[Listener, ...] = ()
-        """(launch, showing): a board shows a kernel memory in regions, from now until it has ended."""
+        """(launch, showing): a board's regions show memory to a kernel that is about to run."""
         self.regions_restored: tuple[Listener, ...] = ()
-        """(launch, showing): the kernel has ended, and the regions show again what they show at boot."""
+        """(launch, showing): the kernel has ended, and the regions are those after boot."""
         self.range_refused: tuple[Listener, ...] = ()
-        """(buffer, offset, bytes): a command would leave its buffer; the call gives an error."""
+        """(buffer, offset, bytes): the range of a command exceeds its buffer; the call returns an error."""
         self.memory_refused: tuple[Listener, ...] = ()
-        """(address): a command gets memory of a board that is in no allocation of its context; an error follows."""
+        """(address): a command uses a board's memory outside of the context's allocations; an error follows."""
         self.pointer_refused: tuple[Listener, ...] = ()
-        """(kernel, index, allocation, device): an argument is memory of another device; the launch gives an error."""
+        """(kernel, index, allocation, device): an argument is memory of another device; the launch fails."""
         self.program_built: tuple[Listener, ...] = ()
         """(program, devices): the engine compiled or built a program for the host, well or not."""
         self.bank_ignored: tuple[Listener, ...] = ()
-        """(buffer, device): it asks for a bank, where the binary on the board interleaves the banks."""
+        """(buffer, device): the buffer requests a bank, but the binary on the board interleaves the banks."""
         self.bank_full: tuple[Listener, ...] = ()
-        """(buffer, block): the bank that it asks for had no room, so that not all of the block is there."""
+        """(buffer, block): the requested bank had no room, so that part of the block is elsewhere."""
         self.place_hinted: tuple[Listener, ...] = ()
-        """(buffer, location, argument): it has no place, and was set as an argument that needs it in a memory."""
+        """(buffer, location, argument): a buffer without a place was set as an argument with a buffer_location."""
         self.block_reserved: tuple[Listener, ...] = ()
-        """(block): a range of a board's memory was claimed."""
+        """(block): a range of a board's memory was allocated."""
         self.block_refused: tuple[Listener, ...] = ()
-        """(device, bytes, number of the buffer or allocation): there was no room for it."""
+        """(device, bytes, number of the buffer or allocation): there was no room for a block."""
         self.block_freed: tuple[Listener, ...] = ()
-        """(block): it was given back."""
+        """(block): a block was freed."""
         self.modelled: tuple[Listener, ...] = ()
         """(event, command, steps): a command has its times in the simulated clock, before it really runs."""
         self.network_made: tuple[Listener, ...] = ()
         """(device, network): a board was programmed with kernels that have channels; autorun kernels run."""
         self.network_stopped: tuple[Listener, ...] = ()
-        """(network): its kernels are about to leave, because the board is programmed anew or closed."""
+        """(network): its kernels are about to end, because the board is programmed again or closed."""
         self.operation_began: tuple[Listener, ...] = ()
         """(event, operation): a device operation starts on the calling thread."""
         self.operation_ended: tuple[Listener, ...] = ()
-        """(event, operation, begin_ns, status): it ended, 0 or a negative status."""
+        """(event, operation, begin_ns, status): a device operation ended with 0 or a negative status."""
         self.packets_moved: tuple[Listener, ...] = ()
-        """(launch): its kernel has left, and has moved `launch.uses` through cables; on its thread."""
+        """(launch): its kernel has ended and moved `launch.uses` through cables; on its thread."""
         self.svm_allocated: tuple[Listener, ...] = ()
         """(address, size): shared virtual memory was allocated."""
         self.svm_freed: tuple[Listener, ...] = ()
-        """(address): it was given back."""
+        """(address): shared virtual memory was freed."""
         self.usm_allocated: tuple[Listener, ...] = ()
         """(allocation): unified shared memory was allocated."""
         self.usm_freed: tuple[Listener, ...] = ()
-        """(allocation): it is about to be given back."""
+        """(allocation): unified shared memory is about to be freed."""
         self.usm_migrated: tuple[Listener, ...] = ()
-        """(allocation, offset, bytes, device or None for the host, begin_ns, reason): a shared range changed sides."""
+        """(allocation, offset, bytes, device or None for the host, begin_ns, reason): a shared range moved."""
         self.kernel_misused: tuple[Listener, ...] = ()
-        """(misuse): the engine saw a kernel do something wrong, on the thread of its launch."""
+        """(misuse): the engine detected a kernel's mistake, on the thread of its launch."""
         self.lock_refused: tuple[Listener, ...] = ()
         """(bytes, limit): the system does not lock host memory for a board; the limit is RLIMIT_MEMLOCK's."""
         self.yielded: tuple[Listener, ...] = ()
-        """(device, begin_ns, calls): a command has yielded to a board until a transfer that it began had ended."""
+        """(device, begin_ns, calls): a command has yielded to a board until its transfer had ended."""
         self.migrated: tuple[Listener, ...] = ()
-        """(buffer, source, target, begin_ns, reason): contents were brought to block `target`.
+        """(buffer, source, target, begin_ns, reason): contents were moved to block `target`.
 
-        `source` is the block they were in, None for the host's memory, `target` itself if nothing had to
-        move; `target` None is the host's memory.
+        `source` is the block they were in, None for the host's memory, `target` itself if nothing had to move; `target`
+        None is the host's memory.
         """
 
     @property
     def hear_of_commands(self) -> bool:
-        """Whether somebody hears of commands, of what moves for them, or of objects.
+        """True if a watcher listens to commands, to what moves for them, or to objects.
 
-        None may be carried out, or made, in silence then.
+        C must carry no command and make no object then.
         """
         return bool(
             self.event_made
@@ -172,14 +172,14 @@ class Notices:
         )
 
     def listen(self, watcher: Any) -> None:
-        """Call the methods of `watcher` that are named like notices."""
+        """Calls the methods of `watcher` that have the names of notices."""
         for name in self.__slots__:
             method = getattr(watcher, name, None)
             if method is not None:
                 setattr(self, name, (*getattr(self, name), self._guarded(name, watcher, method)))
 
     def silence(self, watcher: Any) -> None:
-        """Call it no more."""
+        """Ends the calls to a watcher."""
         for name in self.__slots__:
             setattr(self, name, tuple(each for each in getattr(self, name) if each.watcher is not watcher))
 
@@ -190,7 +190,7 @@ class Notices:
                 method(*arguments)
             except BaseException:
                 setattr(self, name, tuple(each for each in getattr(self, name) if each is not call))
-                log.bug(f"{type(watcher).__name__} failed to take note of {name} and hears of it no more")
+                log.bug(f"{type(watcher).__name__} failed in {name}, which is not reported to it from now on")
 
         call.watcher = watcher  # type: ignore[attr-defined]
         return call

@@ -10,7 +10,7 @@ STDERR = "stderr"
 
 
 class Holds(Enum):
-    """What an option's text may name of the file system."""
+    """The kind of paths in an option's text."""
 
     NOTHING = "nothing"
     FILE = "a file that is written"
@@ -26,12 +26,12 @@ PATH_ENDINGS = (".xml", ".py", ".yaml", ".yml")
 
 
 def is_path(name: str) -> bool:
-    """Whether a name of a board, an engine or a module is a path."""
+    """True if a name of a board, an engine or a module is a path."""
     return "/" in name or name.endswith(PATH_ENDINGS)
 
 
 def absolute(text: str, holds: Holds, folder: str) -> str:
-    """An option's text with all relative paths seen from `folder`."""
+    """Returns an option's text with relative paths made absolute, from `folder`."""
     if holds in (Holds.NOTHING, Holds.FIXED_FILES) or (holds is Holds.FILE_OR_STDERR and text == STDERR):
         return text
     if holds not in (Holds.NAMES, Holds.CODE, Holds.SOCKET):
@@ -40,14 +40,14 @@ def absolute(text: str, holds: Holds, folder: str) -> str:
 
 
 def _absolute_name(name: str, folder: str) -> str:
-    """`+` stands before a board that is there besides others."""
+    """Returns a name or an absolute path. A `+` stands before a board that is added to others."""
     plus = "+" if name.startswith("+") else ""
     path = name.removeprefix(plus)
     return plus + os.path.join(folder, path) if is_path(path) else name
 
 
 def names_files(text: str, holds: Holds) -> bool:
-    """Whether an option's text leads to a file or to code that its author chose."""
+    """True if an option's text names a file, or code that its author chose."""
     match holds:
         case Holds.NOTHING:
             return False

@@ -27,7 +27,7 @@ def names(text: str) -> tuple[str, ...]:
 
 
 def rank(text: str) -> tuple[int, int]:
-    """A process's number and how many there are: `1/4`."""
+    """Returns the number of a process and the number of processes: `1/4`."""
     first, _, size = text.partition("/")
     if not first.isdecimal() or not 0 <= number(first) < number(size) <= 1 << 20:
         raise ValueError("a number from 0 and the number of processes are expected, as in 1/4")
@@ -51,7 +51,7 @@ def seconds(text: str) -> float:
 
 
 class Launches(NamedTuple):
-    """Launches of the kernels whose names match a pattern: the first-th to the last-th of each, counted from 1."""
+    """Launches of the kernels whose names match a pattern: those from `first` to `last` of each, counted from 1."""
 
     pattern: str
     first: int = 1
@@ -62,7 +62,7 @@ class Launches(NamedTuple):
 
 
 def launches(text: str) -> tuple[Launches, ...]:
-    """`name`, `name:n` or `name:n-m`, separated by commas; names may have wildcards."""
+    """Reads `name`, `name:n` or `name:n-m`, separated by commas; names may have wildcards."""
     found = []
     for part in names(text):
         pattern, colon, numbers = part.partition(":")
@@ -78,17 +78,17 @@ def launches(text: str) -> tuple[Launches, ...]:
 
 
 def number(text: str) -> int:
-    """0 for anything else."""
+    """Returns the number, or 0 for any other text."""
     return int(text) if text.isdecimal() else 0
 
 
 def switch(text: str) -> bool:
-    """On unless it is 0, as the original reads it."""
+    """True unless the text is 0, as in the original."""
     return text != "0"
 
 
 def presence(text: str) -> bool:
-    """On whatever the value is, as the original reads it."""
+    """True for any text, as in the original."""
     return True
 
 
@@ -113,7 +113,7 @@ def compiler_mode(text: str) -> int:
 
 
 def size(text: str) -> int:
-    """Bytes; K, M and G stand for powers of 1024."""
+    """Returns a number of bytes; K, M and G are powers of 1024."""
     units = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
     number = text.strip().upper().removesuffix("IB").removesuffix("B")
     try:
@@ -130,7 +130,7 @@ CHECKS = (*HOST_CHECKS, "kernels")
 
 
 def checks(text: str) -> tuple[str, ...]:
-    """Names of CHECKS; `all` stands for those that any engine can serve."""
+    """Returns names of CHECKS; `all` stands for those that need no particular engine."""
     found = names(text)
     for name in found:
         if name not in (*CHECKS, "all"):
@@ -144,5 +144,5 @@ PLATFORMS = ("auto", *PERSONALITIES)
 
 
 def platform(text: str) -> str:
-    """One of PLATFORMS, or an earlier name of one."""
+    """Returns one of PLATFORMS; ALIASES are accepted."""
     return one_of(*PLATFORMS)(ALIASES.get(text, text))

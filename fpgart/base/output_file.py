@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Opening the files that options name, also where other users of the machine can put names of their own."""
+"""Opens the files that options name, safely also in folders in which other users can create files."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND
 
 
 def open_output(path: str | os.PathLike[str], flags: int = APPEND) -> int:
-    """A descriptor of a file to write to, above the three standard ones, which a host may have closed. Raises OSError.
+    """Returns a descriptor for writing, above the standard ones, which a host may have closed. Raises OSError.
 
-    In a folder that everybody can write to, such as /tmp, neither a link nor another user's file is taken.
+    In a folder that everybody can write to, such as /tmp, a link or another user's file is refused.
     """
     descriptor = _open(path, flags)
     if descriptor >= FIRST_FREE:
         return descriptor
-    import fcntl  # hardly ever needed
+    import fcntl  # rarely needed
 
     try:
         return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, FIRST_FREE)
@@ -29,7 +29,7 @@ def open_output(path: str | os.PathLike[str], flags: int = APPEND) -> int:
 
 
 class KeptOutput:
-    """An output file that stays open while the host runs, which may close its descriptor and use the number anew."""
+    """An output file that stays open while the host runs, which may close the descriptor and reuse its number."""
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
@@ -37,7 +37,7 @@ class KeptOutput:
         self._identity = found.st_dev, found.st_ino
 
     def write(self, data: bytes) -> int:
-        """How many bytes were written; raises OSError, also where the descriptor leads to another file now."""
+        """Returns the number of bytes written. Raises OSError, also if the descriptor is another file's."""
         self._check()
         return os.write(self.descriptor, data)
 
@@ -72,7 +72,7 @@ def _is_shared(folder: str) -> bool:
 
 
 def private_folder(path: str) -> str:
-    """A folder that only this user can enter, made if need be; not those above it. Raises OSError for any other."""
+    """Creates a folder that only this user can enter, if it does not exist. Raises OSError for any other folder."""
     with suppress(FileExistsError):
         os.mkdir(path, 0o700)
     if not is_private(path):
@@ -81,13 +81,13 @@ def private_folder(path: str) -> str:
 
 
 def runtime_folders() -> list[str]:
-    """Where what running programs of this user have for each other may be; the first that is private is it."""
+    """Returns the possible folders for files of this user's running programs. The first private one is used."""
     base = os.environ.get("XDG_RUNTIME_DIR", "")
     return [*([os.path.join(base, "fpgart")] if base else []), f"/tmp/fpgart-live-{os.geteuid()}"]
 
 
 def runtime_folder() -> str:
-    """The private folder of this user's running programs. Raises OSError where none is that only they can enter."""
+    """Returns the private folder of this user's running programs. Raises OSError if there is none."""
     *before, last = runtime_folders()
     for path in before:
         with suppress(OSError):
@@ -96,6 +96,6 @@ def runtime_folder() -> str:
 
 
 def is_private(folder: str) -> bool:
-    """Whether it is the user's, no link, and closed to all others. Raises OSError."""
+    """True for a folder of the user that is no link and closed to all others. Raises OSError."""
     facts = os.lstat(folder)
     return facts.st_uid == os.geteuid() and facts.st_mode & 0o170077 == 0o040000

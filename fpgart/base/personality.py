@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whose platform hosts see: the names, vendors and versions that they ask for, declared once."""
+"""Personalities: the names, vendors and versions by which hosts find a platform and its devices."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ OF_INTEL = (
     "cl_intel_program_scope_host_pipe",
     "cl_intel_global_variable_access",
 )
-"""What the board's runtime has beside the standard, as far as it is here."""
+"""The extensions of the boards' runtime that fpgart implements."""
 
 
 PROFILE: Final = "FULL_PROFILE"
 PLATFORM_EXTENSIONS: Final = ("cl_khr_icd", "cl_khr_extended_versioning")
 ICD_SUFFIX: Final = "FPGART"
-"""The same for all platforms: loaders ask for these before the driver has started (icd/entry/lobby.c)."""
+"""The same for all platforms, because loaders ask for these before the driver has started (icd/entry/lobby.c)."""
 
 
 class Personality(NamedTuple):
     """The strings by which hosts find a platform and its devices, and the extensions that they expect.
 
-    In `device_name`, {board} and {number} stand for the board's name and the device's number. `device_vendor` and
-    `driver` are empty where the board's description and fpgart's own version answer. Hosts have memory of a fixed size
-    for these strings: with the final NUL, `version` has at most 49 bytes, and the shorter of the names at most 63.
+    In `device_name`, {board} and {number} stand for the board's name and the device's number. If `device_vendor` or
+    `driver` is empty, the board's description or fpgart's version answers. Hosts have buffers of a fixed size for these
+    strings: with the final NUL, `version` has at most 49 bytes, and the shorter of the names at most 63.
     """
 
     name: str
@@ -48,22 +48,20 @@ class Personality(NamedTuple):
     driver: str = ""
     extensions: tuple[str, ...] = ()
     words: str = ""
-    """Whom it is for."""
+    """The hosts that it is for."""
     short_name: str = ""
-    """CL_PLATFORM_NAME for hosts whose memory holds it, but not `name`: that of the original."""
+    """CL_PLATFORM_NAME for hosts whose buffer is too small for `name`: that of the original."""
     ignores_wrong_locations: bool = False
-    """Whether a buffer location that the board does not have, or that takes no such memory, counts as none, as on
-    Intel's emulator.
-    """
+    """True if a buffer location that the board does not have counts as none, as on Intel's emulator."""
 
     def name_of_device(self, board: str, number: int) -> str:
-        """CL_DEVICE_NAME."""
+        """Returns CL_DEVICE_NAME."""
         return self.device_name.format(board=board, number=number)
 
 
 ANY = "any"
 BOARD_AND_MORE = "{board} : fpgart"
-"""Hosts look for a board's binaries by what stands before the blank and the colon."""
+"""Hosts find a board's binaries by the part before the blank and the colon."""
 PERSONALITIES: Final[dict[str, Personality]] = {
     ANY: Personality(
         ", ".join(FULL_NAME[each] for each in ("sdk", "emulator", "altera")),
@@ -122,11 +120,11 @@ PERSONALITIES: Final[dict[str, Personality]] = {
     ),
 }
 ALIASES: Final = {"intel-fpga-sdk": "intel", "intel-fpga-emulator": "emulator"}
-"""Names that were used earlier."""
+"""Names that FPGART_PLATFORM accepts besides."""
 
 EMULATED: Final = PERSONALITIES[ANY]._replace(device_name="EmulatorDevice : Emulated Device")
-"""With CL_CONTEXT_EMULATOR_DEVICE_INTELFPGA: the older emulator had the platform's name of the boards' runtime."""
+"""Used with CL_CONTEXT_EMULATOR_DEVICE_INTELFPGA: the older emulator had the platform's name of the boards' runtime."""
 SIMULATED: Final = PERSONALITIES["intel"]._replace(
     device_name="SimulatorDevice : Multi-process Simulator (aclmsim{number})"
 )
-"""With CL_CONTEXT_MPSIM_DEVICE_INTELFPGA."""
+"""Used with CL_CONTEXT_MPSIM_DEVICE_INTELFPGA."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Registration of the driver with the system's OpenCL loaders."""
+"""Registers the driver with the system's OpenCL loaders."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ SYSTEM_VENDORS = Path("/etc/OpenCL/vendors")
 
 
 class RegistrationError(Exception):
-    """The file cannot be put there; the sentence says why."""
+    """A file cannot be written; the message says why."""
 
 
 def user_folder() -> Path:
-    """A folder of the user's own for an .icd file."""
+    """Returns the user's own folder for an .icd file."""
     base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
     return Path(base) / "fpgart" / "vendors"
 
@@ -32,16 +32,16 @@ def _write(path: Path, library: Path = LIBRARY) -> None:
 
 
 def vendor_folder() -> Path:
-    """A folder with one .icd file that names this installation's library by its full path."""
+    """Returns a folder with one .icd file that names this installation's library by its full path."""
     note_interpreter()
     return _folder_with("fpgart.icd", LIBRARY)
 
 
 def note_interpreter() -> None:
-    """Note for which Python this installation is, for hosts in other languages, where its path does not tell.
+    """Writes interpreter.cfg, which names the Python of this installation for hosts in other languages.
 
-    icd/interpreter/place.h has the form of the file. Where it cannot be written, hosts look for a libpython
-    themselves.
+    It is written only if the installation's path does not tell. icd/interpreter/place.h has the form of the file. If it
+    cannot be written, hosts search for a libpython themselves.
     """
     series = f"{sys.version_info.major}.{sys.version_info.minor}"
     cffi = importlib.util.find_spec("_cffi_backend")
@@ -57,12 +57,12 @@ def note_interpreter() -> None:
 
 
 def board_folder() -> Path:
-    """A folder with one .fcd file, which names the library with the boards' own interface to the original runtime."""
+    """Returns a folder with one .fcd file, which names libfpgart_mmd.so for the original runtime."""
     return _folder_with("fpgart.fcd", MMD_LIBRARY)
 
 
 def _folder_with(name: str, library: Path) -> Path:
-    """The package's own folder when the file in it can be brought up to date, else one of the user's."""
+    """Returns the package's own folder if the file in it can be updated, else one of the user's."""
     if not library.exists():
         raise RegistrationError(f"{library} is missing: build the driver (pip install ., or make build)")
     for folder in (PACKAGE, user_folder()):
@@ -82,7 +82,7 @@ def _target(system: bool) -> Path:
 
 
 def register(system: bool) -> str:
-    """Put fpgart.icd into the system's or the user's folder; returns what to say about it."""
+    """Writes fpgart.icd into the system's or the user's folder. Returns a sentence about it."""
     target = _target(system)
     vendor_folder()
     try:
@@ -97,7 +97,7 @@ def register(system: bool) -> str:
 
 
 def stale() -> list[str]:
-    """A sentence for each registration whose library is gone; loaders pass over it."""
+    """Returns a sentence for each registration whose library does not exist; loaders ignore it."""
     found = []
     for option, system in (("", False), (" --system", True)):
         try:
@@ -110,7 +110,7 @@ def stale() -> list[str]:
 
 
 def unregister(system: bool) -> str:
-    """Take fpgart.icd away; returns what to say about it."""
+    """Removes fpgart.icd. Returns a sentence about it."""
     target = _target(system)
     try:
         target.unlink()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory that a host shares with its board process."""
+"""Defines the memory that a host shares with its board process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class SharedMemory(Protocol):
     size: int
 
     def allocate(self, size: int, alignment: int = 4096) -> int:
-        """Address of `size` bytes of zeros; 0 when there is no room."""
+        """Returns the address of `size` bytes of zeros; 0 if there is no room."""
 
     def free(self, address: int) -> None:
-        """Give back what allocate() gave."""
+        """Frees an allocation."""

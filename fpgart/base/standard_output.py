@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The end of a program of the package whose standard output is closed, full, or a pipe that nobody reads.
+"""Ends a program of the package whose standard output is closed, full, or a pipe without a reader.
 
-The shell has to learn that not all was written: one line on stderr and a status that is not 0. A reader that closes
-its pipe has what it wanted: then there is no line.
+The shell gets one line on stderr and a status that is not 0, because output is incomplete. There is no line if a reader
+has closed its pipe: it has read as much as it wants.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FAILED = 1
 
 
 class OutputLost(BaseException):
-    """Standard output cannot be written. No `except OSError` of a command, which is about files, catches it."""
+    """Standard output cannot be written. It is no Exception, so that commands' handlers for files do not catch it."""
 
     def __init__(self, error: OSError) -> None:
         super().__init__(error.strerror)
@@ -50,7 +50,7 @@ class _Output(io.RawIOBase):
 
 
 def end_with(tool: str, work: Callable[[], int | None]) -> None:
-    """Do the work of the program `tool`, and end the process with the status that it returns."""
+    """Runs `work` for the program `tool`, and exits with the status that it returns."""
     before = sys.stdout
     if before is None or before is sys.__stdout__:  # not while tests capture it
         encoding = before.encoding if before is not None else "utf-8"

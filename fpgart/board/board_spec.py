@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading board_spec.xml, the file in which a board's maker describes its memories.
+"""Reads board_spec.xml, in which a board's maker describes its memories.
 
-Understood are `board` (name), `global_mem` (name, max_bandwidth, interleaved_bytes, config_addr, default,
-allocation_type) and its `interface` elements (port, address, size, width, latency, maxburst), and the `interface`
-elements of `channels` (type, width, chan_id); everything else (host, interfaces of other parts, PLL, ...) is passed
-over. What such files have no place for is in an element of our own:
-<fpgart vendor="..." full_duplex="0|1" unified_memory="0|1" lowest_first="0|1" system_allocations="0|1"/>, which also
-takes the fields of description.Timing (pcie_generation, kernel_clock, ...) as attributes.
+It reads `board` (name), `global_mem` (name, max_bandwidth, interleaved_bytes, config_addr, default, allocation_type)
+with its `interface` elements (port, address, size, width, latency, maxburst), and the `interface` elements of
+`channels` (type, width, chan_id). Everything else (host, interfaces of other parts, PLL, ...) is ignored. An element of
+our own has the rest:
 
-Banks are interleaved unless `interleaved_bytes` is 0; left out, it is the longest burst of the memory's interfaces.
+    <fpgart vendor="..." full_duplex="0|1" unified_memory="0|1" lowest_first="0|1" system_allocations="0|1"/>
+
+It also takes the fields of description.Timing (pcie_generation, kernel_clock, ...) as attributes. Banks are interleaved
+unless `interleaved_bytes` is 0. Its default is the longest burst of the memory's interfaces.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ PCIE = {
     "pcie_payload": (128, 256, 512, 1024, 2048, 4096),
 }
 STREAMS = {"streamsource": False, "streamsink": True}
-"""Whether kernels write to an interface of a type: what is a source for kernels, they read."""
+"""True for the type of interface that kernels write to. The words are the board's: kernels read a source."""
 ALLOCATION_TYPES = {"host": AllocationType.HOST, "shared": AllocationType.SHARED, "device": AllocationType.DEVICE}
 
 
 class _Reader:
-    """Collects the elements that matter while the file is read."""
+    """Collects the elements that describe the board while the file is read."""
 
     def __init__(self) -> None:
         self.board: Element | None = None
@@ -58,7 +59,7 @@ class _Reader:
 
 
 def parse(data: bytes, file: str) -> BoardDescription:
-    """The board that `data` describes; raises BoardSpecError."""
+    """Returns the board that `data` describes. Raises BoardSpecError."""
     reader = _Reader()
     walk(data, file, reader.visit)
     board = reader.board
@@ -108,7 +109,7 @@ def _channels(elements: list[Element]) -> tuple[IoChannel, ...]:
 
 
 def read(path: str) -> BoardDescription:
-    """The board of a file, or of the board_spec.xml in a folder; raises BoardSpecError."""
+    """Returns the board of a file, or of the board_spec.xml in a folder. Raises BoardSpecError."""
     file = os.path.join(path, "board_spec.xml") if os.path.isdir(path) else path
     try:
         data = read_input(file, LARGEST_DESCRIPTION)
@@ -118,7 +119,7 @@ def read(path: str) -> BoardDescription:
 
 
 def _timing(element: Element) -> Timing:
-    """Latencies may be 0, all else has to be more; what is left out has Timing's value."""
+    """Returns the times. Latencies may be 0, other attributes have to be positive; missing ones have Timing's value."""
     given: dict[str, int] = {}
     for name in Timing._fields:
         if name not in element.attributes:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The boards that come with the driver, and those that FPGART_BOARD names."""
+"""The included boards, and those that FPGART_BOARD names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FOLDER = os.path.join(os.path.dirname(__file__), "boards")
 
 
 def shipped() -> list[str]:
-    """Names of the boards that come with the driver."""
+    """Returns the names of the included boards."""
     from fpgart.board.keystone import partition
 
     return sorted([*_own_names(), *partition.shipped()])
@@ -27,9 +27,9 @@ def _own_names() -> list[str]:
 
 
 def describe(name: str) -> BoardDescription:
-    """A board by its name, or by the path of its file (or of the folder with a board_spec.xml).
+    """Returns a board by its name, or by the path of its file or of the folder with a board_spec.xml.
 
-    Raises OptionError for a name that is not known, BoardSpecError for a file that describes no board.
+    Raises OptionError for an unknown name, BoardSpecError for a file that describes no board.
     """
     if name in _own_names():
         return _as_compiled(board_spec.read(os.path.join(FOLDER, f"{name}.xml")))
@@ -43,12 +43,15 @@ def describe(name: str) -> BoardDescription:
 
 
 def _as_compiled(board: BoardDescription) -> BoardDescription:
-    """With separate banks where FPGART_NO_INTERLEAVING asks for them."""
+    """Returns the board with separate banks where FPGART_NO_INTERLEAVING asks for them."""
     return with_separate_banks(board, config.NO_INTERLEAVING.value)
 
 
 def with_separate_banks(board: BoardDescription, names: Collection[str]) -> BoardDescription:
-    """The board with the banks of some memories ("all": of all) not interleaved, as `aoc -no-interleaving` has them."""
+    """Returns the board with the banks of some memories not interleaved, as `aoc -no-interleaving` has them.
+
+    "all" names all memories.
+    """
     if not names:
         return board
     memories = tuple(
@@ -59,7 +62,7 @@ def with_separate_banks(board: BoardDescription, names: Collection[str]) -> Boar
 
 
 def chosen_names() -> tuple[str, ...]:
-    """What FPGART_BOARD names, with or replaced by the offline device that the original's variable asks for."""
+    """Returns the names in FPGART_BOARD. The original's variable for an offline device adds one, or replaces them."""
     offline = config.OFFLINE_DEVICE.value
     if offline.startswith("+"):
         return (*config.BOARD.value, offline[1:])
@@ -67,16 +70,16 @@ def chosen_names() -> tuple[str, ...]:
 
 
 def chosen_boards() -> tuple[list[BoardDescription], list[BoardSpecError]]:
-    """One description per device, and the faults of those that are left out for them.
+    """Returns one description per device, and the errors of the boards that are left out for them.
 
-    Raises OptionError for a name that is not known.
+    Raises OptionError for an unknown name.
     """
     found, faults = chosen_with_names()
     return [board for _, board in found], faults
 
 
 def chosen_with_names() -> tuple[list[tuple[str, BoardDescription]], list[BoardSpecError]]:
-    """As chosen_boards(), each description with the name or path that it was asked for by."""
+    """Returns the same as chosen_boards(), each description with the name or path that was given."""
     found: list[tuple[str, BoardDescription]] = []
     faults: list[BoardSpecError] = []
     for name in chosen_names():
@@ -89,9 +92,9 @@ def chosen_with_names() -> tuple[list[tuple[str, BoardDescription]], list[BoardS
 
 
 def chosen_personality(boards: Sequence[BoardDescription]) -> Personality:
-    """What FPGART_PLATFORM asks for; else what the variables of Intel's emulators and simulator choose, or the boards.
+    """Returns the personality that FPGART_PLATFORM names.
 
-    Raises OptionError.
+    With "auto" the variables of Intel's emulators and simulator decide, and else the boards. Raises OptionError.
     """
     asked = config.PLATFORM.value
     if asked != "auto":

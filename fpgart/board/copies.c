@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Moving bytes. Called through cffi, so without the interpreter's lock. */
+ * Copies and fills bytes. Called through cffi, so without the interpreter's lock. */
 #define _GNU_SOURCE
 #include "copies.h"
 
@@ -18,7 +18,7 @@ int copy_if_readable(uintptr_t destination, uintptr_t source, size_t size)
 {
     struct iovec to = {(void *)destination, size}, from = {(void *)source, size};
     ssize_t copied = process_vm_readv(getpid(), &to, 1, &from, 1, 0);
-    if (copied < 0 && errno != EFAULT) { /* the system does not let us ask */
+    if (copied < 0 && errno != EFAULT) { /* the system refuses the call */
         memcpy((void *)destination, (const void *)source, size);
         return 1;
     }

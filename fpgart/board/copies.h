@@ -4,15 +4,15 @@
 #include <stddef.h>
 #include <stdint.h>
 /* cffi */
-/* Calls that move bytes, and these, as C counts them. */
+/* The number of calls that move bytes, and of bytes, as C counts them. */
 struct board_traffic {
     uint64_t calls;
     uint64_t bytes;
 };
 /* Addresses are integers on the Python side; sizes are in bytes. */
 void copy_bytes(uintptr_t destination, uintptr_t source, size_t size);
-/* As copy_bytes(), from memory that may end before; 0 where it does, and nothing is said of the
- * destination then. */
+/* Does the same as copy_bytes(), from memory that may end before. Returns 0 if it does; the
+ * destination is undefined then. */
 int copy_if_readable(uintptr_t destination, uintptr_t source, size_t size);
 void fill_bytes(uintptr_t destination, const char *pattern, size_t pattern_size, size_t size);
 /* cffi */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of a board that a host can notice. Sizes and addresses are in bytes."""
+"""The parts of a board that hosts can observe. Sizes and addresses are in bytes."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from fpgart.board.memory_system import GlobalMemories, MemorySystem
 
 
 class Timing(NamedTuple):
-    """What the model of time (docs/time.md) knows of a board besides its memories.
+    """The numbers of a board for the model of time (docs/time.md), apart from its memories.
 
-    `pcie_payload` in bytes per packet; `mmd_latency` nanoseconds per MMD call, `dma_latency` per begun `dma_block`
-    of bytes; `kernel_clock` in MHz, `launch_latency` in nanoseconds per launch, `program_time` in milliseconds.
-    Cables between boards have `cable_rate` in Mbit/s each way, and `cable_latency` in nanoseconds from end to end.
+    `pcie_payload` in bytes per packet; `mmd_latency` nanoseconds per MMD call, `dma_latency` per begun `dma_block` of
+    bytes; `kernel_clock` in MHz, `launch_latency` in nanoseconds per launch, `program_time` in milliseconds. Cables
+    between boards have `cable_rate` in Mbit/s each way, and `cable_latency` in nanoseconds from end to end.
     """
 
     pcie_generation: int = 3
@@ -32,31 +32,30 @@ class Timing(NamedTuple):
 
 
 class IoChannel(NamedTuple):
-    """An I/O channel: kernels name it in __attribute__((io("..."))), and write to it (`output`) or read from it."""
+    """An I/O channel, by its name in __attribute__((io("..."))). Kernels write to it (`output`) or read from it."""
 
     name: str
     output: bool
     width: int
-    """Bits of a word."""
+    """The bits of a word."""
 
 
 class OwnMemories(Protocol):
-    """The memory map of a board that is no FPGA board: it says how its memories are managed."""
+    """The memory map of a board that is no FPGA board, and manages its memories in its own way."""
 
     def memory_system(self) -> MemorySystem:
-        """The memories of one such board, all free."""
+        """Returns the memories of one such board, all free."""
 
 
 class BoardDescription(NamedTuple):
-    """A board's name, vendor and memories; the first memory is the compiler's default.
+    """The description of a board. The first memory is the compiler's default.
 
-    `full_duplex`: reads and writes may be under way at once. `text` is the file it was read from. `cores`: how many
-    tasks can run at once, 0 for no limit. `largest_group`: the work-items of a group that its compiler takes, 0 where
-    there is none but the engine's. `lowest_first`: what a host writes to a buffer that no kernel argument has placed
-    goes to the memory at the lowest address and not to the default one. `told_allocation`: bytes of the largest
-    buffer as hosts are told, 0 where it is the largest there can be. `local_memory` in bytes and `clock_mhz` are 0
-    where nothing is said of them. `channels` are its I/O channels; empty where nothing is said of them.
-    `system_allocations`: kernels reach all memory of the host, malloc's as well.
+    `full_duplex`: it reads and writes at once. `text`: the file that it was read from. `cores`: the number of tasks
+    that run at once, 0 for no limit. `largest_group`: the largest work-group of its compiler in work-items, 0 for the
+    engine's limit only. `lowest_first`: a host's write to a buffer that no kernel argument has placed goes to the
+    memory at the lowest address, not to the default one. `told_allocation`: the largest buffer that queries report, in
+    bytes; 0 for the largest possible. `local_memory` in bytes and `clock_mhz` are 0 if unknown. `channels`: its I/O
+    channels, empty if unknown. `system_allocations`: kernels use all memory of the host, also malloc's.
     """
 
     name: str
@@ -77,7 +76,7 @@ class BoardDescription(NamedTuple):
     own: OwnMemories | None = None
 
     def _told(self) -> tuple[object, ...]:
-        """What it says, in whatever file it was written."""
+        """Returns all fields but the text, which may be written differently."""
         return tuple(self._replace(text=""))
 
     def __eq__(self, other: object) -> bool:
@@ -94,16 +93,16 @@ class BoardDescription(NamedTuple):
 
     @property
     def has_svm(self) -> bool:
-        """Whether kernels reach memory of the host by its own addresses."""
+        """True if kernels use the host's addresses for the host's memory."""
         return self.own is None
 
     @property
     def macros(self) -> tuple[str, ...]:
-        """What compilers for such boards define, as NAME or NAME=VALUE."""
+        """The macros that compilers for such boards define, as NAME or NAME=VALUE."""
         return ("INTELFPGA_CL", "ALTERA_CL") if self.own is None else ()
 
     def build_options(self, options: str) -> str:
-        """A program's options with the board's macros."""
+        """Returns a program's options with the board's macros."""
         return " ".join((*(f"-D{macro}" for macro in self.macros), options)).strip()
 
     @property
@@ -112,18 +111,18 @@ class BoardDescription(NamedTuple):
 
     @property
     def global_size(self) -> int:
-        """Bytes of memory that buffers can be in."""
+        """The size of the memory that buffers can be in, in bytes."""
         return sum(memory.size for memory in self.device_private if not memory.on_chip)
 
     @property
     def largest_allocation(self) -> int:
-        """Bytes of the largest buffer that an empty board can hold."""
+        """The largest buffer that fits on an empty board, in bytes."""
         return max(memory.usable_size for memory in self.device_private)
 
     def memory_system(self) -> MemorySystem:
-        """The memories of one board of this kind, all free."""
+        """Returns the memories of one board of this kind, all free."""
         return GlobalMemories(self) if self.own is None else self.own.memory_system()
 
     def can_hold(self, kind: AllocationType) -> bool:
-        """Whether some memory of the board takes unified shared memory of this kind."""
+        """True if a memory of the board supports unified shared memory of this kind."""
         return any(kind in memory.allocation_types for memory in self.memories)

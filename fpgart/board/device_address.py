@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Device addresses: which device, and where in its memory map, in one 64-bit number."""
+"""Device addresses: the number of a device and an address in its memory map, in one 64-bit number."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ USM_DEVICE_BIT = 1 << 61
 
 
 class DeviceAddress(int):
-    """Device id in bits 54 to 60, address in the board's memory map in bits 0 to 53.
+    """The device's number in bits 54 to 60, the address in the board's memory map in bits 0 to 53.
 
-    Bit 61 marks what a device allocation of unified shared memory handed out. Device 0's addresses
-    are the board's own.
+    Bit 61 marks the addresses of device allocations of unified shared memory. Addresses of device 0 are the board's
+    own.
     """
 
     __slots__ = ()
 
     @classmethod
     def of(cls, device_id: int, board_address: int) -> DeviceAddress:
-        """Encode; raises ValueError for an id above 127 or an address of more than 54 bits."""
+        """Returns the encoded address. Raises ValueError for a number above 127 or an address of more than 54 bits."""
         if not 0 <= device_id <= DEVICE_MASK:
             raise ValueError(f"device id {device_id} is not within 0..{DEVICE_MASK}")
         if not 0 <= board_address <= BOARD_MASK:
@@ -34,10 +34,6 @@ class DeviceAddress(int):
     @property
     def board_address(self) -> int:
         return self & BOARD_MASK
-
-    @property
-    def is_usm_device(self) -> bool:
-        return bool(self & USM_DEVICE_BIT)
 
     def as_usm_device(self) -> DeviceAddress:
         return DeviceAddress(self | USM_DEVICE_BIT)

@@ -4,7 +4,7 @@
     write:fail:nth=3; read,copy:delay=5ms:every=10; kernel:hang:name=vadd:limit=2s; seed=7
     api:clCreateBuffer:CL_OUT_OF_HOST_MEMORY:3
 
-Semicolons separate clauses. A clause is a seed, or calls, what happens to them, and conditions (docs/faults.md).
+Semicolons separate clauses. A clause is a seed, or calls, an action on them, and conditions (docs/faults.md).
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ DEFAULT_LIMIT_S = 10.0
 
 
 class FaultSyntaxError(ValueError):
-    """A text that asks for no faults; the sentence says what is wrong and what would be right."""
+    """The error of a text that describes no faults; the message says what is wrong and what would be right."""
 
 
 class Call(enum.Enum):
-    """What faults can be asked for: calls of the MMD, claiming board memory, running a kernel, calls of the API."""
+    """The calls that faults can concern: the MMD's, allocating board memory, running a kernel, the API's."""
 
     OPEN = "open"
     WRITE = "write"
@@ -41,7 +41,7 @@ class Call(enum.Enum):
 
 
 class Action(enum.Enum):
-    """What happens to a call."""
+    """The effect of a fault on a call."""
 
     FAIL = "fail"
     DELAY = "delay"
@@ -65,54 +65,54 @@ POSSIBLE: dict[Action, frozenset[Call]] = {
     Action.ECC: TRANSFERS | {Call.KERNEL},
     Action.HANG: frozenset({Call.KERNEL}),
 }
-"""Which calls an action makes sense for."""
+"""The calls that each action is possible for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One clause: to which calls what happens when. 0, "" and None stand for conditions that are not there.
+    """One clause: calls, an action, conditions. Missing conditions are 0, "" or None.
 
-    `nth`, `every` and `fraction` choose among the calls that meet the other conditions.
+    `nth`, `every` and `fraction` select among the calls that meet the other conditions.
     """
 
     text: str
     calls: frozenset[Call]
     action: Action
     delay: float = 0.0
-    """Seconds."""
+    """In seconds."""
     ecc: Ecc | None = None
     limit: float = DEFAULT_LIMIT_S
-    """Seconds after which a kernel that hangs is given up."""
+    """The seconds after which a kernel that hangs is stopped."""
     device: int | None = None
     name: str = ""
-    """The kernel's."""
+    """The kernel's name."""
     size: int = 0
-    """At least that many bytes."""
+    """The least number of bytes."""
     total: int = 0
-    """Bytes in use on the device, above which there is no memory."""
+    """The bytes in use on the device above which an allocation fails."""
     nth: int = 0
     every: int = 0
     fraction: float = 0.0
     times: int = 0
-    """How often at most."""
+    """The largest number of injections."""
     functions: frozenset[str] = frozenset()
-    """Of the API; empty: all."""
+    """The functions of the API; empty for all."""
     status: int = 0
-    """What the host gets of a call of the API."""
+    """The status that the host gets from a call of the API."""
     thread: int | None = None
     """The number of the calling thread, in the order of their first calls."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a text asks for."""
+    """The rules and the seed of a text."""
 
     rules: tuple[Rule, ...] = ()
     seed: int = 0
 
 
 def parse(text: str) -> Plan:
-    """Read FPGART_FAULTS' language. Raises FaultSyntaxError."""
+    """Returns the faults that a text in FPGART_FAULTS' language describes. Raises FaultSyntaxError."""
     rules: list[Rule] = []
     seeds: list[int] = []
     for clause in filter(None, map(str.strip, text.split(";"))):
@@ -161,7 +161,7 @@ def _fraction(text: str) -> float:
 
 
 def _duration(text: str) -> float:
-    """Seconds."""
+    """Returns a time in seconds."""
     units = {"us": 1e6, "ms": 1e3, "s": 1.0}
     number = text.rstrip("mus")
     try:
@@ -188,7 +188,7 @@ def _ecc(text: str) -> Ecc:
 
 @dataclass(frozen=True, slots=True)
 class _Condition:
-    """How a condition is read, and what it is for."""
+    """The reader of a condition's value, and the calls and actions that it applies to."""
 
     read: Callable[[str], object]
     calls: Collection[Call] = frozenset(Call)
@@ -214,7 +214,7 @@ STATUSES = {name: status for status, name in cl.NAMES_OF_STATUS.items()}
 
 
 def _read(clause: str, key: str, read: Callable[[str], T], value: str) -> T:
-    """A condition's value. Raises FaultSyntaxError."""
+    """Returns a condition's value. Raises FaultSyntaxError."""
     try:
         return read(value)
     except ValueError as error:
@@ -234,7 +234,7 @@ def _rule(clause: str) -> Rule:
 
 
 def _rule_of_the_api(clause: str, parts: list[str]) -> Rule:
-    """`clCreateBuffer:CL_OUT_OF_HOST_MEMORY:3`: functions, a status, and conditions, of which a number is `nth`."""
+    """Returns the rule of `clCreateBuffer:CL_OUT_OF_HOST_MEMORY:3`: functions, status, conditions; a number is nth."""
     names, status, *conditions = (*parts, "", "")[: max(2, len(parts))]
     if status not in STATUSES:
         raise FaultSyntaxError(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Faults on request: calls that fail, take longer, or report errors of a board's memory (docs/faults.md).
+"""Injects faults: calls that fail, take longer, or report errors of a board's memory (docs/faults.md).
 
-While there are rules about boards, each device's Mmd and MemorySystem are wrapped; without rules nothing is, and
-nothing costs. A call that is made to fail is not made at all: no byte moves, nothing is claimed, no kernel runs. Entry
+While there are rules about boards, each device's Mmd and MemorySystem are wrapped; without rules nothing is wrapped, so
+that nothing is slower. A call that is to fail is not made: no byte moves, nothing is allocated, no kernel runs. Entry
 points ask about calls of the API (startup/call_faults.py).
 """
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 TWO_BITS = 0b11
 ENDING = (Action.FAIL, Action.HANG)
-"""What comes last when several faults meet."""
+"""The actions that come last if several faults concern a call."""
 
 
 class Faultable(Protocol):
-    """What the runtime's devices offer."""
+    """The members of a device that faults use."""
 
     id: int
     mmd: Mmd
@@ -40,16 +40,16 @@ class Faultable(Protocol):
     """Called with a kernel's name before it runs; may raise BoardError."""
 
     def bytes_in_use(self) -> int:
-        """Bytes of the board's memory that are claimed."""
+        """Returns the number of allocated bytes of the board's memory."""
 
 
 class Fault:
-    """A rule in force. `seen`: the calls that it is about, so far; `injected`: those of them that it changed."""
+    """An active rule. `seen` counts the calls that it concerned, `injected` those of them that it changed."""
 
     __slots__ = ("_random", "injected", "rule", "seen")
 
     def __init__(self, rule: Rule, random: Random) -> None:
-        """`random`: its own, so that what it does to its n-th call depends on nothing else."""
+        """`random` is the fault's own, so that its effect on its n-th call depends on nothing else."""
         self.rule = rule
         self.seen = 0
         self.injected = 0
@@ -73,13 +73,13 @@ class Fault:
         return Call.API in self.rule.calls
 
     def is_about_function(self, function: str, thread: int) -> bool:
-        """Whether it is about a call of the API."""
+        """True if it concerns a call of this function by this thread."""
         rule = self.rule
         of_function = not rule.functions or function in rule.functions
         return self.is_of_the_api and of_function and rule.thread in (None, thread)
 
     def strikes(self) -> bool:
-        """Count one more call that it is about; whether it changes this one. Not for several threads at once."""
+        """Counts one more call. Returns True if the fault changes it. Threads call it one at a time."""
         rule = self.rule
         self.seen += 1
         if rule.times and self.injected >= rule.times:
@@ -94,30 +94,30 @@ class Fault:
         return chosen
 
     def draw(self) -> float:
-        """From 0 up to 1."""
+        """Returns a random number from 0 up to 1."""
         return self._random.random()
 
 
 @dataclass(frozen=True, slots=True)
 class EccError:
-    """An ECC error: its kind, and where in the bytes that moved, from 0 up to 1."""
+    """An ECC error: its kind, and its place in the bytes that moved, from 0 up to 1."""
 
     kind: Ecc
     place: float
 
 
 class Faults:
-    """The faults in force on some devices. Any thread may call."""
+    """The active faults of some devices. Any thread may call the methods."""
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()  # what Python's collector destroys meanwhile may come here, too
+        self._lock = threading.RLock()  # destructors that Python's collector runs may call this class, too
         self._faults: tuple[Fault, ...] = ()
         self._devices: list[Faultable] = []
         self._wrapped: list[tuple[Faultable, Mmd, MemorySystem]] = []
         self._over = threading.Event()
         self._injected = 0
         self.api_asks: Callable[[bool], None] = _ignore
-        """Told whether entry points have to ask about each call of the API."""
+        """Called with True if entry points have to ask about each call of the API, else with False."""
 
     @property
     def active(self) -> tuple[Fault, ...]:
@@ -125,18 +125,18 @@ class Faults:
 
     @property
     def injected(self) -> int:
-        """Calls that were changed since the last clear()."""
+        """The number of calls that were changed since the last clear()."""
         return self._injected
 
     def attach(self, device: Faultable) -> None:
-        """Let faults happen on a device."""
+        """Applies the faults to a device."""
         with self._lock:
             self._devices.append(device)
             if self._are_on_boards():
                 self._wrap(device)
 
     def detach(self, device: Faultable) -> None:
-        """None happen on it any more."""
+        """Ends attach() of a device."""
         with self._lock:
             self._devices.remove(device)
             for wrapped in [each for each in self._wrapped if each[0] is device]:
@@ -144,8 +144,8 @@ class Faults:
                 self._restore(*wrapped)
 
     def add(self, text: str) -> tuple[Fault, ...]:
-        """Put the rules of a text in force besides those that are. Raises FaultSyntaxError."""
-        from random import Random  # not for those who ask for no faults
+        """Activates the rules of a text beside those that are active. Raises FaultSyntaxError."""
+        from random import Random  # few hosts use faults
 
         plan = parse(text)
         made = tuple(Fault(rule, Random(f"{plan.seed} {rule.text}")) for rule in plan.rules)
@@ -158,7 +158,7 @@ class Faults:
         return made
 
     def remove(self, faults: tuple[Fault, ...]) -> None:
-        """Put some out of force. Delays and hangs under way come to their end at once."""
+        """Deactivates some faults. Their delays and hangs end at once."""
         with self._lock:
             self._faults = tuple(fault for fault in self._faults if fault not in faults)
             self._over.set()
@@ -168,12 +168,12 @@ class Faults:
             self.api_asks(self._are_in_the_api())
 
     def clear(self) -> None:
-        """Put all out of force, and begin to count anew."""
+        """Deactivates all faults and resets the counter."""
         self.remove(self._faults)
         self._injected = 0
 
     def end(self) -> None:
-        """The process ends: no delay or hang is waited for from now on."""
+        """Ends delays and hangs, as the process exits."""
         with self._lock:
             self._over.set()
 
@@ -202,7 +202,7 @@ class Faults:
     # Calls
 
     def strike_function(self, function: str, thread: int) -> Fault | None:
-        """The fault that a call of the API has; None for a call that is carried out."""
+        """Returns the fault that a call of the API has; None if the call is carried out."""
         with self._lock:
             about = [fault for fault in self._faults if fault.is_about_function(function, thread)]
             struck = [fault for fault in about if fault.strikes()]
@@ -214,9 +214,9 @@ class Faults:
         return None
 
     def strike(self, call: Call, device: Faultable, size: int = 0, name: str = "") -> tuple[EccError, ...]:
-        """Do what the rules say about a call that is about to be made.
+        """Applies the rules to a call that is about to be made.
 
-        Returns the errors in memory that the call shall have. Raises BoardError for one that fails.
+        Returns the memory errors that the call has to have. Raises BoardError for a call that fails.
         """
         total = size + device.bytes_in_use() if call is Call.ALLOC else 0
         with self._lock:
@@ -254,18 +254,18 @@ class Faults:
 
 
 def _ignore(asks: bool) -> None:
-    """Nobody calls the API where there is no driver."""
+    """Does nothing: without the driver there are no calls of the API."""
 
 
 def in_words(call: Call, name: str) -> str:
-    """What was called."""
+    """Returns the words for a call."""
     if call is Call.KERNEL:
         return f"kernel '{name}'"
     return "claiming memory" if call is Call.ALLOC else f"aocl_mmd_{call.value}"
 
 
 class FaultyMmd(Around):
-    """An Mmd whose calls have the faults that were asked for."""
+    """An Mmd to whose calls the faults apply."""
 
     def __init__(self, mmd: Mmd, device: Faultable, faults: Faults) -> None:
         super().__init__(mmd)
@@ -309,7 +309,7 @@ class FaultyMmd(Around):
         return self._faults.strike(call, self._device, size)
 
     def _has_memory(self, call: Call, size: int) -> bool:
-        """False where the call has to fail: it has no other way to say so."""
+        """True if the allocation may go on. The call has no other way to fail than returning 0."""
         try:
             self._strike(call, size)
         except BoardError:
@@ -317,7 +317,7 @@ class FaultyMmd(Around):
         return True
 
     def _tell(self, errors: tuple[EccError, ...], begin: int, size: int) -> None:
-        """Tell the host of errors in `size` bytes at `begin`; those that are not correctable change two bits."""
+        """Reports errors in `size` bytes at `begin` to the host. An error that is not correctable changes two bits."""
         for error in errors:
             if error.kind is Ecc.NON_CORRECTABLE:
                 ffi.cast("unsigned char *", begin)[int(error.place * size)] ^= TWO_BITS
@@ -325,7 +325,7 @@ class FaultyMmd(Around):
 
 
 class FaultyMemories:
-    """A MemorySystem that has no room where it was asked to have none."""
+    """A MemorySystem whose allocations may fail by a fault."""
 
     def __init__(self, memories: MemorySystem, device: Faultable, faults: Faults) -> None:
         self._memories = memories
@@ -345,4 +345,4 @@ class FaultyMemories:
 
 
 FAULTS = Faults()
-"""Those of the process's platform."""
+"""The faults of the process's platform."""

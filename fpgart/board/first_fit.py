@@ -13,22 +13,21 @@ def round_up(size: int, unit: int = GRANULARITY) -> int:
 
 
 class Holes:
-    """Free ranges by where they begin, with the question first fit asks: the first one that is big enough.
+    """Free ranges by their begins. It finds the first one that is large enough.
 
-    A tree of radix 16 over begin positions (in granules). Every node keeps, for each of its 16 children,
-    the size of the largest hole that begins below it; level 0 has the holes themselves. Nodes without
-    holes do not exist.
+    It is a tree of radix 16 over begins, in granules. Each node has, for each of its 16 children, the size of the
+    largest hole that begins below it; level 0 has the holes themselves. Nodes without holes do not exist.
     """
 
     __slots__ = ("_levels",)
 
     def __init__(self, positions: int) -> None:
-        """`positions`: how many granules there are."""
+        """`positions`: the number of granules."""
         count = max(1, -(-(positions - 1).bit_length() // RADIX_BITS))
         self._levels: list[dict[int, list[int]]] = [{} for _ in range(count)]
 
     def put(self, position: int, size: int) -> None:
-        """A hole of `size` begins at `position`; 0 takes it away."""
+        """Adds a hole of `size` that begins at `position`; 0 removes it."""
         for level in self._levels:
             index = position & RADIX - 1
             position >>= RADIX_BITS
@@ -43,7 +42,7 @@ class Holes:
             largest = max(node)
             node[index] = size
             if size > largest:
-                continue  # this is now the largest below all nodes above that had less
+                continue  # the nodes above that had less have to know it
             if before == largest:
                 size = max(node)
                 if not size:
@@ -52,7 +51,7 @@ class Holes:
                 return
 
     def first(self, size: int, position: int = 0) -> int | None:
-        """The first hole at or after `position` that has `size`."""
+        """Returns the first hole at or after `position` that has `size`."""
         levels = self._levels
         depth = 0
         while depth < len(levels):
@@ -63,7 +62,7 @@ class Holes:
                 for child in range(index, RADIX):
                     if node[child] >= size:
                         return self._leftmost(depth, position << RADIX_BITS | child, size)
-            position += 1  # nothing under this node: on with the next one, from its begin
+            position += 1  # no hole under this node: continue at the begin of the next one
             depth += 1
         return None
 
@@ -78,7 +77,7 @@ class Holes:
         return position
 
     def last_before(self, position: int) -> int | None:
-        """The last hole that begins before `position`."""
+        """Returns the last hole that begins before `position`."""
         levels = self._levels
         position -= 1
         depth = 0
@@ -103,9 +102,9 @@ class Holes:
 
 
 class FirstFit:
-    """Hands out ranges of [begin, end), always at the lowest address where one fits.
+    """Allocates ranges of [begin, end), each at the lowest address where it fits.
 
-    All sizes are rounded up to 1 KiB; a freed range joins its neighbours.
+    All sizes are rounded up to 1 KiB. A freed range is joined with its free neighbours.
     """
 
     __slots__ = ("_by_end", "_holes", "_sizes", "begin", "end", "free_bytes")
@@ -120,7 +119,7 @@ class FirstFit:
         self._open(begin, (end - begin) // GRANULARITY * GRANULARITY)
 
     def allocate(self, size: int, first: int | None = None) -> int | None:
-        """The lowest address at or above `first` where `size` bytes fit; None if there is none."""
+        """Returns the lowest address at or above `first` where `size` bytes fit; None if there is none."""
         size = round_up(size)
         start = hole = self._find(size, first)
         if hole is None or start is None:
@@ -131,7 +130,10 @@ class FirstFit:
         return start
 
     def allocate_aligned(self, size: int, alignment: int) -> int | None:
-        """The lowest multiple of `alignment`, itself one of 1 KiB, where `size` bytes fit; None if there is none."""
+        """Returns the lowest multiple of `alignment` where `size` bytes fit; None if there is none.
+
+        `alignment` is a multiple of 1 KiB.
+        """
         size = round_up(size)
         hole = self._address(self._holes.first(size // GRANULARITY))
         while hole is not None:
@@ -144,7 +146,7 @@ class FirstFit:
         return None
 
     def _cut(self, hole: int, start: int, size: int) -> None:
-        """Take a range out of the hole that it lies in."""
+        """Removes a range from the hole that contains it."""
         length = self._close(hole)
         if start > hole:
             self._open(hole, start - hole)
@@ -152,7 +154,7 @@ class FirstFit:
             self._open(start + size, hole + length - start - size)
 
     def free(self, address: int, size: int) -> None:
-        """Give a range back; it must be one that allocate() returned."""
+        """Frees a range that allocate() returned."""
         size = round_up(size)
         before = self._by_end.get(address)
         if address + size in self._sizes:
@@ -163,11 +165,11 @@ class FirstFit:
         self._open(address, size)
 
     def holes(self) -> list[tuple[int, int]]:
-        """Address and bytes of every free range, in order."""
+        """Returns address and size of every free range, in order."""
         return sorted(self._sizes.items())
 
     def _find(self, size: int, first: int | None) -> int | None:
-        """Where the hole begins that the range will be cut from."""
+        """Returns the address of the hole that the range will be cut from."""
         if first is None or first <= self.begin:
             return self._address(self._holes.first(size // GRANULARITY))
         position = round_up(first - self.begin) // GRANULARITY

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Global memories of boards: where they lie, and their banks. Sizes and addresses are in bytes."""
+"""Global memories of boards: their addresses and banks. Sizes and addresses are in bytes."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from fpgart.base import config
 from fpgart.base.named_tuples import NamedTuple
 
 ZERO_PAGE = 1024
-"""The first kibibyte of a memory that begins at 0 is never handed out: no buffer has address 0."""
+"""The first KiB of a memory that begins at 0 is never allocated, so that no buffer has address 0."""
 
 
 def host_memory() -> int:
-    """Bytes of memory of this machine."""
+    """Returns the size of this machine's memory in bytes."""
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 class AllocationType(enum.IntFlag):
-    """Kinds of unified shared memory that a memory can hold; the numbers are autodiscovery's."""
+    """The kinds of unified shared memory that a memory supports, with autodiscovery's numbers."""
 
     NONE = 0
     HOST = 1
@@ -43,15 +43,15 @@ class Interface(NamedTuple):
 
     @property
     def longest_burst(self) -> int:
-        """Bytes that it moves in one burst at most."""
+        """The bytes of its longest burst."""
         return max(1, self.width * self.maxburst // 8)
 
 
 class GlobalMemory(NamedTuple):
-    """One global memory: `begin` to `end` (exclusive) in the board's map, cut into equal banks.
+    """One global memory: `begin` to `end` (exclusive) in the board's memory map, divided into equal banks.
 
-    `interleaved_bytes` is how much of consecutive addresses lies in a bank before the next one's turn;
-    0: the banks are separate. `max_bandwidth` is in MB/s, `config_addr` a register's offset.
+    `interleaved_bytes`: the number of consecutive bytes in a bank before the next bank's; 0: banks are not interleaved.
+    `max_bandwidth` is in MB/s, `config_addr` a register's offset.
     """
 
     name: str
@@ -64,9 +64,9 @@ class GlobalMemory(NamedTuple):
     config_addr: int = 0
     interfaces: tuple[Interface, ...] = ()
     on_chip: bool = False
-    """A small fast memory besides the board's own: buffers are in it only if the host says so."""
+    """True for a small fast memory beside the board's own: only the host places buffers in it."""
     largest_region: int = 0
-    """Where kernels see it only in regions that are mapped for them: bytes of the largest one; 0 elsewhere."""
+    """The largest region in bytes, if kernels access the memory only through mapped regions; else 0."""
 
     @property
     def size(self) -> int:
@@ -78,7 +78,7 @@ class GlobalMemory(NamedTuple):
 
     @property
     def interleaved(self) -> bool:
-        """Whether consecutive addresses are spread over the banks, so that none can be chosen."""
+        """True if consecutive addresses are spread over the banks, so that no bank can be requested."""
         return self.banks > 1 and self.interleaved_bytes > 0
 
     @property
@@ -91,31 +91,31 @@ class GlobalMemory(NamedTuple):
 
     @property
     def room(self) -> int:
-        """Bytes from `begin` that blocks can be in: of the host's memory, what this machine has of it."""
+        """The bytes from `begin` on that blocks can be in. A memory of the host has as many as this machine has."""
         return self.size if self.is_device_private else min(self.size, host_memory())
 
     @property
     def is_device_private(self) -> bool:
-        """Whether it is the board's own, where buffers are unless a kernel's argument has to be elsewhere."""
+        """True for the board's own memory. Buffers are in it, unless a kernel argument names another one."""
         return not self.allocation_types or AllocationType.DEVICE in self.allocation_types
 
     @property
     def has_rows(self) -> bool:
-        """Whether it is DRAM of the board. Descriptions do not say so; QDR memories are SRAM."""
+        """True for DRAM of the board. Descriptions do not say it; memories named QDR are SRAM."""
         return self.is_device_private and not self.on_chip and "QDR" not in self.name.upper()
 
     def banks_of(self, address: int, size: int) -> tuple[int, int]:
-        """Numbers of the first and the last bank, from 1, that `size` bytes at `address` lie in."""
+        """Returns the numbers, from 1, of the banks in which `size` bytes at `address` begin and end."""
         return self.bank_of(address), self.bank_of(address + max(size, 1) - 1)
 
     def bank_of(self, address: int) -> int:
-        """Number of the bank, from 1, that `address` lies in."""
+        """Returns the number, from 1, of the bank that contains `address`."""
         return (address - self.begin) // self.bank_size + 1
 
     def wrapped_bank(self, bank: int) -> int:
-        """The bank that a host means by number `bank`: beyond the last one they are counted from the first again."""
+        """Returns the bank for a host's number; numbers beyond the last bank start again at the first."""
         return (bank - 1) % self.banks + 1
 
     def bank_begin(self, bank: int) -> int:
-        """Where the bank that a host means by number `bank` begins."""
+        """Returns the address of the bank for a host's number."""
         return self.begin + (self.wrapped_bank(bank) - 1) * self.bank_size

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transfers that a board carries out by itself while the host goes on: those that were given an operation's number."""
+"""Transfers that a board does while the host goes on: those with an operation's number."""
 
 from __future__ import annotations
 
@@ -9,21 +9,24 @@ from collections.abc import Callable
 from fpgart.board.mmd import StatusHandler
 
 PATIENCE_S = 0.001
-"""How long a call of wait() lasts at most."""
+"""The longest time that a call of wait() takes."""
 
 
 class InFlight:
-    """Each transfer has a thread, as a board's DMA engine works beside the processor. Any thread may call."""
+    """Runs each transfer on a thread, as a board's DMA engine works beside the processor.
+
+    Any thread may call the methods.
+    """
 
     def __init__(self) -> None:
         self._ended = threading.Condition()
         self._ends = 0
         self._seen = 0
         self.handler: StatusHandler = ignored
-        """Called with the operation's number and None, or the error that it ended with, on the transfer's thread."""
+        """Called on the transfer's thread with the operation's number, and None or the error that it ended with."""
 
     def start(self, operation: int, transfer: Callable[[], None]) -> None:
-        """Begin a transfer; where the system gives no thread it is done when this returns."""
+        """Starts a transfer. If the system cannot create a thread, it has ended when this returns."""
         from contextvars import copy_context  # few boards carry transfers out by themselves
 
         context = copy_context()
@@ -50,7 +53,7 @@ class InFlight:
                 self._ended.notify_all()
 
     def wait(self) -> bool:
-        """Sleep until a transfer ends, but not for long; whether one has ended since the last call."""
+        """Sleeps up to PATIENCE_S until a transfer ends. Returns True if one has ended since the last call."""
         with self._ended:
             if self._ends == self._seen:
                 self._ended.wait(PATIENCE_S)
@@ -59,4 +62,4 @@ class InFlight:
 
 
 def ignored(operation: int, error: Exception | None) -> None:
-    """Nobody asked for the ends of transfers."""
+    """Does nothing: the handler before one is set."""

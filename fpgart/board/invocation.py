@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The invocation image: what a board is given to start a kernel."""
+"""The invocation image: the bytes that a board gets for starting a kernel."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ MASK32 = (1 << 32) - 1
 
 
 class LocalPlaces:
-    """Where the local arguments of a kernel are: offsets in local memory, each a multiple of 1024 bytes."""
+    """Allocates a kernel's local arguments: offsets in local memory, each a multiple of 1024 bytes."""
 
     __slots__ = ("_next",)
 
     def __init__(self, static_bytes: int = 0) -> None:
-        """`static_bytes`: what the kernel's own local variables take."""
+        """`static_bytes`: the size of the kernel's own local variables."""
         self._next = round_up(static_bytes)
 
     def place(self, size: int) -> int:
@@ -30,7 +30,7 @@ class LocalPlaces:
 
 
 def fixed_part(dimensions: int, sizes: tuple[int, ...]) -> bytes:
-    """72 bytes in front of the arguments. `sizes`: offset, global and local size, three each."""
+    """Returns the 72 bytes in front of the arguments. `sizes`: offset, global and local size, three numbers each."""
     offset, total, local = sizes[0:3], sizes[3:6], sizes[6:9]
     groups = [-(-whole // part) for whole, part in zip(total, local, strict=True)]
     per_group = local[0] * local[1] * local[2]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files in memory: the memories of boards, and what a host shares with its board process."""
+"""Files in memory: boards' memories, and the memory that a host shares with its board process."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from fpgart.board.mmd import BoardError
 
 
 def lengthen(descriptor: int, size: int, what: str) -> None:
-    """Make a file `size` bytes long. Raises BoardError with the limit where the system does not let it be so long.
+    """Sets the size of a file. Raises BoardError, with the limit if that is the reason.
 
-    The limit is asked for first: a file that exceeds it ends the process with SIGXFSZ, unless the host ignores that.
+    The limit is checked first: exceeding it ends the process with SIGXFSZ, unless the host ignores that.
     """
     most, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
     if most != resource.RLIM_INFINITY and size > most:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The protocol by which the runtime asks a board for memory, and its implementation for FPGA boards."""
+"""The protocol by which the runtime allocates a board's memory, and its implementation for FPGA boards."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from fpgart.board.global_memory import GlobalMemory
 
 
 class MemoryRange(NamedTuple):
-    """A claimed range: index of its memory, board address, and bytes as asked for."""
+    """An allocated range: the index of its memory, the board's address, and the requested size in bytes."""
 
     memory: int
     address: int
     size: int
     claimed: tuple[int, int] | None = None
-    """Address and bytes of all that was claimed for it, where that is more."""
+    """The address and size of the whole allocation, if it is larger."""
 
     def whole(self) -> tuple[int, int]:
-        """Address and bytes of all that was claimed for it."""
+        """Returns address and size of the whole allocation."""
         return self.claimed or (self.address, self.size)
 
 
 class Window(NamedTuple):
-    """`size` bytes from a board address that a kernel uses; `name` is for the words of errors."""
+    """`size` bytes from a board address on that a kernel uses; `name` is for error messages."""
 
     address: int
     size: int
@@ -35,7 +35,7 @@ class Window(NamedTuple):
 
 
 class ShownRegion(NamedTuple):
-    """`size` bytes from board address `physical` that the kernel finds from its own address `kernel`."""
+    """`size` bytes from board address `physical` on, at the kernel's address `kernel`."""
 
     physical: int
     kernel: int
@@ -43,62 +43,58 @@ class ShownRegion(NamedTuple):
 
 
 class Showing(NamedTuple):
-    """What a board sets up for one launch: where the kernel sees each window, and by which regions."""
+    """The mapping for one launch: the kernel's address for each window, and the regions."""
 
     addresses: tuple[int, ...]
     regions: tuple[ShownRegion, ...] = ()
 
 
 class NotVisible(Exception):
-    """A kernel cannot be shown all that it is given; the sentence says what it needs and what would fit."""
+    """A kernel cannot access all its buffers at once. The message says what it needs and what would fit."""
 
 
 class MemorySystem(Protocol):
-    """The memories of one board and what is free in them. Any thread may call."""
+    """The memories of one board and their free ranges. Any thread may call the methods."""
 
     keeps_programs: bool
-    """Whether programs lie in the board's memory, several at once, so that it is not programmed anew for each."""
+    """True if the board's memory holds several programs, so that it is not programmed again for each."""
 
     def allocate_program(self, size: int) -> MemoryRange | None:
-        """Claim memory for a program's code, where programs are kept; None when there is no room."""
+        """Allocates memory for a program's code, on boards that keep programs. Returns None if there is no room."""
 
     def show(self, windows: Iterable[Window]) -> Showing | None:
-        """How a kernel gets to see all these at once; None where it sees all memory at its own address.
-
-        Raises NotVisible.
-        """
+        """Returns how a kernel accesses all these windows; None if it uses the board's addresses. Raises NotVisible."""
 
     def allocate(self, size: int, memory: int | None = None, bank: int = 0) -> MemoryRange | None:
-        """Claim `size` bytes in a memory (None: wherever a buffer of that size goes by itself).
+        """Allocates `size` bytes in a memory (None: the default one for this size). Returns None if there is no room.
 
-        `bank`, counted from 1, is where to look first; 0 for no preference. None when nothing is free.
+        The search begins in `bank`, counted from 1; 0 is no preference.
         """
 
     def free(self, region: MemoryRange) -> None:
-        """Give back what allocate() returned."""
+        """Frees a range that allocate() returned."""
 
     def memory_for(self, location: str) -> int | None:
-        """The memory that a kernel argument has to be in, by its buffer_location; "" for none given.
+        """Returns the memory of a buffer_location: a name in OpenCL C, a number in SPIR-V, "" for none.
 
-        OpenCL C names it, SPIR-V has its number.
-        None: any will do. Raises KeyError for a name that the board does not have.
+        None means any memory. Raises KeyError for a name that the board does not have.
         """
 
     def name_of(self, memory: int) -> str:
-        """The name of a memory."""
+        """Returns the name of a memory."""
 
     def largest_allocation(self, memory: int) -> int:
-        """Bytes of the largest buffer that a memory has room for now."""
+        """Returns the bytes of the largest buffer that a memory has room for now."""
 
     def banks_of(self, region: MemoryRange) -> tuple[int, int]:
-        """The numbers of the banks, from 1, in which a region begins and ends."""
+        """Returns the numbers of the banks, from 1, in which a range begins and ends."""
 
     def default_memory(self, size: int) -> int | None:
-        """The memory that `size` bytes go to by themselves; None where that depends on what is free."""
+        """Returns the memory for `size` bytes without a request; None if that depends on what is free."""
 
 
 class BoardMemories(Protocol):
-    """The memories of a board; with `lowest_first`, buffers go to the one with the lowest addresses first."""
+    """The memories of a board. With `lowest_first`, the one with the lowest addresses is preferred."""
 
     @property
     def memories(self) -> tuple[GlobalMemory, ...]: ...
@@ -108,7 +104,7 @@ class BoardMemories(Protocol):
 
 
 class GlobalMemories:
-    """The global memories of an FPGA board: first fit in each, from its begin or from a bank's."""
+    """The global memories of an FPGA board, with first fit in each, from its begin or from a bank's."""
 
     def __init__(self, board: BoardMemories) -> None:
         self._board = board
@@ -117,14 +113,14 @@ class GlobalMemories:
         private = [(m.begin, index) for index, m in enumerate(board.memories) if m.is_device_private]
         order = [index for _, index in sorted(private)]
         if not board.lowest_first:
-            order.sort(key=bool)  # the default memory is number 0; the others stay in the order of their addresses
+            order.sort(key=bool)  # the default memory, number 0, comes first, then the others by their addresses
         self._by_preference = [(index, board.memories[index].usable_size) for index in order]
 
     def default_memory(self, size: int) -> int | None:
-        """The first one that could hold `size` bytes at all, None for none.
+        """Returns the first memory that is large enough for `size` bytes; None for none.
 
-        The default memory comes first and then the others by their addresses; where the board says so
-        (`lowest_first`), all go by their addresses.
+        The default memory comes first, then the others by their addresses. With `lowest_first` all are in order of
+        addresses.
         """
         for index, room in self._by_preference:
             if room >= size:
@@ -175,10 +171,10 @@ class GlobalMemories:
         return max((size for _, size in self.holes(memory)), default=0)
 
     def free_bytes(self, memory: int) -> int:
-        """Bytes of a memory that no region has."""
+        """Returns the free bytes of a memory."""
         return self._heaps[memory].free_bytes
 
     def holes(self, memory: int) -> list[tuple[int, int]]:
-        """Address and bytes of every free range of a memory."""
+        """Returns address and size of every free range of a memory."""
         with self._lock:
             return self._heaps[memory].holes()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The MMD: the one door to a board. Nothing moves a byte to, from or in a board except through it."""
+"""The MMD, the interface of a board. All bytes to, from or within a board move through it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fpgart.board.description import BoardDescription
 
 
 class OfflineInfo(enum.IntEnum):
-    """What can be asked before a board is open; the numbers are aocl_mmd.h's."""
+    """The queries before a board is open, with aocl_mmd.h's numbers."""
 
     VERSION = 0
     NUM_BOARDS = 1
@@ -24,7 +24,7 @@ class OfflineInfo(enum.IntEnum):
 
 
 class Info(enum.IntEnum):
-    """What can be asked of a board; the numbers are aocl_mmd.h's."""
+    """The queries of a board, with aocl_mmd.h's numbers."""
 
     NUM_KERNEL_INTERFACES = 1
     KERNEL_INTERFACES = 2
@@ -47,7 +47,7 @@ class Info(enum.IntEnum):
 
 
 class Capability(enum.IntFlag):
-    """What a board can do with a kind of unified shared memory; the bits are aocl_mmd.h's."""
+    """A board's capabilities for a kind of unified shared memory; the bits are aocl_mmd.h's."""
 
     NONE = 0
     SUPPORTED = 1
@@ -57,26 +57,26 @@ class Capability(enum.IntFlag):
 
 
 PHYSICAL_MEMORY, SHARED_VIRTUAL_MEMORY = 1, 2
-"""Bits of what a board's driver answers to OfflineInfo.MEM_TYPES_SUPPORTED, the second of coarse grain."""
+"""The bits of OfflineInfo.MEM_TYPES_SUPPORTED. The second one means coarse-grained SVM."""
 
 Answer = int | float | str
 
 
 class Elsewhere(Protocol):
-    """Who may have newer bytes of boards' memories than the boards; ranges are addresses of this process."""
+    """Copies of boards' memories that may be newer. Ranges are addresses of this process."""
 
     def fetch(self, begin: int, end: int) -> None:
-        """These bytes are about to be read: bring the newer ones. Raises CLError."""
+        """Copies newer bytes to the board, before they are read. Raises CLError."""
 
     def overwrite(self, begin: int, end: int) -> None:
-        """They are about to be written, or have just been."""
+        """Records that bytes are about to be written on the board, or have just been."""
 
     def forget(self, begin: int, end: int) -> None:
-        """They have no contents any more."""
+        """Records that bytes on the board are uninitialised from now on."""
 
 
 class Traffic:
-    """Calls made and bytes moved through one kind of MMD call."""
+    """The number of calls, and of bytes moved, of one MMD function."""
 
     __slots__ = ("bytes", "calls")
 
@@ -90,8 +90,8 @@ class Traffic:
 
 
 class Loaded(NamedTuple):
-    """A binary that a board holds, as its kernels' ROM tells: 40 hexadecimal digits, the names of its kernels, and by
-    memory whether it interleaves the banks.
+    """A binary on a board: 40 hexadecimal digits, the names of its kernels, and by memory True if banks are
+    interleaved.
     """
 
     identity: str
@@ -100,125 +100,137 @@ class Loaded(NamedTuple):
 
 
 class Mmd(Protocol):
-    """What a board offers to the runtime, in the terms of aocl_mmd.h.
+    """The interface of a board to the runtime, in the terms of aocl_mmd.h.
 
-    Board addresses are those of the board's memory map, without device id. Host addresses are
-    addresses of this process. All sizes are in bytes; all calls block until the bytes have moved. Those that
-    move bytes or program raise BoardError when the board fails.
+    Board addresses are those of the board's memory map, without a device's number. Host addresses are addresses of this
+    process. All sizes are in bytes. Calls return when the bytes have moved. Those that move bytes or program raise
+    BoardError if the board fails.
     """
 
     @property
     def description(self) -> BoardDescription:
-        """What the board is made of."""
+        """The description of the board."""
 
     @property
     def traffic(self) -> dict[str, Traffic]:
-        """Calls and bytes so far, by the call's name without aocl_mmd_."""
+        """The calls and bytes so far, by the call's name without aocl_mmd_."""
 
     @property
     def own_traffic(self) -> int:
-        """Where to count what C does at the aperture: `struct board_traffic` of writes, reads, copies, programmings.
+        """The address of C's counters of writes, reads, copies, programmings (`struct board_traffic[4]`).
 
-        0 where each call has to be seen.
+        It is 0 if C must not move bytes itself, because each call has to be seen.
         """
 
     def open(self) -> None:
-        """Power the board up; raises BoardError when the machine cannot carry its memory."""
+        """Opens the board. Raises BoardError if the machine has no room for its memory."""
 
     def close(self) -> None:
-        """Give everything back."""
+        """Closes the board and frees its memory."""
 
     @property
     def is_shared(self) -> bool:
-        """Whether other processes have it, one at a time: it is closed when nobody here uses it."""
+        """True if other processes use the board too, one at a time: it is closed when no context here uses it."""
 
     def is_available(self) -> bool:
-        """Whether it could be opened now, as far as other processes are concerned."""
+        """True if no other process keeps the board from being opened."""
 
     def loaded(self) -> Loaded | None:
-        """What it held when it was opened, of another process's making."""
+        """Returns the binary that another process had left on the board when it was opened."""
 
     def identify(self, loaded: Loaded) -> None:
-        """What was programmed last (no call of aocl_mmd.h: boards have it in the ROM of their kernels)."""
+        """Records the binary that was programmed last. Real boards have it in the ROM of their kernels."""
 
     def get_offline_info(self, query: OfflineInfo) -> Answer:
-        """aocl_mmd_get_offline_info: of the board's driver."""
+        """aocl_mmd_get_offline_info: queries the board's driver."""
 
     def get_info(self, query: Info) -> Answer:
-        """aocl_mmd_get_info: of the board."""
+        """aocl_mmd_get_info: queries the board."""
 
     def set_interrupt_handler(self, handler: Callable[[], None]) -> None:
-        """aocl_mmd_set_interrupt_handler: what is called when a kernel has ended."""
+        """aocl_mmd_set_interrupt_handler: the handler is called when a kernel has ended."""
 
     def set_device_interrupt_handler(self, handler: Callable[[int], None]) -> None:
-        """aocl_mmd_set_device_interrupt_handler: what is called for an exception (ECC), with its bit."""
+        """aocl_mmd_set_device_interrupt_handler: the handler gets the bit of an exception (ECC)."""
 
     def set_status_handler(self, handler: StatusHandler) -> None:
-        """aocl_mmd_set_status_handler: what is called when a transfer that was started has ended."""
+        """aocl_mmd_set_status_handler: the handler is called when an asynchronous transfer has ended."""
 
     def interrupt(self) -> None:
-        """A kernel has ended (no call of aocl_mmd.h): the engine ran it, and the board tells the host."""
+        """Calls the interrupt handler, as a kernel has ended. aocl_mmd.h has no such call: here the engine runs
+        kernels.
+        """
 
     def device_interrupt(self, kind: int) -> None:
-        """There is an exception (no call of aocl_mmd.h), which the board tells the host."""
+        """Calls the handler of exceptions. aocl_mmd.h has no such call."""
 
     def start(self, operation: int, transfer: Callable[[], None]) -> None:
-        """aocl_mmd_read, write or copy with an operation's handle: `transfer` calls it, and the host goes on.
+        """Runs `transfer`, which makes the call, asynchronously: aocl_mmd_read, write or copy with an operation's
+        handle.
 
-        The status handler is told the operation's number, and None or the error that it ended with.
+        The status handler gets the operation's number, and None or the error that the transfer ended with.
         """
 
     def yield_now(self) -> bool:
-        """aocl_mmd_yield: sleep while the board works, for a moment; whether a transfer has ended meanwhile."""
+        """aocl_mmd_yield: sleeps briefly while the board works. Returns True if a transfer has ended since the last
+        call.
+        """
 
     def write(self, host: int, board: int, size: int) -> None:
-        """aocl_mmd_write: host to board."""
+        """aocl_mmd_write: copies from the host to the board."""
 
     def read(self, board: int, host: int, size: int) -> None:
-        """aocl_mmd_read: board to host."""
+        """aocl_mmd_read: copies from the board to the host."""
 
     def copy(self, source: int, destination: int, size: int) -> None:
-        """aocl_mmd_copy: within the board."""
+        """aocl_mmd_copy: copies within the board."""
 
     def program(self, image: bytes, *, preserve: bool = True) -> None:
-        """aocl_mmd_program: load another binary; with `preserve` memory keeps its contents."""
+        """aocl_mmd_program: loads a binary. With `preserve` the memory keeps its contents."""
 
     def host_alloc(self, size: int, alignment: int, given: int = 0) -> int:
-        """aocl_mmd_host_alloc: host memory that the board may use; 0 when there is none.
+        """aocl_mmd_host_alloc: allocates host memory that the board may use. Returns 0 if there is none.
 
-        That call names several boards; here each gets one, and `given` is what the first of them has allocated.
+        The original call names several boards. Here each board is called, and `given` is the first one's allocation.
         """
 
     def shared_alloc(self, size: int, alignment: int, given: int = 0) -> int:
-        """aocl_mmd_shared_alloc: memory that moves between host and this board; 0 when there is none.
+        """aocl_mmd_shared_alloc: allocates memory that moves between host and board. Returns 0 if there is none.
 
-        `given` as for host_alloc(), for memory that belongs to no certain board.
+        `given` as for host_alloc(), for memory without an owner.
         """
 
     def free(self, host: int) -> None:
-        """aocl_mmd_free: give back what host_alloc or shared_alloc gave; the board that allocated it is the last."""
+        """aocl_mmd_free: frees memory of host_alloc or shared_alloc. The board that allocated it is the last to be
+        called.
+        """
 
     def renew(self, kept: list[tuple[int, int]]) -> None:
-        """Be a new board (no call of aocl_mmd.h): no traffic yet, memory is 0 but for `kept`, addresses and bytes."""
+        """Resets counters and memory, as on a new board; `kept`, addresses and sizes, keeps its contents.
+
+        aocl_mmd.h has no such call.
+        """
 
     def in_use(self, board: int, size: int) -> None:
-        """A range was claimed; like unused() no call of aocl_mmd.h: they let the simulation save memory."""
+        """Records that a range was allocated. Like unused() it is no call of aocl_mmd.h, and lets the simulation save
+        memory.
+        """
 
     def unused(self, board: int, size: int) -> None:
-        """A range has no contents any more."""
+        """Records that a range is uninitialised from now on."""
 
     def keep_elsewhere(self, elsewhere: Elsewhere) -> None:
-        """Kernels run on copies of its memory (no call of aocl_mmd.h): who has them is told what moves from now on."""
+        """Sets the copies of its memory that kernels run on. aocl_mmd.h has no such call."""
 
     def aperture(self, board: int) -> int:
-        """Where the board's memory at `board` appears in this process, for the engine's kernels."""
+        """Returns the address in this process at which the board's memory at `board` is mapped."""
 
     def maps(self, address: int) -> bool:
-        """Whether the board's memory appears at an address of this process."""
+        """True if the board's memory is mapped at an address of this process."""
 
 
 class Around:
-    """The calls that an Mmd around another one leaves to it."""
+    """The base of an Mmd that wraps another one: the calls that it passes on."""
 
     def __init__(self, mmd: Mmd) -> None:
         self._mmd = mmd
@@ -261,8 +273,8 @@ class Around:
 
 
 class BoardError(Exception):
-    """The board cannot do it; the sentence says what and why."""
+    """An operation of a board has failed; the message says which and why."""
 
 
 StatusHandler = Callable[[int, Exception | None], None]
-"""Takes the number of a transfer's operation, and None or the error that it ended with: BoardError, or a bug."""
+"""Gets the number of a transfer's operation, and None or the error that it ended with."""

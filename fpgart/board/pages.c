@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is asked of the system about memory beyond POSIX: files without names, holes in them, huge
- * pages, pages that stay, and which pages were touched. Another system needs another file like this
- * one (docs/portability.md). Called through cffi, so without the interpreter's lock. */
+ * Functions of the system for memory beyond POSIX: files without names, holes in them, huge
+ * pages, locked pages, and which pages were accessed. Another system needs another file like
+ * this one (docs/portability.md). Called through cffi, so without the interpreter's lock. */
 #define _GNU_SOURCE
 #include "pages.h"
 
@@ -31,7 +31,7 @@ uintptr_t map_file(int descriptor, size_t size)
         mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor, 0);
     if (address == MAP_FAILED)
         return 0;
-    madvise(address, size, MADV_HUGEPAGE); /* where the system has them for shared memory */
+    madvise(address, size, MADV_HUGEPAGE); /* if the system has them for shared memory */
     return (uintptr_t)address;
 }
 
@@ -42,13 +42,13 @@ uintptr_t map_part(int descriptor, uint64_t offset, uintptr_t address, size_t si
         mmap((void *)address, size, PROT_READ | PROT_WRITE, flags, descriptor, (off_t)offset);
     if (found == MAP_FAILED)
         return 0;
-    if ((uintptr_t)found != address) { /* kernels before 4.17 take the address for a hint */
+    if ((uintptr_t)found != address) { /* kernels before 4.17 use the address as a hint */
         munmap(found, size);
         return 0;
     }
     if (huge)
         madvise(found, size, MADV_HUGEPAGE);
-    madvise(found, size, MADV_DONTDUMP); /* a board's memory is no use in a core file */
+    madvise(found, size, MADV_DONTDUMP); /* core files leave boards' memory out */
     return address;
 }
 
@@ -88,7 +88,7 @@ uintptr_t map_at(uintptr_t address, size_t size)
         return 0;
     if ((uintptr_t)found == address)
         return address;
-    munmap(found, size); /* kernels before 4.17 take the address for a hint */
+    munmap(found, size); /* kernels before 4.17 use the address as a hint */
     return 0;
 }
 
@@ -97,7 +97,7 @@ static void *map_private(size_t size, int more)
     return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | more, -1, 0);
 }
 
-/* Huge pages that the system makes up have to begin at a multiple of their size. */
+/* Transparent huge pages have to begin at a multiple of their size. */
 static void *map_for_huge_pages(size_t size)
 {
     if (size < HUGE_PAGE)
@@ -113,9 +113,8 @@ static void *map_for_huge_pages(size_t size)
     return whole + before;
 }
 
-/* MLOCK_ONFAULT: pages stay once they are there, and none has to be there before it is touched.
- * Huge pages are reserved by mmap: without that, a touch kills the process where there are too few.
- */
+/* MLOCK_ONFAULT locks pages at their first access. mmap reserves huge pages: otherwise an
+ * access would kill the process if there are too few. */
 uintptr_t map_pinned(size_t size, int *locked)
 {
     void *address = MAP_FAILED;
@@ -129,7 +128,7 @@ uintptr_t map_pinned(size_t size, int *locked)
     return (uintptr_t)address;
 }
 
-/* Parts of one file that are mapped to be watched. */
+/* Parts of one file that are mapped in order to see accesses. */
 struct watched {
     struct watched *next;
     void *address;
@@ -140,10 +139,11 @@ struct watched {
 static struct watched *watched;
 static int watched_file = -1;
 static struct stat watched_identity;
-static off_t watched_end; /* parts are not used again: the file has holes instead */
+static off_t watched_end; /* parts are not reused: the file has holes instead */
 static pthread_mutex_t watched_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Hosts close descriptors that are not theirs, and use their numbers anew. */
+/* Returns 1 if the descriptor is still the file's: hosts may close descriptors that are not
+ * theirs, and reuse their numbers. */
 static int has_watched_file(void)
 {
     struct stat now;
@@ -151,7 +151,7 @@ static int has_watched_file(void)
            now.st_ino == watched_identity.st_ino;
 }
 
-/* What is in an earlier file stays as it is, also in children. */
+/* Opens a new file. Mappings of an earlier one do not change, also in children. */
 static void open_watched_file(void)
 {
     watched_file = memory_file("fpgart-shared");
@@ -170,7 +170,8 @@ static void after_fork(void)
     pthread_mutex_unlock(&watched_lock);
 }
 
-/* What a child writes is its own, as in memory without a file; nobody watches it. */
+/* Makes a child's mappings private, as those of memory without a file are; their accesses are
+ * not seen. */
 static void after_fork_in_child(void)
 {
     for (const struct watched *part = watched; part != NULL && has_watched_file();
@@ -208,8 +209,9 @@ static int map_part_to_watch(struct watched *part)
     return mapped;
 }
 
-/* Pages of a file can be taken out of the process's tables without losing their contents: who
- * touches one, be it in a system call, brings it back, and the system tells which are there. */
+/* Pages of a file can be removed from the process's page tables without losing their
+ * contents. An access, also by a system call, brings a page back, and the system tells which
+ * pages are there. */
 uintptr_t map_watched(size_t size, int *locked)
 {
     struct watched *part = malloc(sizeof *part);
@@ -256,7 +258,7 @@ long touched_pages(uintptr_t address, size_t pages, char *touched)
     enum { AT_ONCE = 512 };
     uint64_t entries[AT_ONCE];
     long count = 0;
-    if (sysconf(_SC_PAGESIZE) != (long)SMALL_PAGE) /* whoever asks counts in small pages */
+    if (sysconf(_SC_PAGESIZE) != (long)SMALL_PAGE) /* callers count in small pages */
         return -1;
     int file = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
     if (file < 0)

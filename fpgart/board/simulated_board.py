@@ -40,13 +40,13 @@ PAGE = 4096
 HUGE_PAGE = 2 << 20
 CALLS = ("write", "read", "copy", "program", "host_alloc", "shared_alloc", "free")
 NOT_OURS = 0, 0
-"""Of host memory that another board has allocated: its address and bytes, as far as this one knows."""
+"""The mapping of host memory that another board has allocated."""
 
 
 MMD_VERSION = "2024.2"
 CELSIUS = 45.0
 NO_INTERFACE = -1
-"""Kernels have no clock that could be set."""
+"""The answer for the kernels' clock, which cannot be set."""
 
 OFFLINE_ANSWERS: dict[OfflineInfo, Callable[[BoardDescription], Answer]] = {
     OfflineInfo.VERSION: lambda board: MMD_VERSION,
@@ -61,7 +61,7 @@ NONE, SUPPORTED, ATOMIC, CONCURRENT = Capability.NONE, Capability.SUPPORTED, Cap
 
 
 def _capabilities(kind: AllocationType, able: Capability) -> Callable[[BoardDescription], Answer]:
-    """What the board can do with a kind of allocations, if it has memory for them."""
+    """Returns the answer `able` if the board has memory for such allocations, else NONE."""
     return lambda board: able if board.can_hold(kind) else NONE
 
 
@@ -88,7 +88,7 @@ ANSWERS: dict[Info, Callable[[BoardDescription], Answer]] = {
 
 
 def huge_pages_are_free() -> bool:
-    """Whether the system keeps huge pages for those who ask."""
+    """True if the system has reserved huge pages that are free."""
     try:
         with open(f"/sys/kernel/mm/hugepages/hugepages-{HUGE_PAGE >> 10}kB/free_hugepages") as free:
             return int(free.read()) > 0
@@ -97,7 +97,7 @@ def huge_pages_are_free() -> bool:
 
 
 def tell_unlocked(size: int) -> None:
-    """Host memory for a board that the system did not lock: it is as usable here, and boards' drivers refuse it."""
+    """Reports host memory for a board that the system did not lock. It works here; a real board's driver refuses it."""
     limit, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
     log.note(
         f"{size} bytes of host memory for a board are not locked: the system allows {limit} bytes (RLIMIT_MEMLOCK, "
@@ -108,23 +108,23 @@ def tell_unlocked(size: int) -> None:
 
 
 class SimulatedBoard:
-    """An `Mmd` whose DRAM costs host memory only where it has been touched.
+    """An `Mmd` whose DRAM takes host memory only for the pages that were accessed.
 
-    Freed ranges keep their pages, which makes the next buffer there cheap, up to FPGART_WARM_MEMORY bytes.
+    Freed ranges keep their pages, up to FPGART_WARM_MEMORY bytes, so that the next buffer there is fast.
     """
 
     is_shared = False
 
     def __init__(self, description: BoardDescription, stretch: Stretch | None = None, *, closed: bool = False) -> None:
-        """`stretch`: where all memory comes from that kernels reach, if they run in another process.
+        """`stretch`: the source of all memory that kernels access, if they run in another process.
 
-        `closed`: whether the host has no access to the board's memory then.
+        `closed`: True if the host then has no access to the board's memory.
         """
         self.description = description
         self._stretch = stretch
         self._closed = closed and stretch is not None and not description.unified_memory
         self._own_shift = 0
-        """How far from the aperture this class accesses the memory."""
+        """The distance from the aperture to the mapping through which this class accesses the memory."""
         self._traffic = {call: Traffic() for call in CALLS}
         self._written = self._traffic["write"]
         self._read = self._traffic["read"]
@@ -162,7 +162,7 @@ class SimulatedBoard:
                 return
             base = self._map()
             if not base:
-                from fpgart.base.memory_limit import limit_of_memory  # only who fails pays for it
+                from fpgart.base.memory_limit import limit_of_memory  # imported for this failure only
 
                 raise BoardError(
                     f"{self._size} bytes of address space for the memory of board "
@@ -178,7 +178,7 @@ class SimulatedBoard:
             self._base = base
 
     def _map(self) -> int:
-        """Where the memory is now; 0 where there is no room for it."""
+        """Maps the memory and returns its address; 0 if there is no room."""
         if self._stretch is not None:
             return self._map_in(self._stretch)
         descriptor = int(lib.memory_file(os.fsencode(f"fpgart-{self.description.name}")))
@@ -219,7 +219,7 @@ class SimulatedBoard:
         return None
 
     def identify(self, loaded: Loaded) -> None:
-        """It is this process's alone, whose devices know what they hold."""
+        """Does nothing: the board belongs to this process, whose devices know its binary."""
 
     def get_offline_info(self, query: OfflineInfo) -> Answer:
         return OFFLINE_ANSWERS[query](self.description)
@@ -372,5 +372,5 @@ class SimulatedBoard:
         self._warm = 0
 
     def _punch(self, begin: int, size: int) -> None:
-        """Give pages back to the system; `begin` from where the memory begins."""
+        """Returns pages to the system. `begin` counts from the begin of the memory."""
         lib.discard(self._base + self._own_shift + begin, size)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory of a host and its board process: one file in memory, at the same addresses in both.
+"""Memory that a host shares with its board process: one file in memory, mapped at the same addresses in both.
 
-All that kernels may reach is in it: the boards' memories, host and shared allocations. The host maps the parts that are
-in use, the board process the whole stretch, so nothing is copied, pointers stay pointers, and nobody has to be told of
-an allocation.
+It contains everything that kernels may access: the boards' memories, host and shared allocations. The host maps the
+parts that are in use, the board process the whole stretch. So nothing is copied, pointers are valid in both, and
+allocations need no messages.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from fpgart.board.mmd import BoardError
 
 PAGE = 4096
 FIRST_BEGIN = 1 << 44
-"""Where stretches begin: far from what systems use by themselves."""
+"""The first address where stretches begin, far from those that systems choose."""
 STEP = 1 << 43
 MOST_STRETCHES = 8
-"""How many a process may have: each library with boards has one."""
+"""The number of stretches that a process may have: one for each library with boards."""
 SHARED = "memory that is shared with a board process"
 ROOM = 1 << 42
-"""Bytes of address space; only what is touched costs memory."""
+"""The size of the address space in bytes; only pages that are accessed take memory."""
 
 
 class Stretch:
-    """A range of addresses of which parts are handed out. Raises BoardError where the system gives none."""
+    """A range of addresses whose parts are allocated. Raises BoardError if the system refuses one."""
 
     def __init__(self) -> None:
         self.descriptor = int(lib.memory_file(b"fpgart-stretch"))
@@ -40,32 +40,32 @@ class Stretch:
         lengthen(self.descriptor, PAGE, SHARED)
         self.size = ROOM
         self._end = PAGE
-        """Of the file, which is as long as what was ever in use: what touches more of the stretch has a fault."""
+        """The size of the file, up to the last part that was ever in use; accesses beyond it fault."""
         self.begin, self.control = self._settle()
         self._parts: dict[int, int] = {}
         self._free = FirstFit(self.begin + PAGE, self.begin + ROOM)
         self._freed: deque[tuple[int, int]] = deque()
-        """Addresses and sizes that the next allocation makes free: destructors free memory, and take no lock."""
+        """Addresses and sizes that the next allocation frees: destructors free memory and must not take a lock."""
         self._lock = threading.Lock()
 
     def _settle(self) -> tuple[int, int]:
-        """Where it begins, and its first page, which is taken so that no other stretch begins there."""
+        """Returns the begin and the address of the first page, whose mapping keeps other stretches away."""
         for begin in _begins():
             page = int(lib.map_part(self.descriptor, 0, begin, PAGE, False))
             if page:
                 return begin, page
         os.close(self.descriptor)
-        from fpgart.base.memory_limit import limit_of_memory  # only who fails pays for it
+        from fpgart.base.memory_limit import limit_of_memory  # imported for this failure only
 
         limit = limit_of_memory(PAGE)
         raise BoardError(f"no addresses from {FIRST_BEGIN:#x} on are free for memory that is shared{limit}")
 
     def offset(self, address: int) -> int:
-        """Where an address is in the file."""
+        """Returns the offset of an address in the file."""
         return address - self.begin
 
     def allocate(self, size: int, alignment: int = PAGE, *, huge: bool = False) -> int:
-        """Address of `size` bytes of zeros; 0 when there is no room. Raises BoardError where the file has a limit."""
+        """Returns the address of `size` bytes of zeros; 0 without room. Raises BoardError at the file's limit."""
         size = round_up(size, PAGE)
         while True:
             with self._lock:
@@ -84,10 +84,10 @@ class Stretch:
             if lib.map_part(self.descriptor, self.offset(found), found, size, huge):
                 self._parts[found] = size
                 return found
-            # Something else is there now, such as a freed allocation (check/pages/guarded.py): it is left alone.
+            # Another mapping is there, such as a freed allocation (check/pages/guarded.py): the range stays taken.
 
     def close(self, address: int) -> bool:
-        """Leave the host no access to what allocate() gave; the driver has it mapped once more from now on."""
+        """Removes the host's access to an allocation. The driver gets a second mapping. Returns False on failure."""
         size = self._parts[address]
         own = int(lib.map_again(self.descriptor, self.offset(address), size))
         if not own:
@@ -99,7 +99,7 @@ class Stretch:
         return True
 
     def free(self, address: int) -> None:
-        """Give back what allocate() gave; whoever touches it now has a fault. Any lock may be held."""
+        """Frees an allocation; accesses to it fault from now on. The caller may hold any lock."""
         size = self._parts.pop(address)
         lib.unmap(address, size)
         if own := closed_memory.forget(address):

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times of a board's operations: the formulas of docs/time.md, with their sources there.
+"""Times of a board's operations: the formulas of docs/time.md, which has their sources.
 
-All machines agree: rates are exact fractions, in bytes per second, and times whole nanoseconds, rounded up.
+Rates are exact fractions, in bytes per second, and times whole nanoseconds, rounded up, so that all machines compute
+the same.
 """
 
 from __future__ import annotations
@@ -19,33 +20,33 @@ MEGA = 1_000_000
 TRANSFERS = {1: 2_500, 2: 5_000, 3: 8_000, 4: 16_000, 5: 32_000}
 """Millions per second and lane, by the generation of PCI Express."""
 PACKET_OVERHEAD = 24
-"""Bytes around a packet's payload: framing and sequence number 4, header with 64-bit address 16, checksum 4."""
+"""The bytes around a packet's payload: framing and sequence number 4, header with 64-bit address 16, checksum 4."""
 CABLE_WIDTH = 256
-"""Bits of a word on a cable, where the board's description does not say it."""
+"""The bits of a word on a cable, unless the board's description has them."""
 ROW = 8192
-"""Bytes of a memory's row, all chips together."""
+"""The bytes of a memory's row, of all chips together."""
 ROW_TIME = Fraction(108, 10)
-"""Nanoseconds from an access to the next, of one bank of the board, where each is in another row."""
+"""The nanoseconds from one access to the next in a bank of the board if each is in another row."""
 REQUEST_CYCLES = 1
-"""Cycles of a memory's interface that each burst costs besides its data."""
+"""The cycles of a memory's interface that each burst takes besides its data."""
 
 
 def nanoseconds(size: int, rate: Fraction) -> int:
-    """How long `size` bytes take at `rate` bytes per second."""
+    """Returns the time of `size` bytes at `rate` bytes per second."""
     return -(-size * SECOND * rate.denominator // rate.numerator)
 
 
 def pcie_rate(timing: Timing) -> Fraction:
-    """Bytes of payload per second and direction."""
+    """Returns the bytes of payload per second and direction."""
     coding = Fraction(8, 10) if timing.pcie_generation < 3 else Fraction(128, 130)
     packets = Fraction(timing.pcie_payload, timing.pcie_payload + PACKET_OVERHEAD)
     return TRANSFERS[timing.pcie_generation] * MEGA * timing.pcie_lanes * coding / 8 * packets
 
 
 def memory_rate(memory: GlobalMemory, interleaved: bool, kernel_clock: int) -> Fraction:
-    """Bytes per second between kernels and a memory: all of its banks if they are interleaved, else one.
+    """Returns the bytes per second between kernels and a memory: of all banks if they are interleaved, else of one.
 
-    The lesser of what interfaces carry at the kernels' clock (MHz) and what the memory gives, less what bursts cost.
+    It is the lesser of the interfaces' rate at the kernels' clock (MHz) and the memory's, less the overhead of bursts.
     """
     interface = _interface(memory)
     channels = memory.banks if interleaved else 1
@@ -56,7 +57,7 @@ def memory_rate(memory: GlobalMemory, interleaved: bool, kernel_clock: int) -> F
 
 
 def in_words(memory: GlobalMemory, size: int) -> int:
-    """Bytes that an access of `size` bytes moves: whole words of the interface."""
+    """Returns the bytes that an access of `size` bytes moves: whole words of the interface."""
     word = -(-_interface(memory).width // 8)
     return -(-size // word) * word
 
@@ -67,7 +68,7 @@ def _interface(memory: GlobalMemory) -> Interface:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Bank:
-    """What the accesses of one moment share: a bank (from 1) of a memory (index), or all of them (0)."""
+    """The resource that simultaneous accesses share: a bank (from 1) of a memory (index), or all of its banks (0)."""
 
     memory: int
     number: int = 0
@@ -75,19 +76,19 @@ class Bank:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Bytes from `address` on in a memory (by index) that something reads or writes, in `pieces` equal parts."""
+    """`size` bytes from `address` on in a memory (index) that are read or written, in `pieces` equal parts."""
 
     memory: int
     address: int
     size: int
     pieces: int = 1
     jumps: tuple[Jump, ...] = ()
-    """How a kernel goes through it, where that is not from the first byte to the last."""
+    """The access patterns of a kernel that are not sequential."""
 
 
 @dataclass(frozen=True, slots=True)
 class Jump:
-    """`count` accesses to `run` bytes in a row, each `stride` bytes from the one before; 0: anywhere."""
+    """`count` accesses to `run` consecutive bytes, each `stride` bytes from the one before; 0: anywhere."""
 
     run: int
     stride: int
@@ -95,29 +96,29 @@ class Jump:
 
 
 class Pace:
-    """A board's formulas with its numbers; `interleaved`: by memory, how the loaded binary has the banks."""
+    """The formulas with a board's numbers. `interleaved`: by memory, True if the binary interleaves the banks."""
 
     def __init__(self, board: BoardDescription, interleaved: Sequence[bool]) -> None:
         self.board = board
         self.interleaved = tuple(interleaved)
         timing = board.timing
         self.link_rate = Fraction(0) if board.unified_memory else pcie_rate(timing)
-        """Bytes per second over PCIe; 0 where the memory is the host's own."""
+        """The bytes per second over PCIe; 0 if the memory is the host's own."""
         self._rates = [
             memory_rate(memory, spread, timing.kernel_clock)
             for memory, spread in zip(board.memories, self.interleaved, strict=True)
         ]
-        if self.link_rate:  # what is the host's is behind the link
+        if self.link_rate:  # the host's memory is behind the link
             for index, memory in enumerate(board.memories):
                 if not memory.is_device_private:
                     self._rates[index] = min(self._rates[index], self.link_rate)
 
     def rate(self, bank: Bank) -> Fraction:
-        """Bytes per second through a bank, or all banks of an interleaved memory."""
+        """Returns the bytes per second through a bank, or through all banks of an interleaved memory."""
         return self._rates[bank.memory]
 
     def bank_time(self, accesses: Iterable[Access]) -> dict[Bank, int]:
-        """Nanoseconds that each bank is busy with some accesses."""
+        """Returns the nanoseconds for which the accesses occupy each bank."""
         moved: dict[Bank, int] = {}
         jumped: dict[Bank, int] = {}
         for access in accesses:
@@ -141,7 +142,7 @@ class Pace:
         }
 
     def shares(self, access: Access) -> list[tuple[Bank, Fraction]]:
-        """The banks that a range lies in, and how much of it."""
+        """Returns the banks that contain a range, and the part in each."""
         memory = self.board.memories[access.memory]
         if self.interleaved[access.memory] or memory.banks == 1:
             return [(Bank(access.memory), Fraction(1))]
@@ -150,7 +151,7 @@ class Pace:
         return [(Bank(access.memory, number), Fraction(part, size)) for number, part in parts]
 
     def jump_time(self, index: int, jump: Jump) -> int:
-        """Nanoseconds that a bank, or banks that are interleaved, are busy with accesses that are apart."""
+        """Returns the nanoseconds for which accesses that are not sequential occupy a bank, or interleaved banks."""
         memory = self.board.memories[index]
         spread = self.interleaved[index]
         burst = Fraction(_interface(memory).maxburst, _interface(memory).maxburst + REQUEST_CYCLES)
@@ -164,43 +165,43 @@ class Pace:
         return -(-total.numerator // total.denominator)
 
     def run_time(self, index: int, size: int) -> int:
-        """Nanoseconds for bytes one after the other, of one bank or of all that are interleaved."""
+        """Returns the nanoseconds of sequential bytes in a bank, or in interleaved banks."""
         return nanoseconds(size, self._rates[index])
 
     def call_latency(self, calls: int, blocks: int) -> int:
-        """Nanoseconds that MMD calls cost before and between their data."""
+        """Returns the nanoseconds of MMD calls before and between their data."""
         return calls * self.board.timing.mmd_latency + blocks * self.board.timing.dma_latency
 
     def link_time(self, size: int) -> int:
-        """Nanoseconds that `size` bytes are on the PCIe link; 0 where there is none."""
+        """Returns the nanoseconds of `size` bytes on the PCIe link; 0 without one."""
         return nanoseconds(size, self.link_rate) if self.link_rate else 0
 
     def pipeline_time(self, work_items: int, width: int, cycles: int = 1, depth: int = 0) -> int:
-        """Nanoseconds until `work_items` are through a pipeline of so many stages.
+        """Returns the nanoseconds until `work_items` have left a pipeline of `depth` stages.
 
         `width` of them enter at once, each for `cycles`.
         """
         return -(-(-(-work_items // width) * cycles + depth) * 1000 // self.board.timing.kernel_clock)
 
     def cable_time(self, channel: str, packet: int, packets: int) -> int:
-        """Nanoseconds that packets of `packet` bytes are on the cable in an I/O channel: whole words of the channel."""
+        """Returns the nanoseconds of packets on an I/O channel's cable. Each takes whole words of the channel."""
         width = next((each.width for each in self.board.channels if each.name == channel), CABLE_WIDTH)
         words = -(-8 * packet // width) * packets
         return nanoseconds(words * width, Fraction(self.board.timing.cable_rate * MEGA))
 
     def memory_latency(self, accesses: Iterable[Access]) -> int:
-        """Nanoseconds until the slowest of the memories answers for the first time."""
+        """Returns the nanoseconds until the slowest of the memories answers for the first time."""
         return max((_interface(self.board.memories[access.memory]).latency for access in accesses), default=0)
 
 
 def _channels_hit(memory: GlobalMemory, stride: int) -> int:
-    """How many banks of an interleaved memory accesses come to that are so many bytes apart."""
+    """Returns the number of banks of an interleaved memory that accesses with a stride use."""
     turns, rest = divmod(stride, memory.interleaved_bytes or 1)
     return memory.banks if rest or not stride else memory.banks // gcd(turns, memory.banks)
 
 
 def _spread(memory: GlobalMemory, address: int, size: int) -> Iterable[tuple[int, int]]:
-    """The banks that a range lies in, and how much of it; what would be behind the last one counts there."""
+    """Yields the banks that contain a range, and the bytes in each. Bytes behind the last bank count there."""
     while size > 0:
         bank = min(memory.bank_of(address), memory.banks)
         end = memory.begin + bank * memory.bank_size

@@ -9,11 +9,11 @@ from typing import Any
 
 
 class BoardSpecError(Exception):
-    """A description that makes no board; the sentence has file, line and field."""
+    """A description that is wrong; the message has file, line and field."""
 
 
 class Element:
-    """An element's attributes, and words for what is wrong with them."""
+    """An element's attributes. Its methods report mistakes in them."""
 
     def __init__(self, file: str, line: int, name: str, attributes: dict[str, str]) -> None:
         self.file, self.line, self.name, self.attributes = file, line, name, attributes
@@ -49,9 +49,9 @@ class Element:
 
 
 def walk(data: bytes, file: str, visit: Callable[[Element, Sequence[str]], None]) -> None:
-    """Call `visit` for every element, in order, with the names of the elements around it.
+    """Calls `visit` for every element, in order, with the names of the enclosing elements.
 
-    Raises BoardSpecError for what is no well-formed XML, and for document types, so that there are no entity bombs.
+    Raises BoardSpecError for malformed XML, and for document types, so that entities cannot expand without limit.
     """
     parser = expat.ParserCreate()
     around: list[str] = []

@@ -22,7 +22,7 @@ from fpgart.version import __version__
 
 
 class Compiling:
-    """The steps of one host. Raises InvalidValue for a host of another version."""
+    """Does the build steps of one host. Raises InvalidValue for a host of another version."""
 
     def __init__(self, ask: m.OpenCompiler) -> None:
         if (ask.version, ask.release) != (m.VERSION, __version__):
@@ -30,7 +30,7 @@ class Compiling:
                 f"the host speaks version {ask.version} of fpgart {ask.release}, "
                 f"the compiler process version {m.VERSION} of fpgart {__version__}"
             )
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a compiler that crashes is an answer, no accident
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # hosts expect that the compiler may crash: no core file
         self._driver: Driver | None = None
         self._missing = ""
         path = Path(ask.path)
@@ -43,14 +43,14 @@ class Compiling:
             limit_memory(ask.memory)
 
     def ready(self) -> m.CompilerReady:
-        """What the host is told of the engine."""
+        """Returns the facts about the engine for the host."""
         driver = self._driver
         if driver is None:
             return m.CompilerReady("", self._missing)
         return m.CompilerReady(driver.text("clGetPlatformInfo", driver.platform, cl.CL_PLATFORM_VERSION), "")
 
     def answer(self, ask: m.DoStep) -> object:
-        """Do a step."""
+        """Does a step and returns the answer for the host."""
         try:
             return self._do(ask)
         except BuildFailed as failed:
@@ -69,7 +69,7 @@ class Compiling:
             driver = driver.on_caller
         if driver is None:
             raise InvalidOperation("the compiler process has no engine, or no device for kernels with channels")
-        with suppress(OSError):  # a folder that has gone is gone for the host's compiler, too
+        with suppress(OSError):  # the host's compiler would not find a removed folder either
             os.chdir(ask.folder)
         made = do(driver, step)
         release(driver, made.handle)
@@ -77,7 +77,7 @@ class Compiling:
 
 
 def limit_memory(size: int) -> None:
-    """Let this process have that many bytes more than it has."""
+    """Limits this process to `size` bytes of data more than it has."""
     facts = Path("/proc/self/status").read_text()
     has = next(int(line.split()[1]) << 10 for line in facts.splitlines() if line.startswith("VmData:"))
     _, most = resource.getrlimit(resource.RLIMIT_DATA)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first module of a board process. It has the engine's libraries loaded while the other modules are imported.
+"""The first module of a board process. It loads the engine's libraries while the other modules are imported.
 
-Both take about 35 ms. The dynamic linker loads one library at a time, so what the other modules import from libraries
-comes first: an import that waits for the engine's libraries would stop all others.
+Both take about 35 ms. The dynamic linker loads one library at a time. So extension modules are imported first: an
+import that waits for the engine's libraries would delay all others.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from fpgart._native import ffi, lib
 
 
 def serve(descriptor: int, secure: int, engine: str) -> None:
-    """Serve the host at the other end of a socket until it closes that. `engine`: the file of the driver, or "".
+    """Serves the host at the other end of a socket until it closes that. `engine`: the driver's file, or "".
 
     `secure`: the process runs with other rights than its user's, as the host does; it loads nothing before it has
-    sealed its environment.
+    stopped reading its environment.
     """
     loading = None
     if not secure:
@@ -39,7 +39,7 @@ def serve(descriptor: int, secure: int, engine: str) -> None:
 
 
 def load(engine: str) -> None:
-    """Load the driver's libraries. Whoever opens the driver is told the reason of a failure."""
+    """Loads the driver's libraries. A failure is reported when the driver is opened."""
     path = engine.encode()
     lib.signals_remember()
     lib.driver_open(path, ffi.new("char[]", 1), 1)

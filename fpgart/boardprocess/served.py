@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs, kernels and networks of a session, and what each request does with them."""
+"""The programs, kernels and networks of a session, and the answers to its requests."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from fpgart.engine.opencl_engine.kernel import DriverKernel
 
 T = TypeVar("T")
 SIZES_BYTES = 72
-"""Of offset, global and local size."""
+"""The size of offset, global and local size."""
 MOST_PACKET = 1 << 26
-"""Bytes of a packet that goes through a message."""
+"""The largest packet in a message, in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServedKernel:
-    """A kernel, and its number on lanes, 0 for none. It keeps its program alive."""
+    """A kernel and its number on lanes, 0 for none. It keeps its program alive."""
 
     kernel: EngineKernel
     program: BuiltProgram
@@ -34,7 +34,7 @@ class ServedKernel:
 
 
 class Served:
-    """What a session has made so far; any thread may ask."""
+    """The objects of a session. Any thread may call the methods."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -42,7 +42,7 @@ class Served:
         self._programs: dict[int, BuiltProgram] = {}
         self._kernels: dict[int, ServedKernel] = {}
         self._number_of: dict[int, int] = {}
-        """By identity of a kernel of the engine, its number."""
+        """The numbers of the engine's kernels, by their identity."""
         self._networks: dict[int, Network] = {}
         self._making = threading.Lock()
         self._answers: dict[type[Any], Callable[[Any], object]] = {
@@ -77,16 +77,16 @@ class Served:
         }
 
     def acquire_queue(self) -> int:
-        """A queue of the engine's for one lane; 0 where there is none. Raises CLError."""
+        """Returns a queue of the engine for one lane; 0 if it has none. Raises CLError."""
         return self._engine.queues.acquire() if isinstance(self._engine, OpenCLEngine) else 0
 
     def release_queue(self, queue: int) -> None:
-        """The lane is closed, and nothing runs there."""
+        """Releases the queue of a lane that is closed."""
         if isinstance(self._engine, OpenCLEngine):
             self._engine.queues.release(queue)
 
     def answer(self, request: object) -> object:
-        """What the host is told; raises ProtocolError for what is no request."""
+        """Returns the answer to a request."""
         act = self._answers.get(type(request))
         if act is None:
             return m.Failed(InvalidValue.status, f"a {type(request).__name__} is not a request")
@@ -97,7 +97,7 @@ class Served:
         except CLError as error:
             return m.Failed(error.status, str(without_frames(error)))
 
-    # What numbers stand for
+    # Objects by their numbers
 
     def _program(self, number: int) -> BuiltProgram:
         return _found(self._programs, number, "program")
@@ -231,7 +231,7 @@ class Served:
         return m.Truth(channel.write(int(ffi.cast("uintptr_t", packet)), _patience(ask.wait_ms)))
 
     def _variable(self, network: int, name: str, offset: int, size: int) -> int:
-        """Where a range of a variable is; raises InvalidValue for what is not within one."""
+        """Returns the address of a range of a variable. Raises InvalidValue if it is in none."""
         found = self._network(network).variable(name)
         begin, whole = (found.address, found.size) if found is not None else (0, 0)
         if not 0 <= offset <= whole or not 0 <= size <= whole - offset:

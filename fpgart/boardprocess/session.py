@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A host's session with its board process: the greeting, and a thread for each lane."""
+"""The session of a host with its board process: the greeting, and a thread for each lane."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 PAGE = 4096
 TOP = 1 << 47
-"""End of the addresses that a process may have."""
+"""The end of a process's address space."""
 
 
 def serve_session(descriptor: int, secure: int, loading: threading.Thread | None) -> None:
-    """Serve the host at the other end of a socket until it closes that.
+    """Serves the host at the other end of a socket until it closes that.
 
     `secure`: the process runs with other rights than its user's, as the host does. `loading`: the thread that loads the
     libraries of an engine.
@@ -46,19 +46,19 @@ def serve_session(descriptor: int, secure: int, loading: threading.Thread | None
 
 
 class Session:
-    """One host."""
+    """The session of one host."""
 
     def __init__(self, connection: socket.socket, loading: threading.Thread | None = None) -> None:
         self._connection = connection
         self._loading = loading
         self._begin = self._size = 0
-        self._engine: Engine = NoEngine("nobody has said hello")
+        self._engine: Engine = NoEngine("the session has not begun")
         self._served: Served | None = None
         self._compiling: Compiling | None = None
         self._scratch = ffi.new("char[]", lib.LANE_BYTES)
 
     def run(self) -> None:
-        """Raises ProtocolError, OSError."""
+        """Answers messages until the host closes the socket. Raises ProtocolError, OSError."""
         while True:
             message, descriptors = m.receive_with_descriptors(self._connection, 1)
             if message is None:
@@ -71,7 +71,7 @@ class Session:
             m.send(self._connection, answer)
 
     def _answer(self, message: object, descriptor: int) -> object:
-        """Takes the descriptor over, unless it raises an error."""
+        """Returns the answer to a message. It owns `descriptor` then, unless it raises an error."""
         if isinstance(message, m.Hello):
             return self._greet(message, descriptor)
         if isinstance(message, m.WarmUp):
@@ -86,7 +86,7 @@ class Session:
         raise InvalidValue(f"a {type(message).__name__} is nothing for a session")
 
     def _open_compiler(self, ask: m.OpenCompiler) -> m.CompilerReady:
-        from fpgart.boardprocess.compiling import Compiling  # it needs no modules that serve boards
+        from fpgart.boardprocess.compiling import Compiling  # few sessions compile
 
         if self._loading is not None:
             self._loading.join()
@@ -109,11 +109,11 @@ class Session:
         return m.Welcome(engine.name, engine.version, engine.path, engine.works_on_own_buffers, missing)
 
     def _choose_engine(self, modules: tuple[str, ...]) -> Engine:
-        """The session's engine, chosen the first time; `modules`: where else packages are."""
+        """Returns the session's engine, which the first call chooses. `modules`: further folders with packages."""
         if self._served is None:
             sys.path += [folder for folder in modules if folder not in sys.path]
             ahead = threading.Thread(target=new_served, args=(self._engine,))
-            ahead.start()  # what it imports takes as long as the engine's libraries, and reads no variable
+            ahead.start()  # its imports take as long as the engine's libraries, and read no variable
             self._engine = choose_engine()
             ahead.join()
             self._served = new_served(self._engine)
@@ -125,7 +125,7 @@ class Session:
         if not 0 < begin < TOP or not 0 < size <= TOP - begin or begin % PAGE or size % PAGE:
             raise InvalidValue(f"{size} bytes at {begin:#x} are no memory of a host")
         if not lib.map_part(descriptor, 0, begin, size, False):
-            from fpgart.base.memory_limit import limit_of_memory  # only who fails pays for it
+            from fpgart.base.memory_limit import limit_of_memory  # imported for this failure only
 
             limit = limit_of_memory(size)
             raise OutOfResources(f"{size} bytes at {begin:#x} are not free in the board process{limit}")
@@ -156,14 +156,14 @@ class Session:
 
 
 def new_served(engine: Engine) -> Served:
-    """What serves an engine; it needs most of the engine's Python."""
+    """Returns the object that serves an engine. It imports most of the engine's Python."""
     from fpgart.boardprocess.served import Served
 
     return Served(engine)
 
 
 def serve_lane(served: Served, address: int, connection: socket.socket, queue: int) -> None:
-    """Serve a lane until the host closes it, or says what is no message."""
+    """Serves a lane until the host closes it, or sends what is no message."""
     try:
         while True:
             lib.lane_serve(address, queue)
@@ -181,17 +181,17 @@ def serve_lane(served: Served, address: int, connection: socket.socket, queue: i
 
 
 def framed_answer(served: Served, request: object) -> bytes:
-    """The answer to a request as it goes through a socket, whatever happens."""
+    """Returns the bytes of the answer to a request. It raises no error."""
     try:
         return m.framed(_answered(served, request))
-    except ProtocolError as error:  # what is answered is larger than a message
+    except ProtocolError as error:  # the answer is larger than a message
         return m.framed(m.Failed(OutOfResources.status, str(error)))
     except MemoryError:
         return m.framed(out_of_memory(request))
 
 
 def _answered(served: Served, request: object) -> object:
-    """The answer to a request, whatever happens."""
+    """Returns the answer to a request. It raises no error."""
     try:
         return served.answer(request)
     except MemoryError:
@@ -205,5 +205,5 @@ def _answered(served: Served, request: object) -> object:
 
 
 def out_of_memory(request: object) -> m.Failed:
-    """The answer where a request needs more memory than there is."""
+    """Returns the answer to a request that needs more memory than there is."""
     return m.Failed(OutOfHostMemory.status, f"the board process has no memory for a {type(request).__name__}")

@@ -18,14 +18,14 @@ from fpgart.runtime.programs.kernel import Kernel
 
 
 class _Nothing:
-    """What a reference to a buffer that is gone refers to."""
+    """An object that is destroyed at once, for a reference to a buffer that was destroyed."""
 
 
 GONE: ref[Buffer] = ref(_Nothing())  # type: ignore[arg-type]
 
 
 class SetInC:
-    """The arguments of one kernel that it has not heard of. `pending[0]` is 0 while there are none."""
+    """The arguments of one kernel that C has set and Python has not read. `pending[0]` is 0 if there are none."""
 
     __slots__ = ("_handle", "pending")
 
@@ -34,18 +34,18 @@ class SetInC:
         self.pending = pending
 
     def tell(self, kernel: Kernel) -> None:
-        """Have the kernel hear of them."""
+        """Passes the arguments to the kernel."""
         taken = ffi.new("struct fpgart_argument[]", len(kernel.kinds))
         for number in range(lib.fpgart_take_arguments(self._handle, taken)):
             keep(kernel, taken[number])
 
     def changed(self, index: int) -> None:
-        """Python has set the argument: C submits no launch of the kernel until Python has laid all out again."""
+        """Records that Python has set an argument, so that C submits no launch until Python has laid all out again."""
         lib.fpgart_argument_changed(self._handle, index)
 
 
 def keep(kernel: Kernel, argument: Any) -> None:
-    """Have the kernel take an argument that C has kept (`struct fpgart_argument`)."""
+    """Passes an argument that C has kept (`struct fpgart_argument`) to the kernel."""
     if argument.is_local:
         kernel.keep_local(argument.index, argument.size)
     elif argument.pointer:
@@ -57,7 +57,7 @@ def keep(kernel: Kernel, argument: Any) -> None:
 
 
 def buffer_of(handle: int, serial: int) -> ref[Buffer]:
-    """The buffer that a handle stood for when it was set."""
+    """Returns the buffer that a handle stood for when the argument was set."""
     if lib.fpgart_handle_serial(handle) != serial:
         return GONE
     try:
@@ -67,7 +67,7 @@ def buffer_of(handle: int, serial: int) -> ref[Buffer]:
 
 
 def is_kept(kernel: Kernel) -> bool:
-    """Whether C keeps arguments of the kernel, from now on if not before; it does not for kernels with very many."""
+    """True if C keeps arguments of the kernel, now or already before. It does not for kernels with very many."""
     if kernel.elsewhere is None:
         program, name = kernel.program.handle, kernel.name.encode(errors="surrogateescape")
         pending = lib.fpgart_arguments_new(kernel.handle, len(kernel.kinds), program, name)
@@ -76,44 +76,41 @@ def is_kept(kernel: Kernel) -> bool:
     return kernel.elsewhere is not None
 
 
-def let_value_pass(kernel: Kernel, index: int, size: int) -> None:
-    """Another value of `size` bytes for this argument needs no decision."""
+def accept_values(kernel: Kernel, index: int, size: int) -> None:
+    """Lets C set this argument to other values of `size` bytes."""
     if is_kept(kernel):
-        lib.fpgart_let_value_pass(kernel.handle, index, size)
+        lib.fpgart_accept_values(kernel.handle, index, size)
 
 
-def let_local_pass(kernel: Kernel, index: int) -> None:
-    """Another size of local memory for this argument needs no decision."""
+def accept_local_sizes(kernel: Kernel, index: int) -> None:
+    """Lets C set this argument to other sizes of local memory."""
     if is_kept(kernel):
-        lib.fpgart_let_local_pass(kernel.handle, index)
+        lib.fpgart_accept_local_sizes(kernel.handle, index)
 
 
-def let_buffers_pass(kernel: Kernel, index: int) -> None:
-    """Another buffer of the context for this argument needs no decision.
+def accept_buffers(kernel: Kernel, index: int) -> None:
+    """Lets C set this argument to other buffers of the context.
 
-    Where the argument says which memory it has to be in, a buffer needs a place.
+    If the argument has a buffer_location, the buffer needs a place.
     """
     if is_kept(kernel):
         needs_place = bool(kernel.interface.arguments[index].buffer_location)
-        lib.fpgart_let_buffers_pass(kernel.handle, index, kernel.context.handle, needs_place)
+        lib.fpgart_accept_buffers(kernel.handle, index, kernel.context.handle, needs_place)
 
 
-def let_svm_pass(kernel: Kernel, index: int) -> None:
-    """Another address for this argument by clSetKernelArgSVMPointer needs no decision."""
+def accept_svm_pointers(kernel: Kernel, index: int) -> None:
+    """Lets C set this argument to other addresses (clSetKernelArgSVMPointer)."""
     if is_kept(kernel):
-        lib.fpgart_let_svm_pass(kernel.handle, index, kernel.context.handle)
+        lib.fpgart_accept_svm_pointers(kernel.handle, index, kernel.context.handle)
 
 
-def let_usm_pass(kernel: Kernel, index: int, alignment: int) -> None:
-    """A pointer into a live USM allocation for this argument needs no decision but that on its alignment.
-
-    Where the argument says which memory it has to be in, each does.
-    """
+def accept_usm_pointers(kernel: Kernel, index: int, alignment: int) -> None:
+    """Lets C set this argument to other aligned pointers into USM allocations, unless it has a buffer_location."""
     if not kernel.interface.arguments[index].buffer_location and is_kept(kernel):
-        lib.fpgart_let_usm_pass(kernel.handle, index, kernel.context.handle, alignment or 1)
+        lib.fpgart_accept_usm_pointers(kernel.handle, index, kernel.context.handle, alignment or 1)
 
 
 def forget_in_c(kernel: Kernel) -> None:
-    """What its launches need has changed, besides the arguments."""
+    """Tells C that something else than the arguments has changed for the kernel's launches."""
     if kernel.elsewhere is not None:
         lib.fpgart_kernel_changed(kernel.handle)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Blocks of a board's memory that C gives to the buffers that it makes (icd/entry/blocks.c)."""
+"""Blocks of a board's memory that C gives to the buffers that it creates (icd/entry/blocks.c)."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from fpgart.runtime.memory.device import Block, Device
 
 MOST_SIZES = 64
-"""That are remembered."""
+"""The number of sizes that are remembered."""
 
 
 class Spares:
-    """The blocks of one board that C has, by their addresses: those of no buffer, and those of buffers that C made."""
+    """The blocks of one board that C has, by their addresses: spare ones, and those of buffers that C created."""
 
     __slots__ = ("_board", "_device", "_sizes", "blocks")
 
@@ -29,9 +29,10 @@ class Spares:
         self.blocks: dict[int, Block] = {}
 
     def keep(self, block: Block, locations: int) -> bool:
-        """Give up a block of which nobody needs the contents, if its size has come before; False if it has not.
+        """Gives C a spare block if the size of `block` has come before. Returns False if it has not.
 
-        C gets the range that first fit gives the next buffer of that size. `locations`: memories that it counts for.
+        `block` is freed, and C gets the range that first fit returns for that size. `locations`: the memories that it
+        counts for.
         """
         device, size = self._device, block.range.size
         if not block.address or NOTICES.block_reserved or NOTICES.block_freed or not self._recurs(size):
@@ -40,7 +41,7 @@ class Spares:
         again = device.allocate(size, None, 0, block.owner)
         if again is None or again.range != block.range:
             self.changed()
-        if again is None:  # another thread was faster
+        if again is None:  # another thread has allocated it
             return True
         self.blocks[again.address] = again
         if not lib.fpgart_block_spare(self._board, again.address, size, again.pointer, locations):
@@ -57,14 +58,14 @@ class Spares:
         return False
 
     def changed(self) -> None:
-        """Memory of the board was given back: what first fit gives next may be another range."""
+        """Tells C that memory was freed: first fit may return other ranges than the spare ones."""
         lib.fpgart_memory_changed(self._board)
 
     def take(self, address: int) -> Block:
-        """A block that C has no more."""
+        """Returns a block that C has given up."""
         return self.blocks.pop(address)
 
     def free(self) -> None:
-        """Give the board back what no buffer has."""
+        """Frees the blocks that no buffer has."""
         while address := int(lib.fpgart_take_spare(self._board)):
             self.take(address).release()

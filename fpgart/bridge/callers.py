@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The call of the host that is under way, and its place in the host's code, for the watchers that ask."""
+"""The host's current call and its place in the host's code, for watchers."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ FRAMES_TEXT = 16384  # bytes
 
 @lru_cache(maxsize=1)
 def callers() -> Callers:
-    """Which call is under way and where it came from, for those who ask for that; made at the first call."""
+    """Returns the object that knows the host's current calls and their frames. The first call creates it."""
     made = new_callers()
     observe(made.observe)
     return made
 
 
 def new_callers() -> Callers:
-    """As callers(), where somebody else wraps them around the entry points."""
+    """Returns such an object that is not wrapped around the entry points: the caller does that."""
     from fpgart.watch.callers import Callers
 
     return Callers(host_frames)
 
 
 def host_frames() -> Frames:
-    """The host's, behind the entry point that this thread is in."""
+    """Returns the host's frames behind the entry point that this thread is in."""
     from fpgart.watch.callers import MOST_FRAMES, python_frames
 
     if lib.fpgart_is_guest():
@@ -49,7 +49,7 @@ def host_frames() -> Frames:
 
 @lru_cache(maxsize=1)
 def places() -> Places:
-    """From calls of the host to places in its code, for those who ask for that."""
+    """Returns the object that finds the places of the host's calls in its code."""
     from fpgart.watch.places import Places
 
     return Places(config.WRAPPERS.value)

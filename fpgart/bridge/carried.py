@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls of C about the commands that it carries (icd/entry/commands.c)."""
+"""Functions that C calls about the commands that it carries (icd/entry/commands.c)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fpgart.bridge.handles import HELD, known, seen
 
 
 def board_idle(handle: int) -> None:
-    """Nothing is carried on a board that is held."""
+    """Records that no carried command runs on a board that is held."""
     from fpgart.bridge.carrying import BOARDS
 
     device = HELD[handle]
@@ -21,7 +21,7 @@ def board_idle(handle: int) -> None:
 
 
 def renew(queue: int, kernel: int, count: int, uses: Any) -> int:
-    """The board of a command has changed: whether C knows what it needs now, so that it can be carried."""
+    """Updates what C needs for a command, because the epoch of its board has ended. True if C can carry the command."""
     from fpgart.bridge.carrying import renew
 
     buffers = [seen(int(uses[i].buffer)) for i in range(count)]
@@ -31,14 +31,14 @@ def renew(queue: int, kernel: int, count: int, uses: Any) -> int:
 def run_handed_over(
     command: int, queue: int, kernel: int, kind: int, address: int, counter: int, count: int, uses: Any
 ) -> None:
-    """The board of a command that was to be carried has changed, or is held, when it is its turn."""
+    """Runs a command that C cannot carry, because its board has changed or is held when its turn comes."""
     from fpgart.bridge.handed_over import run_handed_over
 
     run_handed_over(command, queue, kernel, kind, address, counter, count, uses)
 
 
 def failed(queue_handle: int, kernel_handle: int, status: int, place: int) -> None:
-    """A command has failed; `place`: where the engine refused a launch."""
+    """Reports the failure of a command. `place`: the argument or step at which the engine refused a launch."""
     from fpgart.engine.launches import launch_failure
     from fpgart.runtime.objects.queue import CommandQueue
     from fpgart.runtime.programs.kernel import Kernel

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The facts about boards, queues, kernels and buffers with which C submits commands (icd/entry/commands.c).
 
-It holds in one epoch of the board: whatever moves a buffer's contents or changes how the board is programmed ends that,
-and waits for the commands that are under way. A call of which C knows too little comes to Python, which finds out the
-rest and has C try again; where that does not do, the command is the scheduler's.
+They hold in one epoch of the board. Moving a buffer's contents, or programming the board otherwise, ends the epoch and
+waits for running commands. A call for which C lacks facts goes to Python, which finds them and lets C try again. If C
+cannot carry it then, the scheduler runs the command.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ if TYPE_CHECKING:
     from fpgart.runtime.scheduling.scheduler import Scheduler
 
 LOCATIONS: defaultdict[str, int] = defaultdict(count().__next__)
-"""The numbers that C knows the memories by that arguments have to be in; 0 for those that may be in any."""
+"""The numbers by which C knows the memories of arguments; 0 for an argument without a buffer_location."""
 LOCATIONS[""]
 MOST_LOCATIONS = 64
 
 
 class Numbers:
-    """Numbers that C knows names by; 0 for none."""
+    """Numbers by which C knows names; 0 for none."""
 
     def __init__(self) -> None:
         self._names = [""]
@@ -67,7 +67,7 @@ class Numbers:
 
 
 PROGRAMS = Numbers()
-"""By their identities."""
+"""The numbers of programs, by their identities."""
 
 
 class CarriedBoard:
@@ -93,7 +93,7 @@ class CarriedBoard:
         self.is_awaited = False
 
     def stop(self) -> bool:
-        """Have none begin until go_on(); whether none is under way. The scheduler's lock is held, as for go_on()."""
+        """Lets none begin until go_on(). True if none is running. The scheduler's lock is held, as for go_on()."""
         if not self._is_stopped:
             self._is_stopped = True
             self.hold()
@@ -112,7 +112,7 @@ class CarriedBoard:
         return bool(lib.fpgart_board_is_open(self.address))
 
     def note_ends(self) -> None:
-        """Release what only commands held that have ended. Calls nobody back."""
+        """Releases what commands held that have ended. It makes no callbacks."""
         self.is_open()
         lib.fpgart_settle_ends()
         reap_soon(*release_put_off())
@@ -127,16 +127,16 @@ class CarriedBoard:
         lib.fpgart_board_end_epoch(self.address)
 
     def keep(self, block: Block) -> bool:
-        """As Spares.keep(), of blocks in the memory that arguments are in that do not say which."""
+        """Gives C a block, as Spares.keep() does, if it is in the memory of arguments without a buffer_location."""
         memories = self.device.memories
         if not self.device.mmd.own_traffic:
-            return False  # each allocation is to be seen
+            return False  # each allocation has to be seen
         if not block.memory == memories.default_memory(block.range.size) == memories.memory_for(""):
             return False
         return self.spares.keep(block, locations_of(self.device, block.memory))
 
     def count_launches(self) -> None:
-        """Have the device know of the launches that have ended since it was asked last."""
+        """Adds the launches that have ended since the last call to the device's count."""
         self.device.kernels_run += int(lib.fpgart_board_take_launches(self.address))
 
 
@@ -161,11 +161,11 @@ class CarriedQueue:
 
 BOARDS: dict[Device, CarriedBoard] = {}
 _making = threading.Lock()
-"""Held while one is made."""
+"""Held while a board is made."""
 
 
 def end_epochs(scheduler: Scheduler) -> None:
-    """Watchers or faults come or go, or something else that C may not know of: it has to find out all anew."""
+    """Makes all facts void, and frees C's spare blocks, because watchers or faults were added or removed."""
     may = scheduler.carries and not NOTICES.hear_of_commands and not NOTICES.queue_drained
     lib.fpgart_carry(may)
     for board in BOARDS.values():
@@ -175,7 +175,7 @@ def end_epochs(scheduler: Scheduler) -> None:
 
 
 def board_of(queue: CommandQueue) -> CarriedBoard | None:
-    """The board of a queue whose commands C may carry, from now on if not before; None where it may not."""
+    """Returns the board of a queue if C may carry its commands, or None. The first call makes it."""
     device = queue.device
     board = BOARDS.get(device)
     if (
@@ -231,7 +231,7 @@ def _begin_to_carry(device: Device, board: CarriedBoard) -> None:
 
 
 def carries_launch(queue: CommandQueue, kernel: Kernel) -> bool:
-    """Whether C carries the launch that the host's call is about, now that it knows enough."""
+    """True if C carries the launch of the host's call, now that it has all facts."""
     if lib.fpgart_watched():
         return False
     board = board_of(queue)
@@ -273,9 +273,9 @@ def _learn_kernel(queue: CommandQueue, kernel: Kernel, board: CarriedBoard) -> b
 
 
 def renew(queue: CommandQueue, kernel: Kernel | None, buffers: Iterable[Buffer]) -> bool:
-    """Have C know, in the present epoch, what a command needs that was to be carried in an earlier one.
+    """Gives C the facts of the present epoch for a command that was enqueued in an earlier one.
 
-    False where something else is needed now. Nothing is placed or moved for it.
+    Returns False if the command needs something else now. Nothing is placed or moved for it.
     """
     device, board = queue.device, board_of(queue)
     if board is None or lib.fpgart_watched():
@@ -291,7 +291,7 @@ def renew(queue: CommandQueue, kernel: Kernel | None, buffers: Iterable[Buffer])
 
 
 def _may_be_loaded(program: Program, device: Device) -> bool:
-    """Whether the board has the program, or can be programmed for a launch without anything else being changed."""
+    """True if the board has the program, or can be programmed for a launch without further changes."""
     return program.identity in device.loaded or (
         program.interleaving in (None, device.interleaving)
         and not device.mmd.is_shared
@@ -300,9 +300,9 @@ def _may_be_loaded(program: Program, device: Device) -> bool:
 
 
 def _image_of(kernel: Kernel, device: Device, board: CarriedBoard, epoch: int) -> bytes | None:
-    """The arguments as the engine is given them, but buffers by their handles, and pointers into allocations marked.
+    """Returns the arguments as the engine takes them, but with buffers' handles, and pointers into allocations marked.
 
-    None where a launch needs more than C could do.
+    Returns None if C cannot carry the launch.
     """
     packed: list[tuple[int, int, int | bytes]] = []
     local = 0
@@ -339,7 +339,7 @@ def _image_of(kernel: Kernel, device: Device, board: CarriedBoard, epoch: int) -
 def _learn_buffer(
     buffer: Buffer, device: Device, board: CarriedBoard, epoch: int, location: str = "", program: Program | None = None
 ) -> bool:
-    """Whether the contents are on the device. If there are none yet, they will be where `program` needs them."""
+    """True if the contents are on the device. A buffer without contents is placed where `program` needs it."""
     owner = buffer.owner
     if owner.stays_on_host:
         return False
@@ -349,7 +349,7 @@ def _learn_buffer(
         try:
             memory = device.memories.memory_for(location)
             owner.adopt(owner.reserve(device, memory, interleaving=program.interleaving))
-        except (KeyError, MemObjectAllocationFailure):  # the scheduler's launch says it in words
+        except (KeyError, MemObjectAllocationFailure):  # the scheduler's launch reports it
             return False
     home = owner.home
     if home is None or home.device is not device or owner.moving:
@@ -361,7 +361,7 @@ def _learn_buffer(
 
 
 def locations_of(device: Device, memory: int) -> int:
-    """A bit for each of LOCATIONS that a memory of a device is, or counts for."""
+    """Returns a bit for each of LOCATIONS that the device's memory has or counts for."""
     found = 0
     for name, number in list(LOCATIONS.items()):
         try:
@@ -374,22 +374,22 @@ def locations_of(device: Device, memory: int) -> int:
 
 
 def _store_of(buffer: Buffer) -> int:
-    """The host's own memory that regions are mapped in; 0 where there is none, or the board's memory is mapped."""
+    """Returns the host's memory in which regions are mapped; 0 if there is none, or boards' memory is mapped."""
     if buffer.context.unified_memory:
         return 0
     return buffer.host_ptr or (buffer.store.address if buffer.store is not None else 0)
 
 
 def carries_map(queue: CommandQueue, buffer: Buffer) -> bool:
-    """As carries_transfer(), of a command that maps a region."""
+    """True if C carries the command that maps a region."""
     if queue.context.unified_memory:
         return False
-    buffer.host_address()  # which is made now, if it is not there
+    buffer.host_address()  # allocates it
     return carries_transfer(queue, buffer)
 
 
 def carries_transfer(queue: CommandQueue, *buffers: Buffer) -> bool:
-    """As carries_launch(), of a transfer."""
+    """True if C carries the transfer of the host's call, now that it has all facts."""
     if lib.fpgart_watched():
         return False
     board = board_of(queue)
@@ -399,5 +399,5 @@ def carries_transfer(queue: CommandQueue, *buffers: Buffer) -> bool:
     for buffer in buffers:
         if not buffer.handle or not _learn_buffer(buffer, queue.device, board, epoch):
             return False
-    queue.context.scheduler.call_due()  # a blocking one is waited for in C
+    queue.context.scheduler.call_due()  # the thread may wait in C for a blocking one
     return bool(lib.fpgart_carry_again())

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The chapters of the specification: each is imported when a host first calls a function that is in it.
+"""The chapters of the specification: each is imported when a host first calls one of its functions.
 
-Most hosts use few of them, and to import all takes longer than to start the interpreter.
+Most hosts use few of them, and importing all takes longer than starting the interpreter.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ CHAPTERS = (
     "ti",
     "absent",
 )
-"""In the order in which hosts come to need them; a function is looked for from the first to the last."""
+"""In the order in which hosts use them; a function is searched from the first to the last."""
 
 Functions = list[tuple[str, list[str], str]]
-"""API functions: name, names of the parameters, type of what is returned."""
+"""API functions: name, names of the parameters, return type."""
 
 ERRORS = {"cl_int": OUT_OF_HOST_MEMORY, "void": None}
-"""What a call gives, by type, when its chapter cannot be imported; any other is a pointer or an object."""
+"""The result of a call, by return type, if its chapter cannot be imported; 0 for any other type."""
 
 _to_come: list[str] = []
 _functions: Functions = []
@@ -50,10 +50,10 @@ _loading = threading.RLock()
 
 
 def open_at(functions: str) -> None:
-    """Have C find every API function that Python implements.
+    """Binds every API function that Python implements to C.
 
-    `functions`: a line for each, with its name, the names of its parameters, and the type of what is returned. The text
-    is part of the code that the driver's start compiles, and a list of tuples would take that 2 ms.
+    `functions` has a line for each, with its name, the names of its parameters, and the type of what is returned. The
+    text is part of the code that the driver's start compiles, and a list of tuples would take that 2 ms.
     """
     _functions[:] = map(_function, functions.splitlines())
     _to_come[:] = CHAPTERS
@@ -67,7 +67,7 @@ def _function(line: str) -> tuple[str, list[str], str]:
 
 
 def load_all() -> None:
-    """Import what has not been needed yet."""
+    """Imports all chapters that have not been imported."""
     _load_until(lambda: False)
 
 

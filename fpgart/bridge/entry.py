@@ -47,11 +47,11 @@ REGISTERED: set[str] = set()
 Wrap = Callable[[str, Callable[..., Any]], Callable[..., Any]]
 _wraps: list[Wrap] = []
 BOUND: dict[str, tuple[Callable[..., Any], int | None]] = {}
-"""What C calls, by name, and what it gets when that raises."""
+"""The functions that C calls, by name, and the results that it gets if they raise."""
 
 
 def observe(wrap: Wrap) -> None:
-    """Let a watcher wrap every entry point that is registered from now on."""
+    """Wraps every entry point that is registered later, for a watcher."""
     _wraps.append(wrap)
     lib.fpgart_remember_nothing()
 
@@ -63,7 +63,7 @@ def _wrapped(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def observe_bound(wrap: Wrap) -> Callable[[], None]:
-    """Let a watcher wrap every entry point that is registered by now, until what this returns is called."""
+    """Wraps every entry point that is registered, until the returned function is called."""
     lib.fpgart_remember_nothing()
     before = dict(BOUND)
     for name, (function, error) in before.items():
@@ -77,15 +77,15 @@ def observe_bound(wrap: Wrap) -> Callable[[], None]:
 
 
 def bind(name: str, function: Callable[..., Any], error: int | None) -> None:
-    """Have C call `function` for the API function `name`; `error` is returned when it raises."""
+    """Makes C call `function` for the API function `name`; `error` is the result if it raises."""
     BOUND[name] = function, error
     ffi.def_extern(name=f"py_{name}", error=error)(function)
 
 
 def entry(name: str, *more: str, status: bool = True) -> Callable[[F], F]:
-    """Register the decorated function as the API function `name` (and under further names).
+    """Registers the decorated function as the API function `name` (and under further names).
 
-    `status` False is for the one function that returns nothing at all to C.
+    `status` False is for the one function that returns nothing to C.
     """
 
     def register(function: F) -> F:
@@ -119,7 +119,7 @@ def _error_value(function: Callable[..., Any]) -> int:
 
 
 def _make(name: str, function: Callable[..., Any], status: bool) -> Callable[..., Any]:
-    """The wrapper as source: what it does per call is spelled out, not interpreted."""
+    """Returns the wrapper. It is compiled from source, so that calls interpret no annotations."""
     annotations = dict(function.__annotations__)
     returned = annotations.pop("return")
     if not status:
@@ -205,13 +205,13 @@ def _make(name: str, function: Callable[..., Any], status: bool) -> Callable[...
 
 
 def wait_list(count: int, events: Any, context: Context | None) -> tuple[Event, ...]:
-    """Events of `context`; raises InvalidEventWaitList, InvalidContext."""
+    """Returns events of `context`. Raises InvalidEventWaitList, InvalidContext."""
     if bool(count) != bool(events):
         raise errors.InvalidEventWaitList(
             f"{count} events are announced, but the list is {'not NULL' if events else 'NULL'}"
         )
     found = []
-    for index in range(count):  # one by one: nothing is read behind the first that is no event
+    for index in range(count):  # nothing is read behind the first handle that is no event
         handle = events[index]
         try:
             event = HELD.get(handle) or find(handle, Event)
@@ -226,7 +226,7 @@ def wait_list(count: int, events: Any, context: Context | None) -> tuple[Event, 
 
 
 def failed(error: errors.CLError, name: str, item: Any) -> int:
-    """Tell whoever wants to know, and return the status."""
+    """Reports an error to the log, watchers and the context, and returns its status."""
     log.error(errors.without_frames(error), name)
     for listener in NOTICES.call_failed:
         listener(name, error.status, str(error))
@@ -235,35 +235,35 @@ def failed(error: errors.CLError, name: str, item: Any) -> int:
 
 
 def tell_context(error: errors.CLError, item: Any) -> None:
-    """The pfn_notify of the context that an object belongs to hears of an error."""
+    """Reports an error to the pfn_notify of the object's context."""
     context = item if item.__class__ is Context else getattr(item, "context", None)
     if context is not None:
         context.notify(error)
 
 
 def crashed_(name: str) -> int:
-    """The exception at hand is no CLError: a bug, unless memory ran out."""
+    """Logs the exception that is being handled and returns CL_OUT_OF_HOST_MEMORY."""
     log.bug(f"{name} failed")
     return OUT_OF_HOST_MEMORY
 
 
 def cast(pointer: str, address: int) -> Any:
-    """A typed pointer to an address of the host."""
+    """Returns a typed pointer for a host's address."""
     return ffi.cast(pointer, address)
 
 
 def string_at(address: int) -> str:
-    """The C string at an address of the host."""
+    """Returns the C string at a host's address."""
     return bytes(ffi.string(ffi.cast("char *", address))).decode(errors="surrogateescape")
 
 
 def text_at(address: int, most: int) -> str:
-    """As string_at(), of a string that also ends after `most` bytes."""
+    """Returns the C string at a host's address, or its first `most` bytes."""
     return bytes(ffi.string(ffi.cast("char *", address), most)).decode(errors="surrogateescape")
 
 
 def bytes_at(address: int, size: int) -> bytes:
-    """`size` bytes at an address of the host."""
+    """Returns `size` bytes at a host's address."""
     if size == 8 or size == 4:
         return int(lib.fpgart_load(address, size)).to_bytes(size, "little")
     return bytes(ffi.buffer(ffi.cast("char *", address), size))

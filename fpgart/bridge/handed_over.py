@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands of C (icd/entry/commands.c) whose board had changed, or was held, when it was their turn.
+"""Makes operations of C's commands (icd/entry/commands.c) whose board had changed, or was held, at their turn.
 
-What the host had said when it enqueued them stands in the command: its operation is made of that now.
+The command contains the arguments with which the host enqueued it.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from fpgart.runtime.scheduling.scheduler import Scheduler
 
 WRITTEN, READ, COPIED = range(3)
-"""What a move is, by the counter of its bytes."""
+"""The kinds of moves, by the counter of their bytes."""
 
 
 def run_handed_over(
     command: int, queue_handle: int, kernel_handle: int, kind: int, address: int, counter: int, count: int, uses: Any
 ) -> None:
-    """Have a command run on a thread of the driver. `address`: its operation in C, which is there until it ends.
+    """Runs a command on a thread of the driver. `address`: its operation in C, valid until the command ends.
 
-    `uses`: the buffers, and where in each it begins, or as which argument; the command holds them.
+    `uses`: the buffers, and the offset in each or the index of the argument. The command holds the buffers.
     """
     queue: CommandQueue = known(queue_handle)
     buffers = [(known(int(uses[i].buffer)), int(uses[i].at)) for i in range(count)]
@@ -73,7 +73,7 @@ def _ended(command: int) -> Callback:
 def _operation_of(
     queue: CommandQueue, kernel_handle: int, carried: Any, counter: int, buffers: list[tuple[Buffer, int]]
 ) -> Operation:
-    """What the scheduler runs for a command. Raises CLError."""
+    """Returns the operation that the scheduler runs for a command. Raises CLError."""
     device, size = queue.device, int(carried.size[0])
     if carried.kind == native.CARRIED_LAUNCH:
         return _launch_of(queue, known(kernel_handle), carried, buffers)

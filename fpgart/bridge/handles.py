@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From handles to objects and back.
+"""Converts between handles and objects.
 
-A handle from the host is an integer here. It stands for an object if, and only if, it is a key of
-`HELD` (the host holds references) or of `KEPT` (the host gave its references back, but other objects
-still need this one). Nothing is ever read through it.
+A handle from the host is an integer. It stands for an object if, and only if, it is a key of `HELD` (the host has
+references) or of `KEPT` (the host has released its references, but other objects need this one). Nothing is ever read
+through it.
 """
 
 from __future__ import annotations
@@ -43,29 +43,31 @@ KINDS: dict[str, tuple[int, type[errors.CLError]]] = {
 }
 """Classes of fpgart.runtime by name, because those that no host has used are not imported: what C calls them
 (enum fpgart_kind), and the error for another handle."""
-MEMORY = 4096  # how many dead handles are remembered at most, to name what they were
+MEMORY = 4096  # the number of released handles whose class is remembered for messages
 
 ADDRESSES = 1 << 29
-"""Bytes of address space that handles take at least (icd/entry/handles.c); few of them are touched."""
+"""The address space in bytes that handles take at least (icd/entry/handles.c); few pages of it are used."""
 
 HELD: dict[int, Any] = {}
 KEPT: dict[int, weakref.ref[Any]] = {}
 _DEAD: dict[int, type] = {}
 _LEFT: deque[Reaper] = deque()
 _REAPING = threading.Lock()
-"""Held while last references that were put off are released: no thread goes on before they are. Callbacks of the
-host come after it."""
+"""Held while deferred releases of last references are done, so that each thread returns after them.
+
+Callbacks of the host are made without it.
+"""
 _VIEWING = threading.Lock()
-"""Held while a view of an event is made."""
+"""Held while a view is made."""
 
 
 def publish(item: Any) -> int:
-    """The handle of `item`, with one reference held by the host; made at the first call."""
+    """Returns the handle of `item`, with a reference of the host. The first call makes it."""
     if item.handle:
         return int(item.handle)
     handle = int(lib.fpgart_handle_new(KINDS[item.__class__.__name__][0], 1))
     if not handle:
-        from fpgart.base.memory_limit import limit_of_memory  # only who fails pays for it
+        from fpgart.base.memory_limit import limit_of_memory  # imported for this failure only
 
         raise errors.OutOfHostMemory(
             "no room for another handle: two million objects are alive, or the system gives no addresses for handles"
@@ -101,7 +103,7 @@ PUBLISHED: dict[str, Callable[[Any, int], None]] = {
     "Event": _publish_event,
     "Program": _publish_program,
 }
-"""What C, or the object, has to know besides the handle."""
+"""Called with a new handle, by class: passes further facts to C or to the object."""
 
 
 def _hold(item: Any, handle: int) -> None:
@@ -118,16 +120,16 @@ VIEWABLE = tuple(KINDS[name][0] for name in ("CommandQueue", "Buffer", "Kernel",
 
 
 def no_makers() -> Mapping[int, Maker]:
-    """Until the driver has started."""
+    """Returns none: the makers before the driver has started."""
     return {}
 
 
 makers: Callable[[], Mapping[int, Maker]] = no_makers
-"""By kind, what makes a view: of the object's parent, what C says of it, and its handle (views.py)."""
+"""By kind, the function that makes a view of its parent, C's facts about it, and its handle (views.py)."""
 
 
 def view(handle: int) -> Any:
-    """The view of an object that C has made; None if there is no such object."""
+    """Returns a view of an object that C has made; None if there is none."""
     with _VIEWING:
         item = _view(handle)
     if item.__class__ is Event:
@@ -140,7 +142,7 @@ def view(handle: int) -> Any:
 def _view(handle: int) -> Any:
     found = ffi.new("struct fpgart_unseen *")
     if not lib.fpgart_view(handle, found):
-        return seen(handle)  # another thread was first
+        return seen(handle)  # another thread has made it
     try:
         parent = seen(found.parent) or _view(found.parent)
         item = makers()[found.kind](parent, found, handle)
@@ -152,7 +154,7 @@ def _view(handle: int) -> Any:
 
 
 def seen(handle: int) -> Any:
-    """The object of a handle that Python knows; None for others."""
+    """Returns the object of a handle that Python knows; None for others."""
     item = HELD.get(handle)
     if item is None and (kept := KEPT.get(handle)) is not None:
         item = kept()
@@ -160,13 +162,13 @@ def seen(handle: int) -> Any:
 
 
 def known(handle: int) -> Any:
-    """The object behind a handle of whatever kind; None for anything else."""
+    """Returns the object of a handle, of any kind; None if there is none."""
     item = seen(handle)
     return item if item is not None else view(handle)
 
 
 def user_event_ended(handle: int, status: int) -> None:
-    """C has ended a user event, of which somebody has made a view meanwhile: calls back whom that knows."""
+    """Makes the callbacks of a user event that C has ended while a view of it was made."""
     item = seen(handle)
     if item.__class__ is Event:
         item.context.scheduler.user_event_ended(item, status)
@@ -174,7 +176,7 @@ def user_event_ended(handle: int, status: int) -> None:
 
 
 def view_all(*names: str) -> None:
-    """Have views of all objects of these classes; of all classes that views can be of without names."""
+    """Makes views of all objects of these classes, by default of all classes that have views."""
     for kind in [KINDS[name][0] for name in names] or VIEWABLE:
         handle = 0
         while handle := int(lib.fpgart_next_unseen(handle, kind)):
@@ -182,7 +184,7 @@ def view_all(*names: str) -> None:
 
 
 def find(handle: int, kind: type[T]) -> T:
-    """The object behind a handle; raises CL_INVALID_<kind> for anything else."""
+    """Returns the object of a handle. Raises CL_INVALID_<kind> if there is none of that class."""
     item = known(handle)
     if item.__class__ is kind:
         return item
@@ -201,7 +203,7 @@ def _describe(handle: int, item: Any) -> str:
 
 
 def _alone() -> int:
-    """What sys.getrefcount() says of an object that has a local variable only; CPython 3.14 does not count itself."""
+    """Returns sys.getrefcount() of an object with one local variable. CPython 3.14 does not count that itself."""
     item = object()
     return sys.getrefcount(item)
 
@@ -210,24 +212,24 @@ ALONE = _alone()
 
 
 def host_released(handle: int) -> None:
-    """The host gave back its last reference: the object dies, or lives on for those that need it."""
+    """Handles the host's last release: the object is destroyed, or kept for those that need it."""
     reaper = _release(handle)
     if reaper:
         reaper.reap()
 
 
 def _release(handle: int) -> Reaper | None:
-    """As host_released(), but for what the object leaves behind, callbacks of the host among it: with that."""
+    """Does the same as host_released(), but returns the reaper with the deferred work, host's callbacks included."""
     item = HELD.pop(handle, None)
     if item is None:
         return None
     kind = item.__class__
     context = item if kind is Context else getattr(item, "context", None)
     reaper = context.reaper if context is not None else None
-    context = None  # it may die with the item
+    context = None  # it may be destroyed with the item
     if sys.getrefcount(item) == ALONE:
         if kind is Context:
-            item.seen_to = True  # its callbacks have returned when this call does
+            item.reaped_by_caller = True  # its callbacks return before this call does
         item = None
         _forget(handle, kind)
     else:
@@ -237,16 +239,16 @@ def _release(handle: int) -> Reaper | None:
 
 
 def reap_soon(*reapers: Reaper) -> None:
-    """Have the thread that reaps, or the next call of reap(), dispose of what these hold."""
+    """Lets the thread that reaps, or the next call of reap(), run the reapers' work."""
     _LEFT.extend(filter(None, reapers))
     if _LEFT:
         lib.fpgart_callbacks_are_left(True)
 
 
 def release_put_off() -> list[Reaper]:
-    """Release the last references that were put off (icd/entry/handles.c), and return when none is left.
+    """Does the deferred releases of last references (icd/entry/handles.c) and returns when none is left.
 
-    Returns the reapers of what died.
+    Returns the reapers of the destroyed objects.
     """
     left: dict[int, Reaper] = {}
     with _REAPING:
@@ -260,7 +262,7 @@ def release_put_off() -> list[Reaper]:
 
 
 def reap() -> None:
-    """Release the last references that were put off, and dispose of what died; returns when none is left."""
+    """Does the deferred releases and the work that destroyed objects left; returns when none is left."""
     lib.fpgart_callbacks_are_left(False)
     left = release_put_off()
     while _LEFT:
@@ -273,7 +275,7 @@ def reap() -> None:
 
 
 def host_retained(handle: int) -> None:
-    """The host took a reference to an object of which it had none."""
+    """Records that the host has a reference again to an object that it had released."""
     kept = KEPT.pop(handle, None)
     item = kept() if kept is not None else None
     if item is not None:
@@ -289,5 +291,5 @@ def _forget(handle: int, kind: type) -> None:
 
 
 def references(item: Any) -> int:
-    """The host's reference count of an object."""
+    """Returns the host's reference count of an object."""
     return int(lib.fpgart_handle_references(item.handle))

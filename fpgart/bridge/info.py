@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answering the clGet...Info functions: one table per kind of object, one function that writes all answers."""
+"""Answers the clGet...Info functions: one table per kind of object, one function that writes all answers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def boolean(value: object) -> bytes:
 
 
 def handle(item: Any) -> bytes:
-    """The handle of an object, NULL for None."""
+    """Returns the handle of an object; NULL for None."""
     return u64(item.handle if item is not None else 0)
 
 
@@ -44,12 +44,12 @@ def string(text: str) -> bytes:
 
 
 def version(major: int, minor: int, patch: int = 0) -> int:
-    """A cl_version."""
+    """Returns a cl_version."""
     return major << 22 | minor << 12 | patch
 
 
 def name_version(name: str, number: int) -> bytes:
-    """A cl_name_version: 4 bytes of version, 64 of name."""
+    """Returns a cl_name_version: 4 bytes of version, 64 of name."""
     return u32(number) + name.encode()[:63].ljust(64, b"\0")
 
 
@@ -62,9 +62,9 @@ def answer(
     length_ret: Any,
     fixed: Collection[int] = (),
 ) -> None:
-    """Write the answer to `query`, its length in bytes, or both; raises InvalidValue.
+    """Writes the answer to `query`, its length in bytes, or both. Raises InvalidValue.
 
-    `fixed`: queries whose answers never change for an object. The next ones are given without Python.
+    `fixed`: queries whose answers never change for an object. C answers them from then on.
     """
     found = table.get(query)
     if found is None:
@@ -76,11 +76,11 @@ def answer(
 
 
 def remember(item: Any, query: int, data: bytes) -> None:
-    """The answer to `query` about an object is `data` from now on; it is given without Python."""
+    """Lets C answer `query` about an object with `data` from now on."""
     lib.fpgart_remember(item.handle, query, data, len(data))
 
 
 def write(data: bytes, length: int, value: int, length_ret: Any) -> None:
-    """Write `data` as the answer; raises InvalidValue when the host's room is too small."""
+    """Writes `data` as the answer. Raises InvalidValue if the host's memory is too small for it."""
     if lib.fpgart_answer(value, length, length_ret, data, len(data)):
         raise InvalidValue(f"the answer has {len(data)} bytes, there is room for {length}")

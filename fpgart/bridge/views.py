@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Views of objects that C has made, which Python needs when somebody asks it about one.
+"""Views: Python's objects for those that C has made.
 
-Each function gets the object's parent, what C says of the object (`struct fpgart_unseen`), and its handle.
+Each function gets the object's parent, C's facts about it (`struct fpgart_unseen`), and its handle.
 """
 
 from __future__ import annotations

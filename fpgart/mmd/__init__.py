@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The boards behind the interface of aocl_mmd.h: what libfpgart_mmd.so does, without any OpenCL."""
+"""The boards behind aocl_mmd.h: the functions of libfpgart_mmd.so, without OpenCL."""

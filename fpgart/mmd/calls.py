@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The file of FPGART_MMD_CALLS: a line for each call, without addresses of the host, so that runs can be compared."""
+"""Writes the file of FPGART_MMD_CALLS: a line for each call, without the host's addresses, so that runs compare."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from fpgart.base.output_file import KeptOutput, open_output
 
 
 class CallLog:
-    """The file; nothing is written where none is asked for. Any thread may call: a line is written at once."""
+    """The file, if the option names one. Any thread may call note(), which writes a line at once."""
 
     def __init__(self) -> None:
-        """Raises OptionError for a file that cannot be written."""
+        """Raises OptionError if the file cannot be written."""
         self._file: KeptOutput | None = None
         path = config.MMD_CALLS.value
         if path:
@@ -26,7 +26,7 @@ class CallLog:
                 raise config.OptionError(f"{config.MMD_CALLS.name}={path}: {error.strerror}") from None
 
     def note(self, call: str, result: int | None = None, **facts: object) -> None:
-        """A call with what it was given, and what it returned; without a result it is one of the host's handlers."""
+        """Writes a call with its arguments and its result. A line without result is a call of the host's handler."""
         if self._file is None:
             return
         words = [call, *(f"{name}={fact}" for name, fact in facts.items())]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The functions of aocl_mmd.h: C arguments to objects, one call, a status."""
+"""The functions of aocl_mmd.h: each converts C arguments, makes one call on an object, and returns a status."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ SIZES = frozenset(
         Info.DEVICE_MEM_CONCURRENT_GRANULARITY,
     }
 )
-"""Queries whose answer is a size_t; other numbers are int."""
+"""The queries whose answer is a size_t; other numbers are int."""
 
 
 class EntryPoints:
-    """One method for each function, under its name without aocl_mmd_."""
+    """One method for each function, with its name without aocl_mmd_."""
 
     def __init__(self, library: Library, calls: CallLog) -> None:
         self._library = library
         self._calls = calls
 
     def serve(self) -> None:
-        """Have C call them."""
+        """Binds the methods to C."""
         for name in (
             "get_offline_info", "get_info", "open", "close", "set_interrupt_handler", "set_device_interrupt_handler",
             "set_status_handler", "yield", "read", "write", "copy", "program", "free", "refuse_host_channel",
@@ -48,7 +48,7 @@ class EntryPoints:
         ffi.def_extern(name="mmd_shared_alloc", error=0)(self.shared_alloc)
 
     def _with_status(self, name: str, method: Callable[..., int | None]) -> Callable[..., int]:
-        """The method as C calls it: what it raises is told, and the status goes to the host."""
+        """Returns the method for C: errors are reported, and the host gets their status."""
 
         def call(*arguments: Any) -> int:
             try:
@@ -189,7 +189,7 @@ def _query(kind: Any, number: int) -> Any:
 
 
 def _encoded(answer: int | float | str, form: str = "i") -> bytes:
-    """The bytes of an answer as C has them."""
+    """Returns the bytes of an answer in C's form."""
     if isinstance(answer, str):
         return answer.encode() + b"\0"
     return pack("f" if isinstance(answer, float) else form, answer)
@@ -212,7 +212,7 @@ def _host(address: int, size: int) -> int:
 
 
 def _pairs(properties: Any) -> Iterator[int]:
-    """The names and values in front of the 0 that ends a list of properties."""
+    """Yields the names and values before the 0 that ends a list of properties."""
     if properties == ffi.NULL:
         return
     for place in count(0, 2):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a call of aocl_mmd.h fails."""
+"""The errors of calls of aocl_mmd.h."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import enum
 
 
 class Status(enum.IntEnum):
-    """What functions return; the numbers are aocl_mmd.h's."""
+    """The results of functions, with aocl_mmd.h's numbers."""
 
     SUCCESS = 0
     INVALID_HANDLE = -1
@@ -18,11 +18,11 @@ class Status(enum.IntEnum):
 
 
 FAILURE = -1
-"""What a function returns that knows one error only."""
+"""The result of a function that has one kind of error only."""
 
 
 class MmdError(Exception):
-    """A call that fails, with a sentence; `status` is what it returns."""
+    """A call has failed; `status` is its result."""
 
     def __init__(self, words: str, status: int = FAILURE) -> None:
         super().__init__(words)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Host memory that boards use: what aocl_mmd_host_alloc and aocl_mmd_shared_alloc give."""
+"""Host memory for boards: aocl_mmd_host_alloc and aocl_mmd_shared_alloc."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from fpgart.board.mmd import Info, Mmd
 from fpgart.mmd.errors import MmdError, Status
 
 BUFFER_LOCATION = 3
-"""The property that names a memory by its number; aocl_mmd.h has two more, which boards need not take."""
+"""The property that names a memory by its number. Boards need not support the other two of aocl_mmd.h."""
 
 
 class HostMemory:
-    """Everything that is allocated. Any thread may call."""
+    """The allocations. Any thread may call the methods."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -26,7 +26,7 @@ class HostMemory:
     def allocate(
         self, boards: Sequence[Mmd], kind: AllocationType, size: int, alignment: int, properties: Sequence[int]
     ) -> int:
-        """Memory of `kind` for all of `boards`; raises MmdError."""
+        """Allocates memory of `kind` for all of `boards`. Raises MmdError."""
         first = boards[0]
         for board in boards:
             _check_properties(board, properties)
@@ -48,7 +48,7 @@ class HostMemory:
         return address
 
     def free(self, address: int) -> None:
-        """Give an allocation back; raises MmdError for what is none."""
+        """Frees an allocation. Raises MmdError if there is none at the address."""
         with self._lock:
             if address not in self._found:
                 raise MmdError(f"{address:#x} is not what an allocation returned", Status.INVALID_POINTER)
@@ -57,7 +57,7 @@ class HostMemory:
         board.free(address)
 
     def holds(self, address: int) -> bool:
-        """Whether an address lies in an allocation."""
+        """True if the address is in an allocation."""
         with self._lock:
             place = bisect_right(self._begins, address) - 1
             if place < 0:
@@ -67,7 +67,7 @@ class HostMemory:
 
 
 def _check_properties(board: Mmd, properties: Sequence[int]) -> None:
-    """`properties`: names and values in turn."""
+    """Raises MmdError for a property that the board does not support. `properties`: names and values in turn."""
     for name, value in zip(properties[::2], properties[1::2], strict=True):
         if name != BUFFER_LOCATION or not 0 <= value < len(board.description.memories):
             raise MmdError(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernel interface of a board: registers behind which kernels run. Their offsets are in board/csr.py."""
+"""The kernel interface of a board: registers that start kernels. Their offsets are in board/csr.py."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from fpgart.mmd.under_way import UnderWay
 WORD = Struct("<I")
 OUT_OF_RESET = 1
 ONE_ITEM = (1, 1, *(1,) * 9, *(0,) * 3)
-"""What the fixed part of an invocation image is after programming; hosts write it where theirs differs."""
+"""The fixed part of an invocation image after programming; hosts write the words that differ."""
 
 
 class KernelRegisters:
-    """The registers of one kernel, which runs its launches one after the other on a thread of its own.
+    """The registers of one kernel, which runs its launches one after another on a thread of its own.
 
-    Reading and writing is for one thread at a time; `interrupt` is called with each end, without any lock.
+    One thread at a time reads and writes. `interrupt` is called at each end, without a lock.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class KernelRegisters:
                 self._start()
 
     def _start(self) -> None:
-        """One more launch, of the image as it is now."""
+        """Adds a launch of the image as it is now."""
         name, most = self.kernel.name, self.kernel.fast_launch_depth + 1
         if self._launches == most:
             raise MmdError(f"kernel '{name}' takes {most} launches at a time, and is started once more")
@@ -79,21 +79,21 @@ class KernelRegisters:
         self._under_way.begin()
 
     def _work(self) -> None:
-        """Run what waits, one after the other; the thread ends with the last launch."""
+        """Runs the launches, one after another; the thread ends with the last one."""
         left = 1
         while left:
-            with self._lock:  # who starts the first launch has it, and puts the launch there meanwhile
+            with self._lock:  # _start() has it until it has added the first launch
                 image = self._waiting.popleft()
             self._launch(image)
             with self._lock:
                 self._finished += 1
                 self._launches -= 1
                 left = self._launches
-            self._under_way.end()  # first: who is told that a kernel has ended may close the board
+            self._under_way.end()  # first: the host's handler may close the board
             self._interrupt()
 
     def _launch(self, image: bytes) -> None:
-        """Boards know no kernel that fails: what went wrong is told, and the host sees an end."""
+        """Runs the kernel. Errors are logged: to the host, kernels of a board never fail."""
         try:
             self._run(self.kernel, image)
         except MmdError as error:
@@ -103,10 +103,10 @@ class KernelRegisters:
 
 
 class KernelInterface:
-    """What reads and writes of the kernel interface reach. Any thread may call.
+    """The registers of the kernel interface. Any thread may call the methods.
 
-    `rom`: the autodiscovery of the board; `settings`: registers that the host may write and that say nothing here
-    (whether banks of a memory are interleaved).
+    `rom`: the autodiscovery of the board; `settings`: registers that the host may write and that have no effect here
+    (interleaving of a memory's banks).
     """
 
     def __init__(self, rom: str, settings: Sequence[int], interrupt: Callable[[], None], under_way: UnderWay) -> None:
@@ -121,12 +121,12 @@ class KernelInterface:
         self._kernels: list[KernelRegisters] = []
 
     def load(self, kernels: Sequence[DescribedKernel], run: Callable[[DescribedKernel, bytes], None]) -> None:
-        """The board has been programmed: registers are those of these kernels."""
+        """Replaces the registers by those of a new program's kernels."""
         with self._lock:
             self._kernels = [KernelRegisters(kernel, run, self._interrupt, self._under_way) for kernel in kernels]
 
     def read(self, offset: int, size: int) -> bytes:
-        """`size` bytes of registers; raises MmdError where there are none."""
+        """Returns `size` bytes of registers. Raises MmdError if there are none."""
         with self._lock:
             if _within(offset, size, csr.WINDOW, csr.WINDOW_BYTES):
                 kernel, at = self._kernel(offset, size)
@@ -140,7 +140,7 @@ class KernelInterface:
             return WORD.pack(known[offset]).ljust(size, b"\0")
 
     def write(self, offset: int, data: bytes) -> None:
-        """Write registers; raises MmdError where there are none."""
+        """Writes registers. Raises MmdError if there are none."""
         with self._lock:
             if _within(offset, len(data), csr.WINDOW, csr.WINDOW_BYTES):
                 kernel, at = self._kernel(offset, len(data))
@@ -157,7 +157,7 @@ class KernelInterface:
             # A reset does nothing: a board that has just been programmed is as it is after one.
 
     def _kernel(self, offset: int, size: int) -> tuple[KernelRegisters, int]:
-        """The kernel whose registers the window shows at `offset`, and where in them that is."""
+        """Returns the kernel whose registers are at `offset` of the window, and the offset in them."""
         address = self._segment + offset - csr.WINDOW
         for registers in self._kernels:
             begin, room = registers.kernel.csr_address, registers.kernel.csr_bytes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All boards of a process, as hosts know them: by names before they are open, then by handles."""
+"""The boards of a process: hosts know them by names before they are open, then by handles."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from fpgart.mmd.host_memory import HostMemory
 from fpgart.mmd.open_board import OpenBoard
 
 NAME = "acl"
-"""What boards are called before their number, as those of board packages are."""
+"""The name of boards before their number, as in board packages."""
 
 
 class Library:
-    """The boards that FPGART_BOARD names. Any thread may call."""
+    """The boards that FPGART_BOARD names. Any thread may call the methods."""
 
     def __init__(self, boards: Sequence[BoardDescription]) -> None:
         self._boards = tuple(boards)
@@ -34,7 +34,7 @@ class Library:
         return [f"{NAME}{number}" for number in range(len(self._boards))]
 
     def offline_info(self, query: OfflineInfo) -> int | float | str:
-        """What can be asked before a board is open; the library has more than one board."""
+        """Answers a query before a board is open; the library has more than one board."""
         if query is OfflineInfo.NUM_BOARDS:
             return len(self._boards)
         if query is OfflineInfo.BOARD_NAMES:
@@ -42,7 +42,7 @@ class Library:
         return SimulatedBoard(self._boards[0]).get_offline_info(query)
 
     def open(self, name: str) -> int:
-        """The handle of a board, which is its number."""
+        """Opens a board and returns its handle, which is its number."""
         if name not in self.names:
             raise MmdError(f"there is no board '{name}'; there are {', '.join(self.names)}")
         handle = self.names.index(name)
@@ -60,7 +60,7 @@ class Library:
         return found
 
     def mmds(self, handles: Sequence[int]) -> list[Mmd]:
-        """The boards of an allocation for several."""
+        """Returns the boards of an allocation."""
         if not handles:
             raise MmdError("an allocation is for one board at least", Status.INVALID_HANDLE)
         return [self.board(handle).mmd for handle in handles]
@@ -76,11 +76,11 @@ class Library:
         return any(board.busy for board in list(self._open.values()))
 
     def shut_down(self) -> bool:
-        """The process ends: whether everything has come to its end."""
+        """Stops all boards, as the process exits. Returns True if all work has ended."""
         ended = [board.shut_down() for board in list(self._open.values())]
         return all(ended)
 
     @cached_property
     def _engine(self) -> Engine:
-        """Opened by the first board that is programmed."""
+        """The engine, which the first programmed board opens."""
         return choose_engine()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program that a board is programmed with, and the execution of its kernels on the board's memory."""
+"""The program on a board, and the execution of its kernels on the board's memory."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ SizedArgument = tuple[int, int, int | bytes]
 
 
 class LoadedProgram:
-    """The kernels of an image, built.
+    """The built kernels of an image.
 
-    `place` says where in this process a pointer of the host's leads.
+    `place` returns the address in this process for a pointer of the host.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class LoadedProgram:
         engine: Engine,
         place: Callable[[int], int],
     ) -> LoadedProgram:
-        """The program of an image (.acl.fpga.bin of an .aocx); raises MmdError."""
+        """Returns the program of an image (.acl.fpga.bin of an .aocx). Raises MmdError."""
         if not image.startswith(SIGNATURE):
             raise MmdError(
                 f"the {len(image)} bytes are no image of `fpgart aoc`: what was compiled for a real board "
@@ -69,7 +69,7 @@ class LoadedProgram:
             raise MmdError(f"the image cannot be loaded: {error}") from None
 
     def run(self, kernel: DescribedKernel, image: bytes) -> None:
-        """Run a kernel to its end with an invocation image; raises MmdError."""
+        """Runs a kernel to its end with an invocation image. Raises MmdError."""
         dimensions, _, *words = FIXED.unpack_from(image)
         total, local, offset = words[0:3], words[6:9], words[9:12]
         total[0] *= kernel.vector_lanes
@@ -89,7 +89,7 @@ class LoadedProgram:
             raise MmdError(str(error)) from None
 
     def stop(self) -> None:
-        """Another program comes: autorun kernels end."""
+        """Ends autorun kernels, before another program is loaded."""
         if self._network is not None:
             self._network.stop()
 
@@ -104,7 +104,7 @@ class LoadedProgram:
         return found
 
     def _argument(self, argument: Argument, value: bytes) -> SizedArgument:
-        """What the engine gets for the bytes of an argument. Of local memory the board has what the compiler gave."""
+        """Returns the engine's form of an argument. Local memory has the size that the compiler chose."""
         if TypeQualifier.PIPE in argument.qualifiers:
             raise MmdError("pipes that are arguments need the driver, libfpgart.so; channels do not")
         if argument.space is AddressSpace.LOCAL:

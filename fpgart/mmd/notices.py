@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A board's notifications for the host: ends of transfers with a handle, interrupts of kernels.
 
-The host is told when it yields, by the thread that does, and never while it is doing something else: boards whose
-AOCL_MMD_USES_YIELD is 1 need no locks in the host's handlers.
+The host's handlers are called when it yields, on the thread that does so, and at no other time: hosts of boards whose
+AOCL_MMD_USES_YIELD is 1 need no locks in their handlers.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from collections.abc import Callable
 from fpgart.mmd.errors import FAILURE, Status
 
 PATIENCE_S = 0.001
-"""How long a call of tell() waits at most for something to tell."""
+"""The time that a call of tell() waits for notifications at most."""
 
 
 class Notices:
-    """What has not been told yet. Any thread may call."""
+    """Notifications that the host has not got. Any thread may call the methods."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -28,15 +28,15 @@ class Notices:
         self._interrupts = 0
         self.on_interrupt: Callable[[], None] | None = None
         self.on_status: Callable[[int, int], None] | None = None
-        """Takes the handle of an operation and its status."""
+        """Called with the handle of an operation and its status."""
 
     def begin(self, operation: int) -> None:
-        """A transfer begins. Hosts give one handle to all rows of a rectangle."""
+        """Records the begin of a transfer. Hosts give one handle to all rows of a rectangle."""
         with self._changed:
             self._begun[operation] += 1
 
     def end(self, operation: int, *, failed: bool) -> None:
-        """A transfer has ended; the host hears of it when all with this handle have."""
+        """Records the end of a transfer. The host gets it when all transfers with this handle have ended."""
         with self._changed:
             self._begun[operation] -= 1
             if not self._begun[operation]:
@@ -45,13 +45,13 @@ class Notices:
             self._changed.notify_all()
 
     def interrupt(self) -> None:
-        """A kernel has ended."""
+        """Records the end of a kernel."""
         with self._changed:
             self._interrupts += 1
             self._changed.notify_all()
 
     def tell(self) -> bool:
-        """Tell what there is, or comes within a moment; whether there was anything."""
+        """Calls the host's handlers, after waiting up to PATIENCE_S. Returns False if there was nothing to tell."""
         with self._changed:
             self._changed.wait_for(self._any, PATIENCE_S)
             ended = [operation for operation in self._ended if operation not in self._begun]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A board that is open: its two interfaces (memory, kernels), its program, what it tells the host."""
+"""A board that is open: its two interfaces (memory, kernels), its program, its notifications."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from fpgart.mmd.under_way import UnderWay
 
 
 class OpenBoard:
-    """One board from aocl_mmd_open to aocl_mmd_close; methods raise MmdError or BoardError."""
+    """One board from aocl_mmd_open to aocl_mmd_close. Its methods raise MmdError or BoardError."""
 
     def __init__(self, mmd: Mmd, host_memory: HostMemory, engine: Callable[[], Engine]) -> None:
         self.mmd = mmd
@@ -48,7 +48,7 @@ class OpenBoard:
     # Transfers
 
     def read(self, operation: int, size: int, host: int, interface: int, offset: int) -> None:
-        """Board to host; with the handle of an operation the host goes on meanwhile."""
+        """Copies from the board to the host, asynchronously if there is an operation's handle."""
         if interface == self._kernel_interface:
             self._transfer(operation, lambda: self._read_registers(host, offset, size))
         else:
@@ -56,7 +56,7 @@ class OpenBoard:
             self._transfer(operation, lambda: self.mmd.read(offset, host, size))
 
     def write(self, operation: int, size: int, host: int, interface: int, offset: int) -> None:
-        """Host to board."""
+        """Copies from the host to the board."""
         if interface == self._kernel_interface:
             self._transfer(operation, lambda: self._registers.write(offset, bytes(_memory(host, size))))
         else:
@@ -64,7 +64,7 @@ class OpenBoard:
             self._transfer(operation, lambda: self.mmd.write(host, offset, size))
 
     def copy(self, operation: int, size: int, interface: int, source: int, destination: int) -> None:
-        """Within the board's memory."""
+        """Copies within the board's memory."""
         self._check(interface, source, size)
         self._check(interface, destination, size)
         self._transfer(operation, lambda: self.mmd.copy(source, destination, size))
@@ -98,13 +98,13 @@ class OpenBoard:
     def _transfer_ended(self, operation: int, error: Exception | None) -> None:
         if error is not None:
             log.warning(f"the transfer of operation {operation:#x} failed: {error}")
-        self._under_way.end()  # first: who is told of the end may close the board
+        self._under_way.end()  # first: the host's handler may close the board
         self.notices.end(operation, failed=error is not None)
 
     # Kernels
 
     def program(self, image: bytes, *, preserve: bool) -> None:
-        """Load the image of an .aocx; memory keeps its contents in any case."""
+        """Loads the image of an .aocx. The memory keeps its contents in any case."""
         self._refuse_while_busy("programmed")
         loaded = LoadedProgram.load(image, self.mmd.description, self._engine(), self._place)
         self.mmd.program(image, preserve=preserve)
@@ -113,7 +113,7 @@ class OpenBoard:
         self._registers.load(loaded.kernels, loaded.run)
 
     def _place(self, pointer: int) -> int:
-        """Where in this process a pointer that the host gave a kernel leads."""
+        """Returns the address in this process for a pointer argument of a kernel."""
         if self._host_memory.holds(pointer):
             return pointer
         address = DeviceAddress(pointer).board_address
@@ -139,19 +139,19 @@ class OpenBoard:
         return bool(self._under_way.count)
 
     def close(self) -> None:
-        """aocl_mmd_close: the board forgets its program and its memory."""
+        """aocl_mmd_close: frees the board's memory and forgets its program."""
         self._refuse_while_busy("closed")
         self._stop_program()
         self.mmd.close()
 
     def shut_down(self) -> bool:
-        """The process ends: whether everything has come to its end."""
+        """Stops the program, as the process exits. Returns True if all work has ended."""
         self._stop_program()
         return self._under_way.wait(config.EXIT_TIMEOUT.value)
 
 
 def description_in_rom(board: BoardDescription) -> str:
-    """What the ROM says of a board: its memories. It never names kernels, so that hosts always program it first."""
+    """Returns the text in a board's ROM: its memories. It names no kernels, so that hosts program the board first."""
     return format_autodiscovery(Autodiscovery(NO_IDENTITY, board.name, memories_of(board)))
 
 
@@ -160,7 +160,7 @@ def _memory(address: int, size: int) -> memoryview:
 
 
 def _told(transfer: Callable[[], None]) -> None:
-    """What a board that is at it by itself can only tell as a BoardError."""
+    """Runs a transfer; raises its MmdError as a BoardError, the only error of asynchronous transfers."""
     try:
         transfer()
     except MmdError as error:

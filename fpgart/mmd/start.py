@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first call of libfpgart_mmd.so: it chooses the boards and serves the functions."""
+"""Handles the first call of libfpgart_mmd.so: chooses the boards and binds the functions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def register(functions: str) -> None:
-    """Called once, when the interpreter is up; whatever is raised here means: no board. `functions`: none."""
+    """Is called once, when the interpreter runs. After an exception there is no board. `functions` is not used."""
     if lib.fpgart_is_secure() and (words := config.distrust_environment()):
         log.warning(words)
     config.stay_in(config.working_folder())
@@ -32,7 +32,7 @@ def register(functions: str) -> None:
 
 
 def _boards() -> list[BoardDescription]:
-    """The FPGA boards that FPGART_BOARD names; what is none is told and left out."""
+    """Returns the FPGA boards that FPGART_BOARD names; others are reported and left out."""
     described, faults = chosen_boards()
     for fault in faults:
         log.warning(str(fault))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A board's unfinished work for the host: transfers with a handle, kernels."""
+"""Counts a board's unfinished work for the host: transfers with a handle, kernels."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 
 
 class UnderWay:
-    """A count that can be waited for. Any thread may call."""
+    """A count that threads can wait for. Any thread may call the methods."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -28,7 +28,7 @@ class UnderWay:
             self._changed.notify_all()
 
     def wait(self, seconds: float) -> bool:
-        """Wait until nothing is under way, or for so long; whether nothing is."""
+        """Waits up to `seconds` until the count is 0. Returns True if it is."""
         until = time.monotonic() + seconds
         with self._changed:
             while self._count and (left := until - time.monotonic()) > 0:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls of the API that fail on request, and the list of all calls (FPGART_CALLS).
+"""Faults of API calls, and the list of all calls (FPGART_CALLS).
 
-Each entry point asks in C before it does anything (icd/entry/call_faults.c), so this is true of calls that C answers,
-too. A call that fails is not carried out. It is told as other errors are: to the log, and to the context's
-pfn_notify.
+Each entry point asks in C before it does anything (icd/entry/call_faults.c), so that this includes calls that C
+answers. A call that is to fail is not carried out. Its error is reported as others are: to the log, and to the
+context's pfn_notify.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from typing import Any
 
 from _fpgart_icd import ffi, lib
 
-from fpgart.base import config, errors, log
+from fpgart.base import config, log
 from fpgart.base import opencl as cl
+from fpgart.base.errors import error_of
 from fpgart.base.output_file import KeptOutput, open_output
 from fpgart.board.faults import FAULTS
 from fpgart.bridge.callers import host_frames, places
@@ -25,20 +26,20 @@ from fpgart.bridge.handles import HELD
 from fpgart.watch.callers import Site
 
 MOST_LISTED = 100_000
-"""Calls of a process that the file has: a host may ask for ever for the end of a command that failed."""
+"""The calls that the file has at most: a host may ask for ever for the end of a command that failed."""
 
 
 class Calls:
-    """Writes a line for each call of the API to a file. Any thread may add one."""
+    """Writes a line for each call of the API to a file. Any thread may call add()."""
 
     def __init__(self, path: str) -> None:
-        """Raises OSError when the file cannot be written."""
+        """Raises OSError if the file cannot be written."""
         self._output: KeptOutput | None = KeptOutput(open_output(path))
         self._count = 0
         self._where = lru_cache(maxsize=None)(places().where)
 
     def add(self, function: str, thread: int, status: int) -> None:
-        """`status`: what a fault gives the host; 0 for a call that is carried out."""
+        """`status`: the status of the injected fault; 0 for a call that is carried out."""
         self._count += 1
         if self._output is None or self._count > MOST_LISTED:
             return
@@ -57,7 +58,7 @@ _calls: list[Calls] = []
 
 
 def start() -> None:
-    """Have entry points ask, as far as the options want it, or faults that come later. Raises OptionError."""
+    """Lets entry points ask, if an option or a fault needs that. Raises OptionError."""
     path = config.CALLS.value
     try:
         _calls[:] = [Calls(path)] if path else []
@@ -68,7 +69,7 @@ def start() -> None:
 
 
 def fault_of(name: Any, handle: int, thread: int) -> int:
-    """The status with which a call fails, 0 for one that is carried out; `handle`: its first argument."""
+    """Returns the status with which a call fails; 0 if it is carried out. `handle`: its first argument."""
     function = bytes(ffi.string(name)).decode()
     fault = FAULTS.strike_function(function, thread)
     status = fault.rule.status if fault is not None else 0
@@ -76,13 +77,7 @@ def fault_of(name: Any, handle: int, thread: int) -> int:
         calls.add(function, thread, status)
     if fault is None:
         return 0
-    error = class_of(status)(f"the call failed, as the fault '{fault.rule.text}' asks for")
+    error = error_of(status, f"the call failed, as the fault '{fault.rule.text}' asks for")
     log.error(error, function)
     tell_context(error, HELD.get(handle))
     return status
-
-
-def class_of(status: int) -> type[errors.CLError]:
-    """The error for a status; some statuses come from nothing but a fault."""
-    known = {each.status: each for each in errors.CLError.__subclasses__()}
-    return known.get(status) or type("Asked", (errors.CLError,), {"status": status})

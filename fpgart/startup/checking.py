@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 
 def start_checks(at_end: list[Callable[[], None]], *, owns: bool) -> KernelCheck | None:
-    """Let the families listen, before there are boards; `at_end` gets what they do last.
+    """Starts the checks, before there are boards. `at_end` gets the functions that they run last.
 
-    `owns`: whether the interpreter is ours, not that of a host in Python. Returns the check of kernels, if an engine
-    can do that and it is asked for, or does it anyway. Raises OptionError.
+    `owns`: True if the interpreter is the driver's, not that of a host in Python. Returns the check of kernels if the
+    engine does it. Raises OptionError.
     """
     kernels = kernels_are_checked()
     wanted = (*config.CHECK.value, *(("kernels",) if kernels and "kernels" not in config.CHECK.value else ()))
     if not wanted:
         return None
-    from fpgart.bridge.callers import callers, places  # the driver alone has what this needs
+    from fpgart.bridge.callers import callers, places  # only the driver has the functions that it needs
     from fpgart.check.families import start
     from fpgart.check.findings import Findings
     from fpgart.watch.origins import Origins
@@ -52,7 +52,7 @@ def start_checks(at_end: list[Callable[[], None]], *, owns: bool) -> KernelCheck
 
 
 def kernels_are_checked() -> bool:
-    """Whether the engine looks at what kernels do. Raises OptionError if it should and cannot."""
+    """True if the engine checks the kernels' accesses. Raises OptionError if it should and cannot."""
     wanted = "kernels" in config.CHECK.value
     if not wanted and not config.ENGINE.is_set:
         return False
@@ -67,9 +67,9 @@ def kernels_are_checked() -> bool:
 
 
 def guarded(mmd: Mmd, board: BoardDescription) -> tuple[Mmd, MemorySystem]:
-    """A board's Mmd and memories; with pages of their own for its blocks where checks protect them.
+    """Returns a board's Mmd and memories. Blocks have pages of their own if checks protect them.
 
-    Boards that map memory for each launch keep their blocks where that needs them.
+    On boards that map memory for each launch, blocks stay where the regions need them.
     """
     memories = board.memory_system()
     if {"usm", "buffers"}.isdisjoint(config.CHECK.value) or type(memories) is not GlobalMemories:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first of the driver's Python that runs. What can go on by itself while the rest is imported begins here."""
+"""The driver's first Python module. It starts what runs while the rest is imported."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from fpgart.engine.isolated.spawning import Spawned
 
 OF_THIS_PROCESS = ("none", "oclgrind")
-"""Engines that no board process has."""
+"""Engines that board processes cannot load."""
 
 
 def register(functions: str) -> None:
-    """Called once, when the interpreter is up; whatever is raised here means: no platform.
+    """Is called once, when the interpreter runs. After an exception there is no platform.
 
     `functions`: every API function that Python has to implement, as chapters.open_at() reads them.
     """
@@ -31,7 +31,7 @@ def register(functions: str) -> None:
 
 
 def early_process() -> Spawned | None:
-    """A board process, where kernels will most likely run in one. Raises OptionError."""
+    """Starts a board process if kernels will probably run in one. Raises OptionError."""
     if not config.ISOLATE.value or config.SERVED.value or config.ENGINE.value in OF_THIS_PROCESS:
         return None
     from fpgart.engine.isolated.spawning import ProcessError, spawn

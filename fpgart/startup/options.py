@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options that are evaluated when the driver is loaded."""
+"""Evaluates options when the driver is loaded."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from fpgart.base import config, log
 
 
 def settle_options(folder: str = "", *, secure: bool = False) -> None:
-    """Relative paths begin in `folder` ("": where the process is now), whatever the host does later.
+    """Makes relative paths begin in `folder` ("": the working directory), and reports names that are no options.
 
-    Names that are no options are told, unless `fpgart run` has done that. `secure`: the process runs with other
-    rights than its user's, and obeys no option that leads to files or code.
+    `fpgart run` reports such names itself. `secure`: the process runs with other rights than its user's, so that
+    options that name files or code have no effect.
     """
     if secure and (words := config.distrust_environment()):
         log.warning(words)

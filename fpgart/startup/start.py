@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loading the driver: makes the platform and registers the entry points."""
+"""Loads the driver: makes the platform and registers the entry points."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
     from fpgart.watch.trace.recorder import Trace
 
 THREAD_STACK = 8 << 20
-"""Bytes of the driver's threads, whatever `ulimit -s` gives those of the host."""
+"""The stack of the driver's threads in bytes, whatever `ulimit -s` sets for the host's."""
 COLLECT_AFTER = 20_000
-"""New objects after which the collector looks at them."""
+"""The number of new objects after which the collector runs."""
 
 
 def shared_memory() -> Stretch | None:
-    """Where all memory is that kernels reach, if they run in a process of their own."""
+    """Returns the source of all memory that kernels access, if they run in a process of their own."""
     if not config.kernels_run_apart():
         return None
     from fpgart.board.mmd import BoardError
@@ -61,20 +61,20 @@ def shared_memory() -> Stretch | None:
 
 
 def view_makers() -> Mapping[int, handles.Maker]:
-    """As views.py has them, which hosts need that ask about objects of C's."""
+    """Returns the functions of views.py, which few hosts need."""
     from fpgart.bridge.views import MAKERS
 
     return MAKERS
 
 
 def apart_option() -> str:
-    """The option by which kernels run in another process, and its value."""
+    """Returns the option with which kernels run in another process, and its value."""
     option = config.SERVED if config.SERVED.value else config.ISOLATE
     return f"{option.name}={option.text}"
 
 
 def service() -> Connection | None:
-    """The one that has the boards, if FPGART_SERVED names one. Raises OptionError."""
+    """Returns the connection to the service that FPGART_SERVED names, or None. Raises OptionError."""
     if not config.SERVED.value:
         return None
     from fpgart.serving.connection import Connection
@@ -87,7 +87,7 @@ def service() -> Connection | None:
 
 
 def isolation(stretch: Stretch | None, served: Connection | None, process: Spawned | None) -> Isolation | None:
-    """For the engine, which the process loads from now on, so that hosts that need it do not wait for all of that."""
+    """Returns the isolation for the engine, which its process begins to load, so that the first use does not wait."""
     if stretch is None:
         return None
     from fpgart.engine.choice import is_isolated
@@ -108,18 +108,18 @@ def isolation(stretch: Stretch | None, served: Connection | None, process: Spawn
 
 
 def are_closed() -> bool:
-    """Whether the host has no access to the boards' memory."""
+    """True if the host has no access to the boards' memory."""
     if not config.host_accesses_fail():
         return False
-    from fpgart.engine.choice import is_isolated  # not at each start
+    from fpgart.engine.choice import is_isolated  # few hosts need it
 
     return is_isolated()
 
 
 def hear_interrupts() -> None:
-    """Have Ctrl-C end kernels of a host in Python that gets a KeyboardInterrupt: it gets that when they have ended.
+    """Lets Ctrl-C end kernels of a host in Python, which gets its KeyboardInterrupt after that.
 
-    Handlers are the same in all interpreters. One of the host's own may want something else of the signal.
+    Handlers are the same in all interpreters. Nothing changes if the host has a handler of its own.
     """
     import signal
 
@@ -133,9 +133,11 @@ def boards(
     stretch: Stretch | None = None,
     served: Connection | None = None,
 ) -> list[Board]:
-    """What FPGART_BOARD and its kin ask for; a file that describes no board is told about and left out.
+    """Returns the boards that FPGART_BOARD and related options name; a file that describes none is reported and left
+    out.
 
-    `stretch`: where their memory shall be; `served`: whose boards they are. Raises OptionError for those that it lacks.
+    `stretch`: the source of their memory; `served`: the service that has them. Raises OptionError for those that it
+    lacks.
     """
     described, faults = chosen_with_names()
     for fault in faults:
@@ -157,7 +159,7 @@ def boards(
 
 
 def of_service(names: list[str], served: Connection | None) -> Callable[[Mmd, int], Mmd]:
-    """A function that makes a board of the service from one of the host; without a service it changes nothing.
+    """Returns a function that makes a service's board from one of the host; without a service it returns the latter.
 
     Raises OptionError.
     """
@@ -174,7 +176,7 @@ def of_service(names: list[str], served: Connection | None) -> Callable[[Mmd, in
 
 
 def register(functions: str, process: Spawned | None) -> None:
-    """Called once, when the options are settled; whatever is raised here means: no platform.
+    """Is called once, when the options are evaluated. After an exception there is no platform.
 
     `functions`: every API function that Python has to implement, as chapters.open_at() reads them. `process`: a board
     process, if one was started.
@@ -231,10 +233,10 @@ def register(functions: str, process: Spawned | None) -> None:
 
 
 def leave_pointer_types() -> None:
-    """A module of the driver that imports ctypes leaves the host's pointer types as they are.
+    """Keeps the host's pointer types valid when a module of the driver imports ctypes.
 
-    Interpreters share the table in which _ctypes looks them up, and ctypes empties the one that it sees when it is
-    imported. The host's POINTER(c_char) would be another type afterwards, which no prototype made before takes.
+    Interpreters share the table in which _ctypes looks them up, and ctypes empties the table that it finds when it is
+    imported. The host's POINTER(c_char) would be another type afterwards, which existing prototypes refuse.
     """
     try:
         import _ctypes
@@ -244,30 +246,30 @@ def leave_pointer_types() -> None:
 
 
 def spare_collector() -> None:
-    """The collector of the driver's own interpreter looks at what commands leave, rarely: they leave no cycles.
+    """Makes the collector of the driver's own interpreter run rarely, because commands leave no cycles.
 
-    A host that enqueues thousands of commands would have it walk all of them again and again.
+    If a host enqueues thousands of commands, it would traverse all of them again and again.
     """
     gc.freeze()
     gc.set_threshold(COLLECT_AFTER, 20, 20)
 
 
 def answer_control(request: Any, length: int) -> Any:
-    """What the host's Python asks for by name, which few do."""
+    """Answers a request by name of the host's Python."""
     from fpgart.control import answers as control
 
     return control.answer(request, length)
 
 
 def start_models() -> None:
-    """Have Python models of kernels run in the host's interpreter."""
+    """Makes Python models of kernels run in the host's interpreter."""
     from fpgart.engine import models
 
     models.live_in_host(ask_models)
 
 
 def ask_models(function: str, request: bytes) -> bytes | None:
-    """A function of fpgart.engine.models in the host's interpreter; nothing where nobody uses models."""
+    """Calls a function of fpgart.engine.models in the host's interpreter; returns b"" if nothing uses models."""
     from fpgart.control.host_python import ask_host
     from fpgart.engine import models
 
@@ -277,7 +279,7 @@ def ask_models(function: str, request: bytes) -> bytes | None:
 
 
 def make_scheduler() -> Scheduler:
-    """The one that FPGART_TIME asks for."""
+    """Returns the scheduler for FPGART_TIME."""
     core: Core[Event] = Core(ffi, lib, ffi.addressof(lib, "fpgart_call_scheduler"))
     lib.fpgart_decides(core.caller)
     if config.TIME.value == "model":
@@ -288,7 +290,7 @@ def make_scheduler() -> Scheduler:
 
 
 def start_trace(at_end: list[Callable[[], None]]) -> Trace | None:
-    """The trace that FPGART_TRACE asks for, listening; `at_end` gets what it does last."""
+    """Starts and returns the trace of FPGART_TRACE. `at_end` gets the function that closes it."""
     path = config.TRACE.value
     if not path:
         return None
@@ -301,14 +303,14 @@ def start_trace(at_end: list[Callable[[], None]]) -> Trace | None:
     except OSError as error:
         raise config.OptionError(f"FPGART_TRACE={path}: {error.strerror}") from None
     observe(trace.observe)
-    trace.name_places(Origins(callers()))  # around what observes for the trace
+    trace.name_places(Origins(callers()))  # wraps the trace's own functions
     trace.listen()
     at_end.append(trace.close)
     return trace
 
 
 def start_faults(platform: Platform, owns: bool) -> Faults | None:
-    """The faults that FPGART_FAULTS asks for; hosts in Python (`owns` False) may ask for more."""
+    """Returns the faults of FPGART_FAULTS; hosts in Python (`owns` False) may add some later."""
     text = config.FAULTS.value
     if owns and not text and not config.CALLS.value:
         lib.fpgart_ask_about_calls(False)
@@ -335,7 +337,7 @@ def start_faults(platform: Platform, owns: bool) -> Faults | None:
 
 
 def start_cables(platform: Platform, at_end: list[Callable[[], None]]) -> None:
-    """Have the devices' I/O channels lead where FPGART_TOPOLOGY says; raises TopologyError."""
+    """Connects the devices' I/O channels as FPGART_TOPOLOGY says. Raises TopologyError."""
     if not config.TOPOLOGY.value:
         return
     from fpgart.cluster.wiring import Wiring, chosen_topology, share
@@ -357,7 +359,7 @@ def start_cables(platform: Platform, at_end: list[Callable[[], None]]) -> None:
 
 
 def start_summary(platform: Platform, at_end: list[Callable[[], None]]) -> None:
-    """As start_trace(), for FPGART_SUMMARY."""
+    """Starts the summary of FPGART_SUMMARY."""
     target = config.SUMMARY.value
     if target:
         from fpgart.watch.summary import Summary
@@ -368,13 +370,13 @@ def start_summary(platform: Platform, at_end: list[Callable[[], None]]) -> None:
 
 
 def start_live(platform: Platform, at_end: list[Callable[[], None]]) -> None:
-    """Answers for `fpgart top`, where FPGART_LIVE asks for them; never for strangers who start this program."""
+    """Starts to answer `fpgart top` if FPGART_LIVE is set; never in a process with other rights than its user's."""
     if not config.LIVE.value or config.Option.distrusted:
         return
     from fpgart.watch.live import Live, Snapshot
 
     def describe() -> Snapshot:
-        from fpgart.control import live  # when somebody asks
+        from fpgart.control import live  # imported at the first request
 
         return live.describe(platform)
 
@@ -388,7 +390,7 @@ def start_live(platform: Platform, at_end: list[Callable[[], None]]) -> None:
 
 
 def start_profile() -> None:
-    """Counters for profile.mon, where ACL_RUNTIME_PROFILING_ACTIVE asks for them."""
+    """Starts the counters for profile.mon if ACL_RUNTIME_PROFILING_ACTIVE is set."""
     if config.PROFILING.value:
         from fpgart.api import fpga
         from fpgart.watch.profile import Profile
@@ -398,10 +400,10 @@ def start_profile() -> None:
 
 
 def settle(platform: Platform, at_end: list[Callable[[], None]], faults: Faults | None) -> bool:
-    """The end of a host that is written in Python: as shut_down(), but other handlers may still have work.
+    """Ends a host that is written in Python: as shut_down(), but other handlers may still make calls.
 
-    Libraries that were imported before the first OpenCL call wait and free in handlers that come after ours.
-    Calls are refused from when the interpreter itself ends (icd/interpreter/interpreter.c).
+    Handlers of libraries that were imported before the first OpenCL call run after the driver's, and wait and free
+    there. Calls are refused when the interpreter itself ends (icd/interpreter/interpreter.c).
     """
     ended = shut_down(platform, at_end, faults)
     platform.scheduler.reopen()
@@ -410,9 +412,9 @@ def settle(platform: Platform, at_end: list[Callable[[], None]], faults: Faults 
 
 
 def shut_down(platform: Platform, at_end: list[Callable[[], None]], faults: Faults | None) -> bool:
-    """The end of the process: nothing more starts, what runs may end, reports are written.
+    """Ends the process's work: begins nothing more, waits for what runs, and writes the reports.
 
-    False when something still runs.
+    Returns False if something still runs.
     """
     lib.fpgart_carry(False)
     if faults is not None:

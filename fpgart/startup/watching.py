@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts the watchers that the environment asks for, and imports no others."""
+"""Starts the watchers that the environment names, and imports no others."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ AtEnd = list[Callable[[], None]]
 
 
 def start_watchers(at_end: AtEnd) -> None:
-    """Those that need no more than NOTICES and the entry points; to be called before these are registered.
+    """Starts those that need only NOTICES and the entry points, which are registered after this call.
 
-    `at_end` gets what they do last. Raises OptionError for what cannot be done.
+    `at_end` gets the functions that they run last. Raises OptionError.
     """
     start_use()
     start_leaks(at_end)
@@ -76,7 +76,7 @@ def start_capture() -> None:
 
 
 def held_objects() -> list[tuple[int, str, object]]:
-    """Handle, type and object of all that the host holds."""
+    """Returns handle, type and object of all that the host has references to."""
     from fpgart.api.fpga import TYPE_NAMES
     from fpgart.bridge.handles import HELD
 
@@ -85,7 +85,7 @@ def held_objects() -> list[tuple[int, str, object]]:
 
 
 def findings_file() -> int:
-    """A descriptor of FPGART_FINDINGS; -1 where there is none."""
+    """Returns a descriptor of FPGART_FINDINGS; -1 if there is none."""
     path = config.FINDINGS.value
     if not path:
         return -1
@@ -97,11 +97,11 @@ def findings_file() -> int:
 
 
 def expect_leaks(found: list[Suspects], findings: int) -> None:
-    """Have the C side tell, when the process has ended, which of these are alive even then.
+    """Lets C report, when the process has ended, which of these objects still exist.
 
     `findings`: the descriptor that gets a line of JSON for each group of them, or -1.
     """
-    import json  # five modules, which a host that leaks nothing does without
+    import json  # it imports five modules, which few hosts need
 
     things = [(thing, size, number) for number, each in enumerate(found) for thing, size in each.things]
     nouns = [ffi.new("char[]", each.noun.encode(errors="replace")) for each in found]
@@ -123,7 +123,7 @@ def expect_leaks(found: list[Suspects], findings: int) -> None:
 
 
 def leak_facts(suspects: Suspects) -> dict[str, Any]:
-    """A group of what the host has not given back, as FPGART_FINDINGS has findings."""
+    """Returns the facts about a group of objects that the host did not release, in the form of FPGART_FINDINGS."""
     from fpgart.bridge.callers import places
 
     return {

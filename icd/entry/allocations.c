@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Allocations of unified shared memory that are alive, so that a pointer into one is known to be a
- * right kernel argument without Python (arguments.c). Python adds each before the host has its
- * pointer, and takes it out before its memory is given back. */
+ * Allocations of unified shared memory, so that C knows a pointer into one as a correct kernel
+ * argument (arguments.c). Python adds each before the host has its pointer, and removes it
+ * before its memory is freed. */
 #include "icd.h"
 
 #include <pthread.h>
@@ -10,16 +10,16 @@
 #include <string.h>
 
 struct allocation {
-    uint64_t context; /* its serial, because handles are used again */
+    uint64_t context; /* its serial, because handles are reused */
     uintptr_t begin, end;
-    int is_plain; /* kernels of all devices of the context find it where its pointers point */
+    int is_plain; /* kernels on all devices of the context use the host's pointer */
 };
 
 static struct allocation *allocations; /* by context and begin; those of a context do not overlap */
 static size_t count, room;
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 
-/* How many begin before an address of a context, or at it. */
+/* Returns the number of allocations up to those that begin at an address of a context. */
 static size_t begun(uint64_t context, uintptr_t address)
 {
     size_t low = 0, high = count;
@@ -49,12 +49,12 @@ static int has_room(void)
 
 static void take_out(size_t first, size_t behind)
 {
-    if (behind < count) /* else there may be no array yet */
+    if (behind < count) /* the array may not exist */
         memmove(&allocations[first], &allocations[behind], (count - behind) * sizeof *allocations);
     count -= behind - first;
 }
 
-/* One that there is no room for is Python's to decide about. */
+/* Without memory the allocation is not added, and pointers into it are left to Python. */
 void fpgart_allocation_made(uintptr_t context, uintptr_t begin, size_t size, int is_plain)
 {
     uint64_t serial = fpgart_handle_serial(context);
@@ -87,7 +87,7 @@ void fpgart_allocations_go(uint64_t context)
     pthread_rwlock_unlock(&lock);
 }
 
-/* What a pointer is in; NULL for nothing. With the lock held. */
+/* Returns the allocation that contains a pointer, or NULL. The lock is held. */
 static const struct allocation *find(uint64_t context, uintptr_t pointer)
 {
     size_t behind = begun(context, pointer);
@@ -103,7 +103,7 @@ int fpgart_is_allocated(uint64_t context, uintptr_t pointer)
     return found;
 }
 
-/* Where an allocation begins that a launch may be given a pointer into as it is; 0 for others. */
+/* Returns the begin of the allocation if a launch may use the host's pointer into it, else 0. */
 uintptr_t fpgart_plain_allocation(uint64_t context, uintptr_t pointer)
 {
     pthread_rwlock_rdlock(&lock);

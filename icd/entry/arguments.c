@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kernel arguments like one that Python has accepted: a value of the same size, another buffer, any
- * pointer where the kernel takes any, or one into a live allocation. C sets them, because they need
- * no decision; the kernel learns of them before its next launch (fpgart/bridge/arguments.py). All
- * other arguments are left to Python.
+ * Kernel arguments like one that Python has accepted: a value of the same size, another buffer,
+ * any pointer where the kernel accepts any, or one into an allocation. C sets them, and the
+ * kernel gets them before its next launch (fpgart/bridge/arguments.py). All other arguments are
+ * left to Python.
  *
- * What has been found out about one kernel of a program holds for its other kernels of that name,
- * which begin with a copy (kernels.c). */
+ * Facts about one kernel of a program hold for its other kernels of that name, which begin with
+ * a copy (kernels.c). */
 #include "arguments.h"
 
 #include "calls.h"
@@ -17,52 +17,52 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KNOWN 4 /* boards for which a kernel is known; the oldest is forgotten first */
+#define KNOWN 4 /* boards with facts about a kernel; the oldest is replaced first */
 
-/* What Python has accepted as an argument. */
+/* The arguments that Python accepts. */
 struct facts {
     uint32_t size;           /* bytes of a value; 0: none */
-    uint32_t location;       /* the memory that the argument has to be in, by Python's number */
-    uint64_t buffer_context; /* whose buffers; 0: none */
-    uint64_t svm_context;    /* in which any address is right as an SVM pointer; 0: in none */
-    uint64_t usm_context;    /* whose allocations USM pointers have to be in; 0: none */
-    size_t alignment;        /* that a USM pointer needs */
-    int is_local;            /* whether any size of local memory is right */
-    int needs_place;         /* whether a buffer has to have a place before it is set */
+    uint32_t location;       /* Python's number of the argument's memory */
+    uint64_t buffer_context; /* the context of buffers; 0: none */
+    uint64_t svm_context;    /* the context in which any SVM pointer is accepted; 0: none */
+    uint64_t usm_context;    /* the context of the allocations for USM pointers; 0: none */
+    size_t alignment;        /* of USM pointers */
+    int is_local;            /* 1: any size of local memory is accepted */
+    int needs_place;         /* 1: a buffer has to have a place before it is set */
 };
 
 struct place {
     struct facts facts;
-    uintptr_t buffer; /* which the argument is; 0: none, or a value */
+    uintptr_t buffer; /* the buffer that the argument is; 0: none, or a value */
     uint64_t serial;
-    int in_allocation; /* whether it was set to a pointer into an allocation last */
+    int in_allocation; /* 1: it was last set to a pointer into an allocation */
     struct fpgart_argument set;
 };
 
-/* A kernel as a board's engine knows it. */
+/* The engine's facts about a kernel, for one board. */
 struct known {
     const struct fpgart_board *board;
     uint64_t epoch;
     uintptr_t engine_kernel;
-    uint64_t required[3]; /* the local size that it was compiled for; 0 for none */
-    uint64_t most;        /* work-items of a group, and by dimension */
+    uint64_t required[3]; /* the local size that its source requires; 0 for none */
+    uint64_t most;        /* work-items of a group; `limits`: by dimension */
     uint64_t limits[3];
-    uint64_t local_room; /* bytes of local memory that arguments may have */
+    uint64_t local_room; /* bytes of local memory for arguments */
     struct fpgart_program program;
 };
 
 struct fpgart_arguments {
-    _Atomic uint64_t unheard; /* a bit for each argument that the kernel has not heard of */
+    _Atomic uint64_t unheard; /* a bit for each argument that Python has not got */
     _Atomic uint32_t references;
-    struct fpgart_arguments *pattern; /* of the kernels of that name; NULL: this is one */
+    struct fpgart_arguments *pattern; /* NULL: this is a pattern */
     char *name;                       /* of a pattern */
-    fpgart_answers answers;           /* the same for all its kernels */
+    fpgart_answers answers;           /* which hold for all its kernels */
     pthread_mutex_t lock;
     uint64_t missing; /* a bit for each argument that has not been set */
-    uint64_t pending; /* a bit for each argument that is not in the image yet */
-    uint32_t next;    /* of `known`, to be forgotten */
+    uint64_t pending; /* a bit for each argument that is not in the image */
+    uint32_t next;    /* the index in `known` to replace next */
     struct known known[KNOWN];
-    char *image; /* all arguments as engines are given them, buffers by their handles; or NULL */
+    char *image; /* all arguments in the engine's form, with buffers' handles; or NULL */
     uint32_t size;
     uint32_t count;
     struct place places[];
@@ -133,7 +133,7 @@ struct fpgart_arguments *fpgart_arguments_like(struct fpgart_arguments *pattern)
     return made;
 }
 
-/* Of a kernel that Python has made: it may have all its arguments, which C is told of. */
+/* For a kernel that Python has made, which may have arguments; Python passes these on. */
 uint64_t *fpgart_arguments_new(uintptr_t kernel, uint32_t count, uintptr_t program,
                                const char *name)
 {
@@ -148,7 +148,7 @@ uint64_t *fpgart_arguments_new(uintptr_t kernel, uint32_t count, uintptr_t progr
     fpgart_arguments_release(pattern);
     if (made == NULL)
         return NULL;
-    memset(made->known, 0, sizeof made->known); /* Python tells which it has been set */
+    memset(made->known, 0, sizeof made->known); /* Python passes on those that were set */
     if (atomic_compare_exchange_strong(slot, &none, made))
         return (uint64_t *)&made->unheard;
     fpgart_arguments_release(made);
@@ -183,7 +183,7 @@ static struct fpgart_arguments *arguments_of(uintptr_t kernel)
     return slot != NULL ? atomic_load(slot) : NULL;
 }
 
-/* What Python accepts for one kernel is accepted for all kernels of that name. */
+/* Arguments that Python accepts for one kernel are accepted for all kernels of that name. */
 static void share(struct fpgart_arguments *arguments, uint32_t index, const struct facts *facts)
 {
     struct fpgart_arguments *pattern = arguments->pattern;
@@ -203,7 +203,7 @@ static struct facts facts_of(struct fpgart_arguments *arguments, uint32_t index)
     return facts;
 }
 
-void fpgart_let_value_pass(uintptr_t kernel, uint32_t index, size_t size)
+void fpgart_accept_values(uintptr_t kernel, uint32_t index, size_t size)
 {
     struct fpgart_arguments *arguments = arguments_of(kernel);
     if (place_of(arguments, index) == NULL || size > FPGART_VALUE)
@@ -213,7 +213,7 @@ void fpgart_let_value_pass(uintptr_t kernel, uint32_t index, size_t size)
     share(arguments, index, &facts);
 }
 
-void fpgart_let_local_pass(uintptr_t kernel, uint32_t index)
+void fpgart_accept_local_sizes(uintptr_t kernel, uint32_t index)
 {
     struct fpgart_arguments *arguments = arguments_of(kernel);
     if (place_of(arguments, index) == NULL)
@@ -223,7 +223,7 @@ void fpgart_let_local_pass(uintptr_t kernel, uint32_t index)
     share(arguments, index, &facts);
 }
 
-void fpgart_let_buffers_pass(uintptr_t kernel, uint32_t index, uintptr_t context, int needs_place)
+void fpgart_accept_buffers(uintptr_t kernel, uint32_t index, uintptr_t context, int needs_place)
 {
     struct fpgart_arguments *arguments = arguments_of(kernel);
     if (place_of(arguments, index) == NULL)
@@ -234,7 +234,7 @@ void fpgart_let_buffers_pass(uintptr_t kernel, uint32_t index, uintptr_t context
     share(arguments, index, &facts);
 }
 
-void fpgart_let_svm_pass(uintptr_t kernel, uint32_t index, uintptr_t context)
+void fpgart_accept_svm_pointers(uintptr_t kernel, uint32_t index, uintptr_t context)
 {
     struct fpgart_arguments *arguments = arguments_of(kernel);
     if (place_of(arguments, index) == NULL)
@@ -244,7 +244,8 @@ void fpgart_let_svm_pass(uintptr_t kernel, uint32_t index, uintptr_t context)
     share(arguments, index, &facts);
 }
 
-void fpgart_let_usm_pass(uintptr_t kernel, uint32_t index, uintptr_t context, size_t alignment)
+void fpgart_accept_usm_pointers(uintptr_t kernel, uint32_t index, uintptr_t context,
+                                size_t alignment)
 {
     struct fpgart_arguments *arguments = arguments_of(kernel);
     if (place_of(arguments, index) == NULL || alignment == 0)
@@ -310,14 +311,14 @@ static int put(struct place *place, uint32_t index, size_t size, const void *val
         return 0;
     uint64_t serial = fpgart_handle_serial(buffer);
     if (!passes(&place->facts, buffer))
-        return put_usm(place, index, size, (const void *)buffer); /* as the SYCL runtime sets it */
+        return put_usm(place, index, size, (const void *)buffer); /* as the SYCL runtime does */
     *set = (struct fpgart_argument){.index = index, .buffer = buffer, .serial = serial};
     place->buffer = buffer;
     place->serial = serial;
     return 1;
 }
 
-/* Forgets what boards know of the kernel: Python lays its next launch out. */
+/* Makes all boards' facts about the kernel void, so that Python lays its next launch out. */
 static void withdraw(struct fpgart_arguments *arguments)
 {
     memset(arguments->known, 0, sizeof arguments->known);
@@ -373,7 +374,7 @@ uint32_t fpgart_take_arguments(uintptr_t kernel, struct fpgart_argument *taken)
     return count;
 }
 
-/* The image of the kernel's arguments takes the place of the one before. */
+/* Replaces the image of the kernel's arguments. */
 static int keep_image(struct fpgart_arguments *arguments, const char *image, uint32_t size,
                       const uint32_t *locations)
 {
@@ -411,8 +412,8 @@ static void keep_known(struct fpgart_arguments *arguments, const struct known *m
     pthread_mutex_unlock(&arguments->lock);
 }
 
-/* `limits`: the required local size, work-items of a group at most, and by dimension, local memory
- * of arguments; then the program. */
+/* `limits`: the required local size, the largest group in work-items and by dimension, the
+ * local memory for arguments; then the program. */
 void fpgart_kernel_is(uintptr_t kernel, uintptr_t board, uint64_t epoch, uintptr_t engine_kernel,
                       const char *image, uint32_t size, const uint32_t *locations,
                       const uint64_t *limits)
@@ -432,7 +433,7 @@ void fpgart_kernel_is(uintptr_t kernel, uintptr_t board, uint64_t epoch, uintptr
     keep_known(arguments->pattern, &made, image, size, locations);
 }
 
-/* Python has set it, and tells of the kernel anew. */
+/* Python has set the argument, and will pass facts about the kernel again. */
 void fpgart_argument_changed(uintptr_t kernel, uint32_t index)
 {
     struct fpgart_arguments *arguments = arguments_of(kernel);
@@ -444,7 +445,7 @@ void fpgart_argument_changed(uintptr_t kernel, uint32_t index)
     pthread_mutex_unlock(&arguments->lock);
 }
 
-/* So does something else that launches need. */
+/* Something else has changed for launches of the kernel. */
 void fpgart_kernel_changed(uintptr_t kernel)
 {
     struct fpgart_arguments *arguments = arguments_of(kernel);
@@ -455,8 +456,8 @@ void fpgart_kernel_changed(uintptr_t kernel)
     pthread_mutex_unlock(&arguments->lock);
 }
 
-/* Puts what was set into the image; 0 where an argument is of another kind than the image has it.
- */
+/* Writes the arguments that were set into the image. Returns 0 if one is of another kind than
+ * in the image. */
 static int bring_up_to_date(struct fpgart_arguments *arguments)
 {
     struct argument *image = (struct argument *)arguments->image;
@@ -493,7 +494,7 @@ static const struct known *known_on(const struct fpgart_arguments *arguments,
     return NULL;
 }
 
-/* Whether the sizes are as the specification and the engine want them; else the call is left to
+/* Returns 1 if the specification and the engine allow the sizes; else the call is left to
  * Python. */
 static int takes(const struct known *known, const struct fpgart_nd_range *nd_range,
                  struct carried *carried)
@@ -519,9 +520,8 @@ static int takes(const struct known *known, const struct fpgart_nd_range *nd_ran
     return items <= known->most;
 }
 
-/* The address at which the engine finds what an argument points to; 0 leaves the call to Python. A
- * buffer is held from then on.
- */
+/* Returns the engine's address for a pointer argument; 0 leaves the call to Python. A buffer
+ * is held from then on. */
 static uintptr_t address_of(const struct place *place, const struct argument *argument,
                             const struct fpgart_carried_queue *queue, uint64_t epoch, uint64_t at,
                             struct fpgart_use *uses, uint32_t *count)
@@ -541,7 +541,7 @@ static uintptr_t address_of(const struct place *place, const struct argument *ar
     return is_known ? found.address : 0;
 }
 
-/* With the lock. */
+/* Lays the arguments out. The lock is held. */
 static int lay_out(struct fpgart_arguments *arguments, const struct fpgart_carried_queue *queue,
                    uint64_t epoch, uint64_t local_room, struct carried *carried, size_t room,
                    struct fpgart_use *uses, uint32_t *count)
@@ -565,7 +565,7 @@ static int lay_out(struct fpgart_arguments *arguments, const struct fpgart_carri
     return local <= local_room ? (int)arguments->size + 1 : 0;
 }
 
-/* Gives the bytes of the image, and 1 more. */
+/* Returns the size of the image plus 1; 0 leaves the call to Python. */
 int fpgart_lay_out_launch(uintptr_t kernel, const struct fpgart_carried_queue *queue,
                           const struct fpgart_nd_range *nd_range, uint64_t epoch,
                           struct carried *carried, size_t room, struct fpgart_use *uses,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Buffers that C makes, and the blocks of boards' memory for them. A block is spare where first fit
- * would give it to the next buffer of its size: Python allocates it in advance when it frees one of
- * that size (fpgart/bridge/blocks.py). That holds until Python gives other memory of the board
- * back, and for the lowest spare block alone, because those above count as free as well. Before
- * Python allocates memory for anything else it frees all that are spare. */
+ * Buffers that C makes, and the blocks of boards' memory for them. A block is spare if first fit
+ * would give it to the next buffer of its size: Python allocates it in advance when it frees one
+ * of that size (fpgart/bridge/blocks.py). That holds until Python frees other memory of the
+ * board, and only for the lowest spare block, because those above count as free as well. Before
+ * Python allocates memory for anything else it frees all spare blocks. */
 #include "carried.h"
 
 #include "core.h"
@@ -14,17 +14,17 @@
 #include <string.h>
 
 struct fpgart_block {
-    struct fpgart_block *next; /* the next higher one that is spare */
+    struct fpgart_block *next; /* the next higher spare one */
     struct fpgart_board *board;
     uint64_t number; /* its address on the board */
     uint64_t size, locations;
     uintptr_t pointer;
-    uint64_t epoch; /* of the board's memory, in which it would be given again */
+    uint64_t epoch; /* of the board's memory, in which it is spare */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* With the lock. */
+/* The lock is held. */
 static void put(struct fpgart_block *block)
 {
     struct fpgart_block **place = &block->board->spare;
@@ -34,7 +34,7 @@ static void put(struct fpgart_block *block)
     *place = block;
 }
 
-/* With the lock. */
+/* The lock is held. */
 static int is_next(const struct fpgart_board *board, uint64_t size)
 {
     const struct fpgart_block *lowest = board->spare;
@@ -55,7 +55,7 @@ int fpgart_block_spare(uintptr_t board, uint64_t number, uint64_t size, uintptr_
     return 1;
 }
 
-/* Gives the number of a block that is spare no more; 0 if there is none. */
+/* Removes a spare block and returns its number; 0 if there is none. */
 uint64_t fpgart_take_spare(uintptr_t board)
 {
     struct fpgart_board *of = (struct fpgart_board *)board;
@@ -76,8 +76,8 @@ void fpgart_memory_changed(uintptr_t board)
     pthread_mutex_unlock(&lock);
 }
 
-/* A buffer that Python knows nothing of has a block, from now on if not before; what is there stays
- * there in each epoch. With the lock. */
+/* Gives a buffer that Python does not know a block, if it has none. Its contents stay there
+ * in each epoch. The lock is held. */
 static int settle(uintptr_t buffer, struct fpgart_board *board, uint64_t epoch, uint32_t location)
 {
     struct fpgart_block **slot = fpgart_block_of(buffer), *block = slot != NULL ? *slot : NULL;
@@ -144,7 +144,7 @@ static int has_room(const struct fpgart_board *board, uint64_t size)
     return found;
 }
 
-/* Commands that have ended may still have what the host has released. */
+/* Commands that have ended may still hold blocks that the host has released. */
 static int finds_room(struct fpgart_board *board, uint64_t size)
 {
     struct fpgart_visit visit;
@@ -152,7 +152,7 @@ static int finds_room(struct fpgart_board *board, uint64_t size)
         return 1;
     core_board_note(board->core);
     if (!has_room(board, size) && fpgart_any_released() && fpgart_enter(&visit))
-        fpgart_leave(&visit); /* entering has seen to them */
+        fpgart_leave(&visit); /* entering has released them */
     return has_room(board, size);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Boards and queues whose commands C may give to the engine by itself, and what Python has found
- * out about buffers for that (fpgart/bridge/carrying.py). It holds in one epoch of the board. */
+ * Boards and queues whose commands C may give to the engine, and the facts about buffers that
+ * Python has found for that (fpgart/bridge/carrying.py). They hold in one epoch of the board. */
 #include "carried.h"
 
 #include "core.h"
@@ -16,12 +16,12 @@ static void board_idle(void *device)
 {
     struct fpgart_visit visit;
     if (!fpgart_enter(&visit))
-        return; /* the process ends, and nobody waits */
+        return; /* the process exits */
     fpgart_board_idle((uintptr_t)device);
     fpgart_leave(&visit);
 }
 
-/* Who decides what C does not carry. */
+/* The caller of the commands that C does not carry. */
 static struct core_caller *scheduler;
 
 void fpgart_decides(struct core_caller *caller)
@@ -34,7 +34,7 @@ void fpgart_call_scheduler(void *nothing)
     struct fpgart_visit visit;
     (void)nothing;
     if (!fpgart_enter(&visit))
-        return; /* the process ends */
+        return; /* the process exits */
     fpgart_commands_ready();
     fpgart_leave(&visit);
 }
@@ -51,7 +51,7 @@ static void *serve(void *nothing)
     return nothing;
 }
 
-/* The host's signals are for its own threads. */
+/* Blocks all signals: the host's threads handle them. */
 static int start_thread(void *(*run)(void *))
 {
     pthread_t thread;
@@ -71,10 +71,10 @@ static void start_threads(void)
     has_threads = start_thread(observe) && start_thread(serve);
 }
 
-static _Atomic(struct fpgart_board *) boards; /* all that there ever were */
+static _Atomic(struct fpgart_board *) boards; /* all that were ever made */
 
-/* Whether commands of other queues are under way. The engine runs its kernels on a few threads; one
- * that waits for what another queue writes may keep all of them. */
+/* Returns 1 if commands of other queues run. The engine runs its kernels on a few threads;
+ * one that waits for another queue's write may keep all of them. */
 int fpgart_others_run(const struct fpgart_carried_queue *queue)
 {
     for (struct fpgart_board *each = atomic_load(&boards); each != NULL; each = each->next)
@@ -137,7 +137,7 @@ void fpgart_board_resume(uintptr_t board)
     core_board_resume(core_of(board));
 }
 
-/* Those that have ended since it was asked last. */
+/* Returns the number of launches that have ended since the last call. */
 uint64_t fpgart_board_take_launches(uintptr_t board)
 {
     return atomic_exchange(&((struct fpgart_board *)board)->launches, 0);
@@ -149,7 +149,7 @@ int fpgart_board_is_open(uintptr_t board)
     return core_board_is_open(core_of(board));
 }
 
-/* New queues of the context for that board need no decision any more; nor do buffers if it is the
+/* From now on C makes new queues of the context for that board, and new buffers if it is the
  * only one. */
 void fpgart_context_has(uintptr_t context, uintptr_t given, int is_only)
 {
@@ -236,7 +236,7 @@ struct fpgart_carried_queue *fpgart_carried_queue(uintptr_t queue)
     return slot != NULL ? atomic_load(slot) : NULL;
 }
 
-/* `properties`: a list, of which the first property alone is known here; or NULL. */
+/* Reads a list of properties, or NULL. Only a list with the first property alone is known here. */
 static int read_properties(const cl_queue_properties *list, cl_command_queue_properties *properties)
 {
     if (list == NULL)
@@ -295,7 +295,7 @@ cl_command_queue fpgart_makes_queue_with(const void *context, const void *device
     return makes_queue((uintptr_t)context, (uintptr_t)device, properties, list != NULL);
 }
 
-/* What Python says of a queue that C has made. */
+/* Writes Python's facts about a queue that C has made. */
 void fpgart_queue_says(uintptr_t queue, uintptr_t *device, uint64_t *properties, int *has_list)
 {
     const struct fpgart_carried_queue *of = fpgart_carried_queue(queue);
@@ -336,7 +336,7 @@ void fpgart_buffer_is_at(uintptr_t buffer, uintptr_t board, uint64_t epoch, uint
     struct fpgart_place *place = fpgart_place_of(buffer);
     if (place == NULL)
         return;
-    atomic_store(&place->epoch, 0); /* who reads it meanwhile finds that it changes */
+    atomic_store(&place->epoch, 0); /* readers find that it is changing */
     place->board = (const struct fpgart_board *)board;
     place->address = address;
     place->locations = locations;
@@ -344,7 +344,7 @@ void fpgart_buffer_is_at(uintptr_t buffer, uintptr_t board, uint64_t epoch, uint
     atomic_store(&place->epoch, epoch);
 }
 
-/* What is known of a buffer that the caller holds; addresses are those of its own bytes. */
+/* Finds the facts about a buffer that the caller holds; addresses are those of its own bytes. */
 int fpgart_place_in(uintptr_t buffer, const struct fpgart_carried_queue *queue, uint64_t epoch,
                     uint32_t location, struct fpgart_place *found)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Calls that fail on request (docs/faults.md). Entry points ask here first while Python wants to
- * hear of calls, and until it has started, because its options are not known before. */
+ * Faults of API calls (docs/faults.md). Entry points ask here first while Python wants each
+ * call, and until Python has started, because its options are unknown before. */
 #include "icd.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Calls of the host's functions, one for each form that the API has. Those that are written in
- * Python find their own interpreter (fpgart_call_out). */
+ * Calls of the host's functions, one for each form that the API has. Functions that are written
+ * in Python run in their own interpreter (fpgart_call_out). */
 #include "icd.h"
 
 void fpgart_call_about_object(uintptr_t function, uintptr_t object, uintptr_t data)

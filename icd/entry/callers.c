@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where in the host's code a call came from: the return addresses behind the entry point that is
- * being served on this thread. Only asked for by watchers that were switched on. */
+ * The place in the host's code that a call came from: the return addresses behind the entry
+ * point that this thread is in. Only watchers ask for it. */
 #define _GNU_SOURCE
 #include "icd.h"
 
@@ -41,8 +41,9 @@ static int is_own(const void *address)
     return (uintptr_t)address >= own_begin && (uintptr_t)address < own_end;
 }
 
-/* Innermost first: this library, the interpreter that called it, the entry point (this library
- * again), and then what is wanted. On a thread of our own there is no entry point. */
+/* Innermost first: this library, the interpreter that called it, the entry point (this
+ * library again), and then the frames of the host. On a thread of the driver there is no
+ * entry point. */
 size_t fpgart_host_frames(uintptr_t *frames, size_t most)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;

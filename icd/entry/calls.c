@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum { FILL_CALL = 1 << 20 };
-/* What the flags of a buffer keep the host from. */
+/* The flags of a buffer that refuse the host's reads, and its writes. */
 enum {
     NOT_READ = CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS,
     NOT_WRITTEN = CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS
@@ -75,7 +75,7 @@ static void count_traffic(struct command *command, uint32_t row, uint64_t calls,
     command->held.bytes = bytes;
 }
 
-/* On this thread, if nobody wants an event: that needs no queue of the engine. */
+/* Copies on this thread if the host wants no event, without a queue of the engine. */
 static int carry_directly(struct command *command)
 {
     struct carried *carried = command->carried;
@@ -230,7 +230,7 @@ int fpgart_carries_fill(const void *queue, const void *buffer, const void *patte
     return fpgart_carries(&call);
 }
 
-static _Thread_local uintptr_t mapped; /* where the region is that was mapped last */
+static _Thread_local uintptr_t mapped; /* the address of the region that was mapped last */
 
 static uint64_t refuses_mapping(cl_map_flags flags)
 {
@@ -259,7 +259,7 @@ static int carry_map(const struct call *call)
         return 0;
     }
     fpgart_keep_mapping(call->buffer, mapping.number);
-    mapped = place.store; /* behind whatever else this thread has been called to do */
+    mapped = place.store; /* after all callbacks on this thread */
     return 1;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Commands that C gives to the engine by itself: boards and queues (boards.c), arguments of
- * launches (arguments.c), the commands (commands.c), the calls of the host that make them (calls.c)
- * and that ask about them (events.c). */
+ * Commands that C gives to the engine: boards and queues (boards.c), arguments of launches
+ * (arguments.c), the commands (commands.c), the host's calls that make them (calls.c) and those
+ * about them (events.c). */
 #ifndef FPGART_CARRIED_H
 #define FPGART_CARRIED_H
 
@@ -11,40 +11,40 @@
 
 #include <stdatomic.h>
 
-/* The host has let go of what a carried command holds: it is to be let go of soon after the end. */
+/* Is called when the host has released an object that a carried command holds, so that it is
+ * released soon after the end. */
 void fpgart_observe_commands(void);
 
-/* What Python has found out for commands that C gives to the engine by itself (commands.c). It
- * holds in one epoch of a board (core/core.h). */
+/* The facts that Python has found for commands that C gives to the engine (commands.c). They
+ * hold in one epoch of a board (core/core.h). */
 struct fpgart_board {
     struct core_board *core;
     struct fpgart_board *next;
     uintptr_t handle;           /* the device's */
-    struct fpgart_block *spare; /* those of its memory that are, lowest first (blocks.c) */
+    struct fpgart_block *spare; /* the spare blocks of its memory, lowest first */
     uint64_t memory_epoch;
     const struct carrier *carrier;
     uintptr_t context, device; /* the engine's */
     uint64_t (*traffic)[2];    /* calls and bytes: written, read, copied, programmed */
     _Atomic uint64_t launches;
-    _Atomic uint64_t program; /* the one that is loaded, by Python's number */
+    _Atomic uint64_t program; /* Python's number of the loaded one */
 };
-struct fpgart_program { /* of a kernel: its number, and the bytes that the board is given */
+struct fpgart_program { /* of a kernel: its number, and the size of its binary */
     uint64_t number, size;
 };
 struct fpgart_place {       /* of a buffer */
     _Atomic uint64_t epoch; /* 0: unknown, or about to change */
     const struct fpgart_board *board;
     uintptr_t address;
-    uint64_t
-        locations;   /* a bit for each of the memories, by Python's numbers, that it counts for */
-    uintptr_t store; /* memory of the host's in which it is mapped; 0: none so far */
+    uint64_t locations; /* a bit for each memory that it counts for, by Python's numbers */
+    uintptr_t store;    /* the host's memory in which it is mapped; 0: none */
 };
 struct fpgart_carried_queue {
     struct core_queue *core;
     struct fpgart_board *board;
     uintptr_t context;
     int in_order, has_profiling;
-    int has_list; /* whether a queue of C's was made with a list of properties */
+    int has_list; /* 1: the host created the queue with a list of properties */
     uint64_t properties;
 };
 struct fpgart_nd_range {
@@ -53,7 +53,7 @@ struct fpgart_nd_range {
     uint32_t has_local;
 };
 enum { FPGART_IN_ALLOCATION = 16, FPGART_ANYWHERE = 64 };
-struct fpgart_use { /* of a buffer by a command: from which byte on, or as which argument */
+struct fpgart_use { /* of a buffer by a command: the first byte, or the index of the argument */
     uintptr_t buffer;
     uint64_t at;
 };
@@ -62,18 +62,19 @@ fpgart_queue_slot *fpgart_queue_of(uintptr_t queue);                /* NULL if i
 struct fpgart_carried_queue *fpgart_carried_queue(uintptr_t queue); /* NULL: none is carried */
 struct fpgart_place *fpgart_place_of(uintptr_t buffer);
 void fpgart_queue_free(struct fpgart_carried_queue *queue);
-/* The board of a context that has one device; NULL for others, and before C carries its commands.
- */
+/* Returns the board of a context with one device; NULL for others, and before C carries its
+ * commands. */
 struct fpgart_board *fpgart_only_board(uintptr_t context);
-/* The block of a buffer that C has made (blocks.c); NULL where Python knows the buffer. A buffer
- * without a block gets one that is spare; 0: Python has to place it. */
+/* Returns the block of a buffer that C has made (blocks.c); NULL if Python knows the buffer.
+ * A buffer without a block gets a spare one; 0: Python has to place it. */
 struct fpgart_block **fpgart_block_of(uintptr_t buffer);
 int fpgart_settle_buffer(uintptr_t buffer, struct fpgart_board *board, uint64_t epoch,
                          uint32_t location);
 void fpgart_block_goes(struct fpgart_block **slot);
-uint64_t fpgart_take_block(struct fpgart_block **slot); /* gives its address */
-/* For Python: a block is spare from now on; one that is spare is C's no more, by its address (0:
- * there is none); other memory of the board was given back. */
+uint64_t fpgart_take_block(struct fpgart_block **slot); /* returns its address */
+/* For Python: fpgart_block_spare() adds a spare block, fpgart_take_spare() removes one and
+ * returns its address (0: there is none), and fpgart_memory_changed() records that other
+ * memory of the board was freed. */
 int fpgart_block_spare(uintptr_t board, uint64_t number, uint64_t size, uintptr_t pointer,
                        uint64_t locations);
 uint64_t fpgart_take_spare(uintptr_t board);
@@ -89,7 +90,7 @@ void fpgart_board_end_epoch(uintptr_t board);
 int fpgart_board_hold(uintptr_t board);
 void fpgart_board_resume(uintptr_t board);
 int fpgart_board_is_open(uintptr_t board);
-/* Whether a command that the engine has uses one of some buffers. */
+/* Returns 1 if a command that the engine has uses one of the buffers. */
 int fpgart_board_uses(uintptr_t board, uint32_t count, const uintptr_t *buffers);
 uint64_t fpgart_board_take_launches(uintptr_t board);
 void fpgart_board_loaded(uintptr_t board, uint64_t program);
@@ -102,8 +103,9 @@ void fpgart_call_scheduler(void *nothing);
 void fpgart_context_has(uintptr_t context, uintptr_t board, int is_only);
 void fpgart_queue_flush(uintptr_t queue);
 void fpgart_settle_ends(void);
-/* The oldest carried command of the queue, of those behind one, that has not ended and is given
- * addresses there, with a reference. NULL: there is none, and what had ended has been settled. */
+/* Returns the queue's oldest carried command behind `behind` that has not ended and has an
+ * address in the range as argument, with a reference. NULL: there is none, and ended ones
+ * have been settled. */
 struct core_command *fpgart_next_user(uintptr_t queue, const struct core_command *behind,
                                       uintptr_t begin, uintptr_t end);
 void fpgart_buffer_is_at(uintptr_t buffer, uintptr_t board, uint64_t epoch, uintptr_t address,
@@ -111,20 +113,21 @@ void fpgart_buffer_is_at(uintptr_t buffer, uintptr_t board, uint64_t epoch, uint
 void fpgart_kernel_is(uintptr_t kernel, uintptr_t board, uint64_t epoch, uintptr_t engine_kernel,
                       const char *image, uint32_t size, const uint32_t *locations,
                       const uint64_t *limits);
-void fpgart_carry(int flag); /* whether C may; not while the process exits, or somebody watches */
+void fpgart_carry(int flag); /* 0: the process exits, or watchers listen */
 int fpgart_may_carry(void);
-/* This thread keeps nobody waiting meanwhile: neither others the interpreter, nor callbacks that
- * Python is to make behind the one that it is in. */
+/* Returns 1 if this thread may wait: it has no interpreter's lock that others need, and no
+ * callbacks that Python has to make behind its own. */
 int fpgart_may_wait(void);
 int fpgart_in_callback(void);
 
-/* The same for the arguments and the ND-range of a launch (arguments.c): 0 where that is for
- * Python. `uses`: room for the buffers that it uses, which are held from then on. */
+/* Writes the operation of a launch from its arguments and ND-range (arguments.c); 0 leaves it
+ * to Python. `uses`: the buffers that it uses, which are held from then on. */
 struct carried;
 bool fpgart_renews(struct core_command *command, uint64_t epoch);
 void fpgart_hand_over(struct core_command *command); /* for struct core_lane */
-/* The kernel of a command is known in an epoch, and its buffers are where the arguments want them;
- * for Python: the kernel is. */
+/* fpgart_renew_launch() updates a launch's addresses; true if the kernel is known in the
+ * epoch, and its buffers are in the right memories. fpgart_kernel_holds(), for Python: the
+ * kernel's facts hold in the epoch. */
 bool fpgart_renew_launch(uintptr_t kernel, const struct fpgart_carried_queue *queue, uint64_t epoch,
                          struct carried *carried, uint32_t count, const struct fpgart_use *uses);
 void fpgart_kernel_holds(uintptr_t kernel, uintptr_t board, uint64_t epoch);
@@ -138,8 +141,9 @@ int fpgart_lay_out_launch(uintptr_t kernel, const struct fpgart_carried_queue *q
 void fpgart_argument_changed(uintptr_t kernel, uint32_t index);
 void fpgart_kernel_changed(uintptr_t kernel);
 
-/* Calls that C carries out, by what the host passed; 0 leaves it to Python. Python may find out
- * what is missing and have it tried again. fpgart_carry_again() gives whether that was done. */
+/* Calls that C carries out, with the host's arguments; 0 leaves the call to Python. Python
+ * may find the missing facts and let C try again: fpgart_carry_again() returns 1 if that
+ * succeeded. */
 int fpgart_carries_launch(const void *queue, const void *kernel, cl_uint dimensions,
                           const size_t *offset, const size_t *global, const size_t *local,
                           cl_uint waits, const cl_event *wait_list, cl_event *event);
@@ -176,13 +180,13 @@ int fpgart_calls_back(const void *event, cl_int status,
                       void(CL_CALLBACK *call)(cl_event, cl_int, void *), void *data);
 void *fpgart_new_user_event(const void *context); /* NULL: left to Python */
 int fpgart_sets_user_event(const void *event, cl_int status);
-/* For Python, of a view of a carried command. */
+/* For Python: registers a callback for the view of a carried command. */
 int fpgart_view_calls_back(uintptr_t event, cl_int status, uintptr_t call, uintptr_t data);
 
-/* Calls into Python: a board that is held has no carried command any more; commands that Python
- * decides are ready; a user event of which a view was made meanwhile has ended; one has failed;
- * what one needs is to be found out in the present epoch (0: it cannot be carried); one is handed
- * over. */
+/* Calls into Python: no carried command runs on a board that is held; decided commands are
+ * ready; a user event has ended of which a view was made meanwhile; a command has failed; the
+ * facts for a command are needed in the present epoch (0: it cannot be carried); a command is
+ * handed over. */
 void fpgart_board_idle(uintptr_t device);
 void fpgart_commands_ready(void);
 void fpgart_user_event_ended(uintptr_t event, cl_int status);

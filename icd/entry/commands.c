@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Commands that C gives to the engine by itself, because Python has found out all that they need:
- * where buffers are, which kernel of the engine one is, which queue of the engine is the host's
- * (fpgart/bridge/carrying.py). What was found out holds in one epoch of its board; the core refuses
- * commands of an earlier one (core/core.h). All other calls,
- * and all errors, are left to Python.
+ * Commands that C gives to the engine, because Python has found all facts that they need: the
+ * places of buffers, the engine's kernel, the engine's queue (fpgart/bridge/carrying.py). These
+ * facts hold in one epoch of the board; the core refuses commands of an earlier one
+ * (core/core.h). All other calls, and all errors, are left to Python.
  *
  * A command holds its queue, kernel and buffers until it has ended. */
 #include "commands.h"
@@ -17,8 +16,9 @@
 enum { MOST_WAITS = 64 };
 
 static atomic_int is_on;
-/* The last call that was left to Python, until that has returned, or another call of the thread has
- * come in between (a callback of the host may make one); none without `carry`. */
+/* The last call that was left to Python. It is valid until that call has returned, or another
+ * call of the thread has come in between, such as one of a host's callback; none without
+ * `carry`. */
 static _Thread_local struct call missed;
 
 void fpgart_carry(int flag)
@@ -103,7 +103,7 @@ static void command_ended(struct carried *carried, int32_t status)
     fpgart_let_go_of(held);
 }
 
-/* The board has changed since the command was enqueued. */
+/* Updates a command that was enqueued in an earlier epoch of its board. */
 bool fpgart_renews(struct core_command *command, uint64_t epoch)
 {
     struct carried *carried = core_operation(command);
@@ -124,7 +124,7 @@ bool fpgart_renews(struct core_command *command, uint64_t epoch)
     return true;
 }
 
-/* Python finds out what the command needs, if that is not known in the present epoch. */
+/* Lets Python find the facts for the command, if they are missing in the present epoch. */
 static bool is_renewed(const struct core_command *command, struct held *held)
 {
     struct fpgart_visit visit;
@@ -136,7 +136,7 @@ static bool is_renewed(const struct core_command *command, struct held *held)
     return renewed;
 }
 
-/* Its board does not admit the command. */
+/* Hands over a command that its board does not admit. */
 void fpgart_hand_over(struct core_command *command)
 {
     struct carried *carried = core_operation(command);
@@ -153,7 +153,7 @@ void fpgart_hand_over(struct core_command *command)
     }
     held->handed_over = 1;
     if (!fpgart_enter(&visit))
-        return; /* the process ends, and nobody waits */
+        return; /* the process exits */
     fpgart_run_handed_over((uintptr_t)command, held->queue, held->kernel, held->type,
                            (uintptr_t)carried, held->traffic, (cl_uint)held->buffers, held->uses);
     fpgart_leave(&visit);
@@ -209,8 +209,7 @@ struct core_command *fpgart_next_user(uintptr_t queue, const struct core_command
     return command;
 }
 
-/* The board is programmed for the launch if another program is loaded. A simulated one disturbs no
- * kernel by that. */
+/* Programs the board if another program is loaded. That disturbs no kernel on a simulated board. */
 static void launch_begins(struct carried *carried)
 {
     const struct held *held = held_by(carried);
@@ -221,7 +220,7 @@ static void launch_begins(struct carried *carried)
     __atomic_fetch_add(&board->traffic[3][1], held->program.size, __ATOMIC_RELAXED);
 }
 
-/* The queue is held if it is found. */
+/* Begins a command, which holds its queue if that is found. */
 int fpgart_begin_command(struct command *command, const struct call *call)
 {
     uint64_t serial = fpgart_handle_serial(call->queue);
@@ -253,7 +252,7 @@ int fpgart_give_up(struct command *command)
     return 0;
 }
 
-/* A buffer is held from now on, and bytes of it may be used that way. */
+/* Holds a buffer and checks that the command may use its bytes. */
 int fpgart_use_buffer(struct command *command, uintptr_t buffer, uint64_t refused, size_t offset,
                       size_t size, struct fpgart_place *place)
 {
@@ -270,8 +269,8 @@ int fpgart_use_buffer(struct command *command, uintptr_t buffer, uint64_t refuse
     return 1;
 }
 
-/* Events of the queue's context, which are held. Returns their number; -1 leaves the
- * call to Python. */
+/* Finds the events of the wait list, which are held. Returns their number; -1 leaves the call
+ * to Python. */
 static int find_waits(const struct command *command, struct core_command **found, uintptr_t *held)
 {
     const struct call *call = command->call;
@@ -295,7 +294,8 @@ static int find_waits(const struct command *command, struct core_command **found
     return count;
 }
 
-/* Python does what a thread that waits in C would have to leave to others. */
+/* Returns false if a waiting thread would have to run decided commands, which it can do in
+ * Python only. */
 static bool may_wait(const struct command *command, int count, struct core_command *const *waits)
 {
     if (!command->call->is_blocking)
@@ -306,7 +306,7 @@ static bool may_wait(const struct command *command, int count, struct core_comma
     return core_finishes_alone(command->queue->core);
 }
 
-/* An event for the host, before the command is known. It holds the queue, too. */
+/* Makes an event for the host, before the command exists. It holds the queue, too. */
 static int prepare_event(struct command *command)
 {
     const struct call *call = command->call;
@@ -339,7 +339,8 @@ static void give_event(const struct command *command, struct core_command *made)
     *call->event = (cl_event)command->held.event;
 }
 
-/* `size`: bytes behind the operation. Whatever was held is let go of if the core refuses it. */
+/* `size`: the bytes behind the operation. Everything that was held is released if the core
+ * refuses the command. */
 int fpgart_enqueue_command(struct command *command, enum core_role role, size_t size)
 {
     const struct call *call = command->call;
@@ -368,7 +369,7 @@ int fpgart_enqueue_command(struct command *command, enum core_role role, size_t 
         drop_event(command);
         return fpgart_give_up(command);
     }
-    if (call->is_blocking && core_wait(made) != CL_COMPLETE) { /* Python says why */
+    if (call->is_blocking && core_wait(made) != CL_COMPLETE) { /* Python reports the error */
         drop_event(command);
         core_release(made);
         return 0;

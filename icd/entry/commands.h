@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A command on its way to the engine. */
+ * Makes a command of a call of the host. */
 #ifndef FPGART_COMMANDS_H
 #define FPGART_COMMANDS_H
 
@@ -13,18 +13,18 @@
 enum { ROOM = 6144 };
 enum { WRITTEN, READ, COPIED }; /* rows of a board's traffic */
 
-/* What stands behind an operation; `data` says where. */
+/* The data behind an operation; `data` is its address. */
 struct held {
     struct fpgart_board *board;
     uintptr_t queue, kernel;
     cl_command_type type;
-    uint32_t handed_over; /* it has run it, and counted and told what there was */
-    uint32_t is_renewed;  /* Python was asked whether it can be carried in another epoch */
+    uint32_t handed_over; /* Python has run the command, counted it and told watchers */
+    uint32_t is_renewed;  /* 1: Python was asked once whether it can be carried in another epoch */
     uintptr_t event;
-    uint32_t traffic; /* its row in the board's */
+    uint32_t traffic; /* the row in the board's counters */
     uint64_t calls, bytes;
     struct fpgart_program program; /* of a launch */
-    uint64_t mapping; /* the number of what is mapped in the first of the buffers; 0: nothing */
+    uint64_t mapping;              /* the number of the mapping in the first buffer; 0: none */
     uint64_t buffers;
     struct fpgart_use uses[FPGART_ARGUMENTS];
 };
@@ -50,26 +50,27 @@ struct command {
     struct fpgart_carried_queue *queue;
     uint64_t epoch;
     struct carried *carried; /* in `room` */
-    struct held held;        /* goes behind it */
+    struct held held;        /* follows it */
     uint32_t buffers;
     _Alignas(16) char room[ROOM + sizeof(struct held)];
 };
 
-/* Tries the call, which may be tried again later; returns whether it was done. */
+/* Tries to carry out a call, which may be tried again. Returns 1 on success. */
 int fpgart_carries(const struct call *call);
 
-/* A command goes from begin to give_up or enqueue, and holds its queue, kernel and buffers until it
- * has ended. Each of these returns 0 to leave the call to Python. */
+/* A command begins with fpgart_begin_command() and ends with give_up or enqueue. It holds its
+ * queue, kernel and buffers until it has ended. Each function returns 0 to leave the call to
+ * Python. */
 int fpgart_begin_command(struct command *command, const struct call *call);
-/* The command holds a buffer from now on; gives where bytes of it are, if it has none of the flags
- * that refuse the command. */
+/* Holds a buffer for the command, and finds the address of its bytes, if it has none of the
+ * flags in `refused`. */
 int fpgart_use_buffer(struct command *command, uintptr_t buffer, uint64_t refused, size_t offset,
                       size_t size, struct fpgart_place *place);
 int fpgart_give_up(struct command *command);
-/* `size`: bytes behind the operation. */
+/* `size`: the bytes behind the operation. */
 int fpgart_enqueue_command(struct command *command, enum core_role role, size_t size);
 
-/* What ended well has moved or launched. */
+/* Counts the bytes or the launch of a command that has succeeded. */
 void fpgart_count_command(const struct held *held);
 void fpgart_let_go_of(const struct held *held);
 

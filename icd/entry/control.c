@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The door for Python of the host's that wants something of the driver itself: its tests, faults on
- * request. In a host written in Python the driver's objects are in another interpreter, so requests
- * and answers are texts (fpgart/control/answers.py). */
+ * The entry point for requests of the host's Python to the driver: tests, faults. In a host
+ * written in Python the driver's objects are in another interpreter, so requests and answers are
+ * texts (fpgart/control/answers.py). */
 #include "icd.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ __attribute__((visibility("default"))) int fpgart_control_runs(void)
     return fpgart_running();
 }
 
-/* An answer, to be given back; NULL when the driver does not run. */
+/* Returns the answer, which the caller frees; NULL if the driver does not run. */
 __attribute__((visibility("default"))) char *fpgart_control(const char *request, size_t length)
 {
     struct fpgart_visit visit;

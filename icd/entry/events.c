@@ -41,8 +41,8 @@ int fpgart_flushes(const void *queue)
     return done;
 }
 
-/* What C knows of a user event, or of the event of a carried command, which the caller then holds.
- */
+/* Finds the facts about a user event, or the event of a carried command. The caller then
+ * holds it. */
 static int find_event(const void *event, struct fpgart_event *found)
 {
     if (!fpgart_may_carry() ||
@@ -158,7 +158,7 @@ static void call_back(struct core_command *command, int32_t status, void *given)
     free(callback);
 }
 
-/* `found`: of an event that the caller holds, which is let go of if that fails. */
+/* `found`: of an event that the caller holds; it is released if this fails. */
 static int calls_back(uintptr_t event, const struct fpgart_event *found, cl_int status,
                       void(CL_CALLBACK *call)(cl_event, cl_int, void *), void *data)
 {
@@ -190,7 +190,7 @@ int fpgart_calls_back(const void *event, cl_int status,
         return 0;
     if (!core_is_user_event(found.command))
         return calls_back((uintptr_t)event, &found, status, call, data);
-    /* Python's: what waits for the event begins when they have returned. */
+    /* Python makes the callbacks of a user event: followers begin after they have returned. */
     fpgart_unhold((uintptr_t)event, FPGART_EVENT);
     return 0;
 }
@@ -214,7 +214,7 @@ void *fpgart_new_user_event(const void *context)
     return NULL;
 }
 
-/* Python may have a view of it since the thread has looked. */
+/* Python may have made a view of it meanwhile. */
 static void set_user_event(uintptr_t event, struct core_command *command, cl_int status)
 {
     struct fpgart_visit visit;

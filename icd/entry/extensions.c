@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The two doors of cl_khr_icd. clIcdGetPlatformIDsKHR is plain C because an interpreter that does
- * not start must end in CL_PLATFORM_NOT_FOUND_KHR: the embedding itself would answer 0, which is
- * success. In a host written in Python nothing starts there (lobby.c). */
+ * The two entry points of cl_khr_icd. clIcdGetPlatformIDsKHR is in C because it has to return
+ * CL_PLATFORM_NOT_FOUND_KHR if the interpreter does not start: cffi's embedding would return 0,
+ * which is success. In a host written in Python it starts nothing (lobby.c). */
 #include "icd.h"
 
 #include <CL/cl_ext.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""C and cffi texts made from the prototypes: exported entry points, dispatch table, declarations."""
+"""Generates C and cffi texts from the prototypes: exported entry points, dispatch table, declarations."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ FREES = {
     "clEnqueueSVMFree": "for (cl_uint i = 0; svm_pointers != NULL && i < num_svm_pointers; i++) "
     "fpgart_freed(svm_pointers[i]);",
 }
-"""What is noted of calls, also of those that come too late: memory that the host gives back (leaks.c)."""
+"""Statements at the begin of calls, also after the end of the driver: memory that the host frees (leaks.c)."""
 REFUSED = {
     "__is_in_malloced_region": "0",
     "clGetPlatformIDs": "CL_PLATFORM_NOT_FOUND_KHR",
-    # The driver has waited for what ran before it closed; destructors of the host's wait once more.
+    # The driver has waited for running commands before it closed; destructors of the host may wait again.
     "clWaitForEvents": "fpgart_all_ended(num_events, event_list) ? CL_SUCCESS : CL_OUT_OF_RESOURCES",
-    # A process that ends gives all its memory back.
+    # The system frees all memory of a process that ends.
     "clMemFreeINTEL": "fpgart_ending() ? CL_SUCCESS : CL_OUT_OF_RESOURCES",
     "clMemBlockingFreeINTEL": "fpgart_ending() ? CL_SUCCESS : CL_OUT_OF_RESOURCES",
 }
@@ -40,15 +40,15 @@ CONTROL = (
         "void fpgart_control_read(char *answer)",
     ),
 )
-"""What fpgart/control/requests.py calls (control.c)."""
+"""The functions that fpgart/control/requests.py calls (control.c)."""
 OPENS_NOTHING = {"fpgart_control_runs"}
-"""Functions that say what they say without the library behind, too."""
+"""Functions that do not open the library behind."""
 IN_THE_LOBBY = {
     "clGetPlatformIDs": "fpgart_lobby_platforms",
     "clGetPlatformInfo": "fpgart_lobby_platform_info",
     "clGetDeviceIDs": "fpgart_lobby_device_count",
 }
-"""What answers some calls without the interpreter: those by which loaders and programs find platforms."""
+"""C functions for calls by which loaders and programs find platforms, without the interpreter."""
 WAITS_AND_EVENT = "num_events_in_wait_list, event_wait_list, event"
 REMEMBERED = {
     f"clGet{noun}Info": f"fpgart_knows({{}}, FPGART_{kind}, param_name, param_value_size, param_value, "
@@ -88,7 +88,7 @@ REMEMBERED = {
     "clSetKernelArgSVMPointer": "fpgart_sets_svm_pointer(kernel, arg_index, arg_value)",
     "clSetKernelArgMemPointerINTEL": "fpgart_sets_usm_pointer(kernel, arg_index, arg_value)",
 }
-"""What C does by itself once Python has done it, or has found out what it needs.
+"""C functions for calls, once Python has carried one out, or has found the facts that C needs.
 
 {} is the function's first parameter.
 """
@@ -102,7 +102,7 @@ MADE_IN_C = {
     f"{WAITS_AND_EVENT})",
     "clCreateSubBuffer": "fpgart_makes_sub_buffer(buffer, flags, buffer_create_type, buffer_create_info)",
 }
-"""What C makes by itself; NULL where Python has to."""
+"""C functions that make objects; NULL leaves the call to Python."""
 INVALID = {"MEM": "CL_INVALID_MEM_OBJECT", "QUEUE": "CL_INVALID_COMMAND_QUEUE"}
 
 
@@ -152,11 +152,11 @@ void fpgart_destructors_are_watched(void);
 void fpgart_remember(uintptr_t handle, cl_uint query, const char *bytes, size_t length);
 uint64_t *fpgart_arguments_new(uintptr_t kernel, uint32_t count, uintptr_t program, const char *name);
 int fpgart_kernels_end(uintptr_t program);
-void fpgart_let_value_pass(uintptr_t kernel, uint32_t index, size_t size);
-void fpgart_let_local_pass(uintptr_t kernel, uint32_t index);
-void fpgart_let_buffers_pass(uintptr_t kernel, uint32_t index, uintptr_t context, int needs_place);
-void fpgart_let_svm_pass(uintptr_t kernel, uint32_t index, uintptr_t context);
-void fpgart_let_usm_pass(uintptr_t kernel, uint32_t index, uintptr_t context, size_t alignment);
+void fpgart_accept_values(uintptr_t kernel, uint32_t index, size_t size);
+void fpgart_accept_local_sizes(uintptr_t kernel, uint32_t index);
+void fpgart_accept_buffers(uintptr_t kernel, uint32_t index, uintptr_t context, int needs_place);
+void fpgart_accept_svm_pointers(uintptr_t kernel, uint32_t index, uintptr_t context);
+void fpgart_accept_usm_pointers(uintptr_t kernel, uint32_t index, uintptr_t context, size_t alignment);
 void fpgart_allocation_made(uintptr_t context, uintptr_t begin, size_t size, int is_plain);
 void fpgart_allocation_goes(uintptr_t context, uintptr_t begin);
 uint32_t fpgart_take_arguments(uintptr_t kernel, struct fpgart_argument *taken);
@@ -214,9 +214,9 @@ void fpgart_queue_says(uintptr_t queue, uintptr_t *device, uint64_t *properties,
 int fpgart_is_guest(void);
 void fpgart_ask_about_calls(int flag);
 """
-"""What takes no time and does not wait for anybody who might want the interpreter's lock.
+"""C functions that take little time and wait for no thread that may need the interpreter's lock.
 
-So callers keep the lock: where many threads call, each hand-over of it is two changes of threads.
+The caller keeps the lock: if many threads call, each release of it costs two switches of threads.
 """
 IN_TIME = """
 const char *fpgart_library_directory(void);
@@ -271,11 +271,11 @@ void fpgart_leaks_expected(size_t count_of_groups, char **nouns, char **makers, 
                            size_t count, const uintptr_t *things, const uint64_t *bytes,
                            const uint32_t *group_of, const char *file, int findings);
 """
-"""What may wait, call hosts, touch their memory or much of ours, or is rare: called without the interpreter's lock."""
+"""C functions without the interpreter's lock: they may wait, call hosts, use much memory, or are rare."""
 
 
 def declarations(api: Api) -> str:
-    """What Python implements: each entry point under the name py_cl..., handles as integers."""
+    """Returns the declarations of Python's functions: each entry point as py_cl..., with handles as integers."""
     lines = [f"typedef {base} {name};" for name, base in SCALARS.items()]
     lines += [f"typedef {base} {name};" for name, base in api.typedefs.items() if name not in SCALARS]
     lines.append(TYPES)
@@ -313,7 +313,7 @@ def implemented_in_python(api: Api) -> list[Prototype]:
 
 
 def entry_points(api: Api) -> str:
-    """The C file of exported functions, each a refusal test and a call, and of the dispatch table."""
+    """Returns the C file of exported functions, each a test for refusal and a call, and of the dispatch table."""
     lines = ["/* Made by build_icd.py from include/CL. */", '#include "carried.h"']
     lines += [
         "#include <string.h>",
@@ -365,7 +365,7 @@ def entry_points(api: Api) -> str:
 
 
 def table_behind(functions: Iterable[Prototype], head: str) -> str:
-    """The C file with the addresses of the functions, for the shim (icd/shim/)."""
+    """Returns the C file with the addresses of the functions, for the shim (icd/shim/)."""
     lines = ["/* Made by build_icd.py. */", head]
     lines += [f"{function.declaration};" for function in CONTROL if function in functions]
     lines.append('__attribute__((visibility("default"))) void *const fpgart_doors[] = {')
@@ -374,7 +374,9 @@ def table_behind(functions: Iterable[Prototype], head: str) -> str:
 
 
 def doors(functions: Iterable[Prototype], head: str, refuse: Callable[[Prototype], list[str]]) -> str:
-    """The C file of the functions that hosts see: each calls the one behind, or says `refuse` where there is none."""
+    """Returns the C file of the stubs that hosts see: each calls the function behind, or runs `refuse` without a
+    library.
+    """
     lines = ["/* Made by build_icd.py. */", '#include "shim.h"', head]
     for index, function in enumerate(functions):
         arguments = ", ".join(parameter.name for parameter in function.parameters)
@@ -395,7 +397,7 @@ def doors(functions: Iterable[Prototype], head: str, refuse: Callable[[Prototype
 
 
 def answered_without_driver(function: Prototype) -> list[str]:
-    """What a function of OpenCL answers where there is no driver behind."""
+    """Returns the C statements of a function of OpenCL without a library behind."""
     lines = []
     for parameter, value in (("errcode_ret", "CL_OUT_OF_RESOURCES"), ("num_platforms", "0")):
         if any(p.name == parameter for p in function.parameters):
@@ -410,7 +412,7 @@ def answered_without_driver(function: Prototype) -> list[str]:
 
 
 def answered_without_boards(function: Prototype) -> list[str]:
-    """The same of a function of aocl_mmd.h."""
+    """Returns the C statements of a function of aocl_mmd.h without a library behind."""
     lines = []
     for parameter in function.parameters:
         if parameter.name in ("error", "status"):
@@ -421,7 +423,7 @@ def answered_without_boards(function: Prototype) -> list[str]:
 
 
 def platform_words() -> str:
-    """The C file of what the platform says of itself before Python has started, from fpgart/base/personality.py."""
+    """Returns the C file with the platforms' texts, for before the start of Python, from fpgart/base/personality.py."""
     from fpgart.base.personality import ALIASES, ICD_SUFFIX, PERSONALITIES, PLATFORM_EXTENSIONS, PROFILE
 
     lines = [
@@ -456,7 +458,7 @@ def reference_count(function: Prototype) -> list[str]:
 
 
 def fails_on_request(function: Prototype) -> list[str]:
-    """The test whether this call is to fail, in functions that give a status or an object (call_faults.c)."""
+    """Returns the test for a fault, in functions that return a status or an object (call_faults.c)."""
     if function.returns == "void" or "FunctionAddress" in function.name or not function.name.startswith("cl"):
         return []
     handle = next((f"(uintptr_t){p.name}" for p in function.parameters[:1] if p.python_type == "uintptr_t"), "0")
@@ -473,7 +475,7 @@ def fails_on_request(function: Prototype) -> list[str]:
 
 
 def forwarded(function: Prototype) -> list[str]:
-    """An exported function that refuses or calls Python; errcode_ret is never NULL on the other side."""
+    """Returns an exported function that refuses or calls Python. Python's errcode_ret is never NULL."""
     name = function.name
     lines = [f"{function.for_python};"]
     arguments = []

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Handles live in one reserved stretch of address space, in slots of equal size. So a pointer from
- * the host can be judged by arithmetic alone, before anything is read through it. Freed slots wait
- * in a queue before they are used again: a stale handle stays recognisable for long. */
+ * Handles are slots of equal size in one reserved range of addresses. So arithmetic alone
+ * decides whether a pointer from the host is a handle, before anything is read through it. Freed
+ * slots wait in a queue before they are reused, so that an old handle is recognised for long. */
 #include "carried.h"
 
 #include "core.h"
@@ -14,30 +14,30 @@
 #include <sys/mman.h>
 
 struct handle {
-    const struct _cl_icd_dispatch *dispatch; /* first, as cl_khr_icd asks */
+    const struct _cl_icd_dispatch *dispatch; /* first, as cl_khr_icd requires */
     atomic_int kind;
-    /* The host's below CHILD; CHILD for each carried command, and whoever else holds it for a
-     * while; the driver's own are Python references. */
+    /* The host's count is below CHILD; each carried command, and other temporary holder, adds
+     * CHILD. The driver's own references are Python's. */
     _Atomic uint64_t references;
     uint64_t serial;
     size_t next_free;
     atomic_int viewed;            /* enum viewed */
-    uintptr_t parent;             /* what the object is of, which an object of C's holds; or 0 */
+    uintptr_t parent;             /* the parent, which an object of C's holds; or 0 */
     struct core_command *command; /* of an event; it has a reference */
     cl_command_type type;
     fpgart_answers answers;
     fpgart_kernels_slot kernels;                      /* of a program */
     fpgart_arguments_slot arguments;                  /* of a kernel */
     fpgart_queue_slot carried;                        /* of a queue */
-    fpgart_board_slot boards[FPGART_MOST_BOARDS + 1]; /* of a context; behind them the only one */
+    fpgart_board_slot boards[FPGART_MOST_BOARDS + 1]; /* of a context; the last: the only one */
     struct fpgart_region region;                      /* of a buffer */
-    struct fpgart_mapped *mapped;                     /* of that */
-    struct fpgart_block *block; /* of that, while Python knows nothing of it */
+    struct fpgart_mapped *mapped;                     /* of a buffer */
+    struct fpgart_block *block; /* of a buffer, while Python does not know it */
     struct fpgart_place place;  /* of a buffer that is no sub-buffer */
 };
 
-/* Who made the object: Python; C, and Python knows nothing of it; C, and Python has a view of it;
- * C, and the host released it before there was one. */
+/* The state of an object: made by Python; made by C, and Python does not know it; made by C,
+ * and Python has a view; made by C, and released by the host before there was a view. */
 enum viewed { MADE, UNSEEN, VIEWED, GONE };
 
 #define CHILD (UINT64_C(1) << 32)
@@ -147,7 +147,7 @@ static void free_slot(struct handle *slot, int later)
         unhold(parent, fpgart_handle_kind(parent), later || kind == FPGART_EVENT);
 }
 
-/* Python calls this in destructors, with locks of its own. */
+/* Python calls this in destructors, while it holds locks. */
 void fpgart_handle_free(uintptr_t handle)
 {
     struct handle *slot = find(handle);
@@ -206,7 +206,7 @@ struct fpgart_region *fpgart_region_of(uintptr_t buffer)
     return slot != NULL && atomic_load(&slot->kind) == FPGART_MEM ? &slot->region : NULL;
 }
 
-/* The buffer that a sub-buffer is of; others themselves. */
+/* Returns the parent of a sub-buffer; other buffers themselves. */
 static struct handle *owner_of(struct handle *slot)
 {
     struct handle *parent = slot->parent != 0 ? find(slot->parent) : NULL;
@@ -316,8 +316,8 @@ int fpgart_view(uintptr_t handle, struct fpgart_unseen *found)
     return 1;
 }
 
-/* The first object of a kind behind that handle, or behind none, that Python knows nothing of; 0 if
- * there are no more. */
+/* Returns the first object of a kind behind that handle, or of all for 0, that Python does
+ * not know; 0 if there are no more. */
 uintptr_t fpgart_next_unseen(uintptr_t handle, int kind)
 {
     if (atomic_load(&unseen[kind]) == 0)
@@ -331,7 +331,7 @@ uintptr_t fpgart_next_unseen(uintptr_t handle, int kind)
     return 0;
 }
 
-/* Python knows nothing of it. */
+/* Frees an object that Python does not know. */
 static int goes_unseen(struct handle *slot, int later)
 {
     int expected = UNSEEN;
@@ -342,7 +342,7 @@ static int goes_unseen(struct handle *slot, int later)
     return 1;
 }
 
-/* There is no view after all. */
+/* Records that a view could not be made. */
 void fpgart_unview(uintptr_t handle)
 {
     struct handle *slot = find(handle);
@@ -358,18 +358,19 @@ uint64_t fpgart_handle_serial(uintptr_t handle)
     return slot == NULL ? 0 : slot->serial;
 }
 
-/* Last references that are released later, by the next call into Python or by a thread of ours:
- * those that were given back by threads without the interpreter's lock, in a host written in Python
- * (taking that lock there would hang the hosts that release under a lock of their own, for which a
- * thread of theirs waits that holds the interpreter's), and those of commands that end (threads
- * that wait for that end must not wait for the host's destructor callbacks, too). */
+/* Last references that are released later, by the next call into Python or by a thread of the
+ * driver. These are releases by threads without the interpreter's lock, in a host written in
+ * Python: a host may release under a lock of its own, for which another of its threads waits
+ * with the interpreter's lock, so that taking that lock would hang. They are also releases at
+ * the ends of commands: threads that wait for that end must not wait for the host's
+ * destructor callbacks. */
 struct release {
     uintptr_t handle;
-    uint64_t serial; /* what it stood for: another thread may have seen to that by then */
+    uint64_t serial; /* its serial: another thread may have released it */
 };
 static struct release *released;
 static size_t released_count, released_room, released_first;
-static atomic_size_t unfinished; /* not seen to yet, or just being seen to */
+static atomic_size_t unfinished; /* not released, or being released */
 static int reaper_runs;
 static atomic_int has_callbacks; /* Python has destructor callbacks left */
 static atomic_int is_watched;    /* the host has set a destructor callback */
@@ -387,7 +388,7 @@ static void *reap(void *nothing)
         struct fpgart_visit visit;
         if (!fpgart_enter(&visit))
             return NULL;
-        fpgart_leave(&visit); /* entering has seen to them */
+        fpgart_leave(&visit); /* entering has released them */
     }
 }
 
@@ -396,20 +397,20 @@ static int start_reaper(void)
     pthread_t thread;
     sigset_t all, before;
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* the host's signals are for its own threads */
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* the host's threads handle its signals */
     int status = pthread_create(&thread, NULL, reap, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return status == 0 && pthread_detach(thread) == 0;
 }
 
-/* Memory objects and contexts have destructor callbacks, which hosts expect before the call
- * returns. */
+/* Returns 1 for kinds without destructor callbacks. Hosts expect those of memory objects and
+ * contexts before the call returns. */
 static int nobody_watches(int kind)
 {
     return kind != FPGART_MEM && kind != FPGART_CONTEXT;
 }
 
-/* `soon`: by a thread of ours, if nobody calls into Python before. */
+/* `soon`: by a thread of the driver, unless a call into Python comes before. */
 static int release_later(uintptr_t handle, int soon)
 {
     int taken = 0;
@@ -457,8 +458,8 @@ uintptr_t fpgart_next_released(void)
     return handle;
 }
 
-/* From now on the host can see when an object is destroyed. What it has released already may be in
- * use by commands. */
+/* From now on the host observes when objects are destroyed. Commands may use objects that it
+ * has released already. */
 void fpgart_destructors_are_watched(void)
 {
     if (!atomic_exchange(&is_watched, 1))
@@ -497,7 +498,7 @@ cl_int fpgart_retain(const void *handle, int kind, cl_int invalid)
     return CL_SUCCESS;
 }
 
-/* The last one who held it has let go: Python lets go, too. */
+/* Releases Python's reference, after the last holder's. */
 static void let_go(uintptr_t handle, int kind)
 {
     struct fpgart_visit visit;
@@ -525,7 +526,7 @@ int fpgart_hold(uintptr_t handle, int kind, uint64_t serial)
     } while (!atomic_compare_exchange_weak(&slot->references, &references, references + CHILD));
     if (atomic_load(&slot->kind) == kind && slot->serial == serial)
         return 1;
-    /* It has gone, and something else has its slot. */
+    /* It was freed, and its slot has another object. */
     unhold(handle, atomic_load(&slot->kind), 1);
     return 0;
 }
@@ -543,7 +544,7 @@ void fpgart_unhold(uintptr_t handle, int kind)
     unhold(handle, kind, 0);
 }
 
-/* The host has let go of it, and no command holds it. */
+/* Ends the last hold of an object that the host has released. */
 static void end_hold(struct handle *slot, int kind)
 {
     int cancel_state;

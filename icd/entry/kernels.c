@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kernels that C makes: what Python decides when it makes a kernel is the same for each kernel of
- * that name, as long as the program is not built anew. That begins only when no kernel is alive. */
+ * Kernels that C makes: Python's checks give the same result for each kernel of a name until the
+ * program is built again. A build begins only while no kernel exists. */
 #include "arguments.h"
 
 #include <pthread.h>
@@ -10,7 +10,7 @@
 
 struct fpgart_kernels {
     pthread_mutex_t lock;
-    uint64_t alive; /* that C has made */
+    uint64_t alive; /* the number of kernels that C has made and that exist */
     size_t count;
     struct fpgart_arguments **patterns;
 };
@@ -21,7 +21,7 @@ static struct fpgart_kernels *kernels_of(uintptr_t program)
     return slot != NULL ? atomic_load(slot) : NULL;
 }
 
-/* The caller holds the program, or has an object of Python's that does. */
+/* Returns the kernels of a program, which the caller holds. */
 static struct fpgart_kernels *have_kernels(uintptr_t program)
 {
     fpgart_kernels_slot *slot = fpgart_kernels_of(program);
@@ -38,7 +38,7 @@ static struct fpgart_kernels *have_kernels(uintptr_t program)
     return none;
 }
 
-/* With the lock. */
+/* The lock is held. */
 static struct fpgart_arguments *find(const struct fpgart_kernels *kernels, const char *name)
 {
     for (size_t i = 0; i < kernels->count; i++)
@@ -47,7 +47,7 @@ static struct fpgart_arguments *find(const struct fpgart_kernels *kernels, const
     return NULL;
 }
 
-/* With the lock. */
+/* The lock is held. */
 static struct fpgart_arguments *add(struct fpgart_kernels *kernels, uint32_t count,
                                     const char *name)
 {
@@ -75,7 +75,7 @@ struct fpgart_arguments *fpgart_pattern_of(uintptr_t program, uint32_t count, co
     return found;
 }
 
-/* The arguments of a kernel that is alive from now on; NULL leaves it to Python. */
+/* Returns the arguments of a new kernel, and counts it; NULL leaves it to Python. */
 static struct fpgart_arguments *begin(uintptr_t program, const char *name)
 {
     struct fpgart_kernels *kernels = kernels_of(program);
@@ -121,7 +121,7 @@ void fpgart_kernel_goes(uintptr_t program)
     pthread_mutex_unlock(&kernels->lock);
 }
 
-/* A build begins: no kernel is as those before. Gives 0 while kernels are alive that C has made. */
+/* Forgets the patterns, because a build begins. Returns 0 while kernels exist that C has made. */
 int fpgart_kernels_end(uintptr_t program)
 {
     struct fpgart_kernels *kernels = kernels_of(program);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is still alive when the process has really ended. The Python side says, while it can, what
- * is alive and in which words to tell it; hosts release more after that, in destructors of global
- * objects (C++) or when the interpreter clears its modules (Python). Our destructor runs after
- * those. */
+ * Reports objects that exist after the end of the process. Python passes the objects that exist,
+ * with words for them, while it runs. Hosts release more after that, in destructors of global
+ * objects (C++) or when the interpreter clears its modules (Python). This file's destructor runs
+ * after those. */
 #include "icd.h"
 
 #include <fcntl.h>
@@ -14,12 +14,12 @@
 #include <unistd.h>
 
 struct suspect {
-    _Atomic uintptr_t thing; /* a handle, or a pointer to memory; 0 once it was given back */
+    _Atomic uintptr_t thing; /* a handle, or a pointer to memory; 0 after its release */
     uint64_t bytes;
     uint32_t group;
 };
 
-struct group { /* what one call of the host made, again and again; `facts`: a JSON object's end */
+struct group { /* objects that one call in the host's code has made; */
     char *noun, *maker, *facts;
     size_t count, references;
     uint64_t bytes;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What can be said without an interpreter: that there is a platform, what it is called and can, and
- * how many devices it has, by which some loaders sort platforms. Before the driver has started, the
- * number is what the environment asks for; whether each of those boards can be had is known later.
+ * Answers without an interpreter: that there is a platform, its texts, and the number of its
+ * devices, by which some loaders sort platforms. Before the driver has started, that number is
+ * the one in the environment; whether each of the boards can be opened is known later.
  *
- * Hosts written in Python are answered here for good: OpenCL loaders find their platforms under a
- * lock of theirs, for which another thread may wait with the interpreter's, so nothing here may
- * wait for the interpreter. Other hosts are answered here until the driver starts, because the
- * start costs many milliseconds that a program that only lists its platforms need not spend; but
- * only where nothing can be seen that would make the start fail, for then there is no platform. */
+ * In hosts written in Python C always gives these answers: OpenCL loaders search for platforms
+ * under a lock of theirs, for which another thread may wait with the interpreter's lock, so
+ * nothing here may wait for the interpreter. In other hosts C gives them until the driver
+ * starts, because the start takes many milliseconds, which a program that only lists its
+ * platforms need not spend. It does so only if nothing shows that the start would fail, because
+ * then there is no platform. */
 #define _GNU_SOURCE
 #include "icd.h"
 
@@ -55,7 +56,8 @@ void fpgart_count_devices(cl_uint count)
     known_count = (int)count;
 }
 
-/* As base/config.py: what a process with other rights than its user's does not obey. */
+/* Returns 1 for a text that has no effect in a process with other rights than its user's, as
+ * base/config.py does. */
 static int names_a_file(const char *text)
 {
     return strchr(text, '/') != NULL || strstr(text, ".xml") != NULL || strstr(text, ".py") != NULL;
@@ -78,13 +80,14 @@ static int is_one_of(const char *name, size_t length, const char *const *names, 
 #define IS_ONE_OF(name, length, names)                                                             \
     is_one_of(name, length, names, sizeof names / sizeof names[0])
 
-/* Whether an option is set that only Python knows: it may be refused, or somebody wants to see all
- * calls. What `fpgart run` has checked, and says no more than which boards there are, is none. */
+/* Returns 1 if an option is set that only Python evaluates: it may be refused, or watchers
+ * have to see all calls. Options that `fpgart run` has checked, and that name boards only, do
+ * not count. */
 static int an_option_is_for_python(void)
 {
     static const char prefix[] = FPGART_PREFIX;
     static const char *const options[] = {FPGART_OPTIONS};
-    /* Without its engine the driver still has a platform, on which nothing can be built. */
+    /* Without an engine the driver has a platform on which nothing can be built. */
     static const char *const harmless[] = {FPGART_OWN_NAMES, FPGART_ENGINE};
     static const char *const of_boards[] = {FPGART_PERSONALITY, FPGART_BOARDS,
                                             FPGART_OFFLINE_DEVICE, FPGART_DEVICE_NUMBERS};
@@ -134,7 +137,8 @@ static unsigned names_in(const char *text)
     return count;
 }
 
-/* As board/catalogue.py: a number of devices in one of these options, else the names of boards. */
+/* Returns the number of devices in one of these options, else the number of boards' names, as
+ * board/catalogue.py does. */
 static unsigned devices_asked_for(void)
 {
     static const char *const numbers[] = {FPGART_DEVICE_NUMBERS};
@@ -186,7 +190,8 @@ static int first_board_is_of_ti(void)
     return is_keystone_file(name);
 }
 
-/* As chosen_personality() in board/catalogue.py; a test compares the two. */
+/* Returns the key of the personality, as chosen_personality() in board/catalogue.py does; a
+ * test compares the two. */
 static const char *personality_key(void)
 {
     static const char *const numbers[] = {FPGART_DEVICE_NUMBERS};
@@ -209,8 +214,8 @@ static const struct fpgart_personality *personality(void)
     return found->key != NULL ? found : fpgart_personalities;
 }
 
-/* The name that a host's memory of `size` bytes holds, as get_platform_info() in api/platform.py
- * chooses it. */
+/* Returns the name that fits into a host's memory of `size` bytes, as get_platform_info() in
+ * api/platform.py does. */
 static const char *platform_name(size_t size)
 {
     const struct fpgart_personality *found = personality();
@@ -218,7 +223,8 @@ static const char *platform_name(size_t size)
     return is_short && found->short_name[0] != '\0' ? found->short_name : found->name;
 }
 
-/* NULL for what is no text. `size` is that of the host's memory, SIZE_MAX without any. */
+/* Returns NULL for a query that has no text. `size` is that of the host's memory, SIZE_MAX
+ * without any. */
 static const char *platform_text(cl_platform_info query, size_t size)
 {
     switch (query) {

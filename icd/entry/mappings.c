@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The regions of buffers that the host has mapped by commands that C carried. Python takes them
- * over before it needs to know of them (fpgart/api/buffer/mapping.py). */
+ * The regions of buffers that the host has mapped with commands that C carried. Python takes
+ * them when it needs them (fpgart/api/buffer/mapping.py). */
 #include "carried.h"
 
 #include <pthread.h>
@@ -10,7 +10,8 @@
 struct fpgart_mapped {
     struct fpgart_mapped *next; /* mapped before */
     struct fpgart_mapping mapping;
-    int is_pending; /* the command that maps it may still be refused: it is nobody else's */
+    int is_pending; /* the command that maps it is not enqueued: other calls do not find the mapping
+                     */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -50,7 +51,7 @@ static int has_number(const struct fpgart_mapped *mapped, uint64_t number)
     return mapped->mapping.number == number;
 }
 
-/* The youngest that matches is no more; 0 if there is none. */
+/* Removes the newest mapping that matches. Returns 0 if there is none. */
 static int take(uintptr_t buffer, matcher matches, uint64_t wanted, struct fpgart_mapping *taken)
 {
     struct fpgart_mapped **place = fpgart_mapped_of(buffer), *found = NULL;
@@ -84,7 +85,7 @@ void fpgart_forget_mapping(uintptr_t buffer, uint64_t number)
     take(buffer, has_number, number, &mapping);
 }
 
-/* The command that maps it was accepted. */
+/* Ends the pending state of a mapping whose command was enqueued. */
 void fpgart_keep_mapping(uintptr_t buffer, uint64_t number)
 {
     pthread_mutex_lock(&lock);
@@ -94,7 +95,7 @@ void fpgart_keep_mapping(uintptr_t buffer, uint64_t number)
     pthread_mutex_unlock(&lock);
 }
 
-/* The contents did not get there: unmapping it writes nothing back. */
+/* Records that a mapping did not get its contents, so that unmapping it writes nothing back. */
 void fpgart_void_mapping(uintptr_t buffer, uint64_t number)
 {
     struct fpgart_mapped *each = NULL;

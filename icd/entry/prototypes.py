@@ -43,7 +43,7 @@ SCALARS = {
     "cl_GLenum": "unsigned int",
 }
 LONG = "long" if calcsize("l") == calcsize("P") else "long long"
-"""What is as long as a pointer: the driver is built for the system that builds it."""
+"""The type with the size of a pointer, on the system that builds the driver."""
 STANDARD = {
     "size_t": f"unsigned {LONG}",
     "intptr_t": LONG,
@@ -72,7 +72,7 @@ OPAQUE = {*HANDLES, "cl_GLsync", "CLeglDisplayKHR", "CLeglImageKHR", "CLeglSyncK
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter and the C type under which Python gets it."""
+    """A parameter and its C type for Python."""
 
     name: str
     python_type: str
@@ -93,7 +93,7 @@ class Prototype:
 
     @property
     def for_python(self) -> str:
-        """The prototype of what Python implements: handles and opaque pointers are integers."""
+        """Returns the prototype of Python's function: handles and opaque pointers are integers."""
         returns = "uintptr_t" if self.returns_object else self.returns
         parameters = ", ".join(f"{p.python_type} {p.name}" for p in self.parameters) or "void"
         return f"{returns} py_{self.name}({parameters})"
@@ -112,7 +112,7 @@ DEFAULTS = ("CL_TARGET_OPENCL_VERSION=300", "CL_USE_DEPRECATED_OPENCL_1_0_APIS")
 def preprocessed(
     include: Path, compiler: Sequence[str], headers: tuple[str, ...] = HEADERS, defines: tuple[str, ...] = DEFAULTS
 ) -> str:
-    """The text of OpenCL headers after the preprocessor, without that of other headers and without attributes."""
+    """Returns the text of OpenCL headers after the preprocessor, without other headers and without attributes."""
     program = "".join(f"#include <CL/{header}>\n" for header in headers if (include / "CL" / header).exists())
     result = subprocess.run(
         [*compiler, "-E", *(f"-D{define}" for define in defines), "-I", str(include), "-x", "c", "-"],
@@ -132,7 +132,7 @@ def preprocessed(
 
 
 def without_attributes(text: str) -> str:
-    """Attributes say nothing about a prototype's shape, and pycparser does not know them."""
+    """Removes attributes, which pycparser does not know and prototypes do not need."""
     while (start := text.find("__attribute__")) >= 0:
         depth, end = 0, text.index("(", start)
         while True:
@@ -145,7 +145,7 @@ def without_attributes(text: str) -> str:
 
 
 def read_api(include: Path, compiler: Sequence[str] = ("cc",)) -> Api:
-    """Parse include/CL; raises subprocess.CalledProcessError or a parse error with the line."""
+    """Parses include/CL. Raises subprocess.CalledProcessError, or a parse error with the line."""
     prelude = "".join(f"typedef {base} {name};\n" for name, base in {**STANDARD, **SCALARS}.items())
     text = preprocessed(include, compiler)
     tree = c_parser.CParser().parse(prelude + text, "include/CL")
@@ -166,7 +166,7 @@ def read_api(include: Path, compiler: Sequence[str] = ("cc",)) -> Api:
 
 
 def read_functions(header: Path, compiler: Sequence[str] = ("cc",)) -> list[Prototype]:
-    """The functions that one header declares, in its order; what it includes has no types but those of STANDARD."""
+    """Returns the functions of one header, in order. Of other headers only the types in STANDARD are known."""
     text = header.read_text()
     plain = re.sub(r"^[ \t]*#[ \t]*include.*$", "", text, flags=re.MULTILINE)
     result = subprocess.run(

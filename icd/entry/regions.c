@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sub-buffers that C makes: a region of a buffer needs no decision but that on its bounds and flags
- * (OpenCL 3.0, 5.2.1). Errors are left to Python. */
+ * Sub-buffers that C makes: only their bounds and flags have to be checked (OpenCL 3.0, 5.2.1).
+ * Errors are left to Python. */
 #include "carried.h"
 
 enum {
@@ -10,7 +10,8 @@ enum {
     ALIGNMENT = 1024
 };
 
-/* Whether `asked`, one flag at most, is what the buffer has, or restricts what it leaves open. */
+/* Returns 1 if `asked`, one flag at most, is the buffer's flag, or restricts flags that the
+ * buffer leaves open. */
 static int restricts(uint64_t asked, uint64_t has, uint64_t open)
 {
     return (asked & (asked - 1)) == 0 && (asked == 0 || has == open || asked == has);

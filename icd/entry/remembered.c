@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Answers that cannot change. Python gives an answer once; from then on the host gets it without
- * the interpreter. Whoever wraps the entry points wants to see each call: then nothing is
- * remembered.
+ * the interpreter. If a watcher has to see each call, no answers are kept.
  *
- * Readers take no lock: the host holds the handle that it names. An answer is never changed, and is
- * freed only when its handle's slot gets another object. */
+ * Readers take no lock: the host holds the handle that it names. An answer is never changed, and
+ * is freed only when its handle's slot gets another object. */
 #include "icd.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define LARGEST 8192 /* bytes; longer answers are not asked for again and again */
+#define LARGEST 8192 /* bytes; hosts rarely repeat queries with longer answers */
 
 struct fpgart_answer {
     struct fpgart_answer *next;
@@ -90,7 +89,8 @@ int fpgart_knows(const void *object, int kind, cl_uint query, size_t size, void 
     return give(answer, size, value, size_ret);
 }
 
-/* Of one context, and all have ended well; other cases are for Python. */
+/* Returns 1 if the events are of one context and all have succeeded; other cases are left to
+ * Python. */
 int fpgart_knows_ends(cl_uint count, const cl_event *events)
 {
     cl_context context = NULL;

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * libalteracl.a: what hosts for Intel's boards link with besides OpenCL itself.
+ * libalteracl.a, with which hosts for Intel's boards are linked besides OpenCL itself.
  *
- * An OpenCL loader exports the specification's functions alone. Those of Intel's runtime are found
- * here through clGetExtensionFunctionAddressForPlatform, in the first platform that has them;
- * without one they answer CL_INVALID_OPERATION or NULL. All symbols are weak: a host's own
- * definition wins. */
+ * An OpenCL loader exports the specification's functions only. This library finds those of
+ * Intel's runtime by clGetExtensionFunctionAddressForPlatform, in the first platform that has
+ * them; without one they return CL_INVALID_OPERATION or NULL. All symbols are weak, so that a
+ * host's own definition has priority. */
 #include <CL/cl_ext_intelfpga.h>
 
 #include <stdlib.h>
 
-/* Hosts that define these do so without a header; so nothing declares them for hosts. */
+/* Hosts that define these have no header for them, so no header declares them. */
 void *acl_aligned_malloc(size_t size);
 void acl_aligned_free(void *memory);
 
 #define WEAK __attribute__((weak))
 #define MOST_PLATFORMS 64
-/* Bytes that DMA of boards wants host memory aligned to */
+/* The alignment of host memory for boards' DMA, in bytes */
 #define ACL_ALIGNMENT 64
 
 static void *address_of(const char *name)
@@ -44,7 +44,7 @@ WEAK void acl_aligned_free(void *memory)
     free(memory);
 }
 
-/* `name`, with what is returned where no platform has it */
+/* Defines `name`; `otherwise` is the result if no platform has it */
 #define FORWARD(type, name, parameters, arguments, otherwise)                                      \
     WEAK CL_API_ENTRY type CL_API_CALL name parameters                                             \
     {                                                                                              \

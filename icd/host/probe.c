@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The C host that `fpgart doctor` runs: opens the library that it is given (a loader, or the driver
- * itself), runs a kernel on the first device, and says in lines `word: what` by what it was served.
- * It is linked with no OpenCL, so that it starts where there is none. */
+ * The C host that `fpgart doctor` runs. It opens a library (a loader, or the driver itself),
+ * runs a kernel on the first device, and prints lines `word: value` about the loader, platform
+ * and device. It is linked without OpenCL, so that it starts where there is none. */
 #define _GNU_SOURCE
 #include <CL/cl.h>
 #include <dlfcn.h>
@@ -45,7 +45,7 @@ static void tell_file(const char *word, const void *address)
         printf("%s: %s\n", word, info.dli_fname);
 }
 
-/* ocl-icd and newer loaders of Khronos' tell their name and version. */
+/* ocl-icd and newer loaders of Khronos have functions for their name and version. */
 static void tell_loader(void)
 {
     static const cl_uint name = 3, version = 2; /* CL_ICDL_NAME, CL_ICDL_VERSION */

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The driver as a guest in a host that is written in Python: it has an interpreter of its own there
- * (a sub-interpreter that shares the lock of the host's), which a thread of the host enters with
- * each call and leaves at its end. So no signal handler of the host and no destructor that the
- * host's collector runs can come between two steps of the driver: CPython runs those in the host's
- * interpreter only.
+ * The driver as a guest in a host that is written in Python. It has an interpreter of its own
+ * there (a sub-interpreter that shares the lock of the host's), which a thread of the host
+ * enters with each call and leaves at its end. So no signal handler of the host and no
+ * destructor that the host's collector runs can come between two steps of the driver: CPython
+ * runs those in the host's interpreter only.
  *
- * A thread has a state in each of the two interpreters. Python keeps in a pthread key which one
- * PyGILState_Ensure() means; here that key always names the state of the interpreter that the
- * thread is in, in the driver and in callbacks of the host. */
-#define Py_BUILD_CORE 1 /* for two members of _PyRuntime, each checked before it is relied on */
+ * A thread has a state in each of the two interpreters. Python stores in a pthread key the one
+ * that PyGILState_Ensure() uses. Here that key always names the state of the interpreter that
+ * the thread is in, in the driver and in callbacks of the host. */
+#define Py_BUILD_CORE 1 /* for two members of _PyRuntime, each checked before its use */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <frameobject.h>
@@ -32,8 +32,8 @@ const PyConfig *_Py_GetConfig(void); /* not in the headers of every version */
 
 static int is_guest;
 static PyInterpreterState *interpreter; /* the driver's */
-static pthread_key_t current_state_key; /* Python's; found, not made, here */
-static pthread_key_t driver_state_key;  /* ours: its destructor sees threads end */
+static pthread_key_t current_state_key; /* Python's; find_key() finds it */
+static pthread_key_t driver_state_key;  /* the driver's: its destructor runs when threads end */
 
 static __thread PyThreadState *driver_state; /* of this thread, in the driver's interpreter */
 static __thread PyThreadState *host_state;   /* that this thread had when it entered the driver */
@@ -54,9 +54,9 @@ int fpgart_holds_interpreter(void)
     return state != NULL && state == PyThreadState_GetUnchecked();
 }
 
-/* From one interpreter to the other, with the lock in hand. Since 3.12 PyThreadState_Swap() lets
- * the lock go while the thread still counts as having it, which the preloaded library would notice.
- */
+/* Changes the interpreter while the thread holds the lock. Since 3.12 PyThreadState_Swap()
+ * releases the lock while the thread still counts as its holder, which the preloaded library
+ * would observe. */
 static void change_to(PyThreadState *state)
 {
 #if PY_VERSION_HEX < 0x030C0000
@@ -67,8 +67,8 @@ static void change_to(PyThreadState *state)
 #endif
 }
 
-/* States of threads that have ended. Freeing one needs the interpreter's lock, for which a thread
- * that ends must not wait; so the next thread that has the lock does it. */
+/* States of threads that have ended. Freeing one needs the interpreter's lock, for which an
+ * ending thread must not wait. So the next thread that has the lock frees it. */
 struct ended_thread {
     PyThreadState *state;
     struct ended_thread *next;
@@ -148,7 +148,7 @@ void fpgart_call_out(struct fpgart_excursion *excursion)
         return;
     excursion->driver = driver_state;
     excursion->host = host_state;
-    /* On a thread of ours, Python made the state; calls of the callback use that, too. */
+    /* On a thread of the driver, Python made the state; calls in the callback use it, too. */
     driver_state = PyGILState_GetThisThreadState();
     name_state(host_state);
 }
@@ -162,10 +162,10 @@ void fpgart_call_back(const struct fpgart_excursion *excursion)
     host_state = excursion->host;
 }
 
-/* Making the interpreter */
+/* Creation of the interpreter */
 
-/* The pthread key whose value PyGILState_GetThisThreadState() gives: found by looking, because it
- * lies elsewhere in each version of Python. */
+/* Finds the pthread key whose value PyGILState_GetThisThreadState() returns, by comparing
+ * values, because its place differs between versions of Python. */
 static int find_key(void)
 {
     PyThreadState *state = PyGILState_GetThisThreadState();
@@ -183,9 +183,9 @@ static int find_key(void)
     return 0;
 }
 
-/* Python knows of one interpreter only, so that it neither ends ours before the host's destructors
- * have run (3.13), nor clears it in a child of fork(), nor complains of it at the end (3.12): our
- * threads may be in it until the process ends. */
+/* Removes the driver's interpreter from Python's list, so that Python neither ends it before
+ * the host's destructors have run (3.13), nor clears it in a child of fork(), nor reports it
+ * at the end (3.12): threads of the driver may be in it until the process ends. */
 static int hide(void)
 {
     PyInterpreterState *others = PyInterpreterState_Next(interpreter);
@@ -195,7 +195,8 @@ static int hide(void)
     return PyInterpreterState_Head() == others;
 }
 
-/* As the host's was before its script's folder came in front, which later versions pass on. */
+/* Sets the search path to the host's without its script's folder, which later versions would
+ * pass on. */
 static void set_search_path(const PyWideStringList *folders)
 {
     PyObject *path = PyList_New(0);
@@ -212,12 +213,12 @@ static void set_search_path(const PyWideStringList *folders)
 
 static PyThreadState *new_interpreter(void)
 {
-    /* What `site` does is for the host. */
+    /* The module `site` runs for the host only. */
     PyConfig *config = (PyConfig *)(uintptr_t)_Py_GetConfig();
     int site_import = config->site_import;
     config->site_import = 0;
-    /* Python stops to check who holds its lock as soon as there are two interpreters: libraries of
-     * the host that ask PyGILState_Check() would be told that they do, always. */
+    /* With two interpreters Python stops checking who holds its lock: PyGILState_Check() in
+     * libraries of the host would always return 1. */
     int checked = _PyRuntime.gilstate.check_enabled;
     PyThreadState *made = Py_NewInterpreter();
     if (checked == 1 && _PyRuntime.gilstate.check_enabled == 0)
@@ -231,9 +232,9 @@ static PyThreadState *new_interpreter(void)
 #if PY_VERSION_HEX >= 0x030E0000
 #define SHUTTING_DOWN 3 /* _Py_THREAD_SHUTTING_DOWN */
 
-/* The host's interpreter is being cleared: from now on our threads wait for ever where they want
- * the lock, as the host's own do. Since 3.14 Python gives its lock up once more at its very end,
- * and they would run on, with what is freed by then. */
+/* The host's interpreter is being cleared. From now on threads of the driver wait for ever
+ * when they take the lock, as the host's own do. Since 3.14 Python releases its lock once
+ * more at its very end, and they would continue with freed memory. */
 static void stop_threads(PyObject *capsule)
 {
     (void)capsule;
@@ -242,7 +243,7 @@ static void stop_threads(PyObject *capsule)
         __atomic_store_n(&state->state, SHUTTING_DOWN, __ATOMIC_SEQ_CST);
 }
 
-/* With the host's interpreter. */
+/* The thread is in the host's interpreter. */
 static int stop_threads_at_its_end(PyThreadState *host)
 {
     PyObject *kept = PyInterpreterState_GetDict(PyThreadState_GetInterpreter(host)); /* borrowed */
@@ -265,20 +266,21 @@ static PyObject *module_of_host(const char *name)
     PyObject *module = PyImport_ImportModule(name);
     if (module == NULL && PyErr_ExceptionMatches(PyExc_ModuleNotFoundError)) {
         PyErr_Clear();
-        fpgart_add_search_directories(NULL); /* behind what the host chose */
+        fpgart_add_search_directories(NULL); /* behind the host's folders */
         module = PyImport_ImportModule(name);
     }
     return module;
 }
 
-/* Since 3.13 Python initialises modules like cffi's in the main interpreter first, whichever
- * interpreter imports them, and there they import this one. */
+/* Imports the modules of cffi in the host's interpreter. Since 3.13 Python initialises such
+ * modules in the main interpreter first, whichever interpreter imports them, and there they
+ * import this one. */
 static void let_modules_of_cffi_begin(void)
 {
 #if PY_VERSION_HEX >= 0x030D0000
     PyObject *module = module_of_host("_cffi_backend");
     if (module == NULL)
-        PyErr_Clear(); /* the driver's import will fail, and say why */
+        PyErr_Clear(); /* the driver's import will fail, and report the reason */
     Py_XDECREF(module);
 #endif
 }
@@ -314,7 +316,7 @@ void fpgart_guest_runs(void)
         fpgart_start_ushers(interpreter, PyInterpreterState_Main());
 }
 
-/* Asking the host's side */
+/* Requests to the host's interpreter */
 
 int fpgart_host_imported(const char *module)
 {
@@ -363,7 +365,7 @@ void fpgart_answer_read(char *answer)
     free(answer);
 }
 
-/* Where the host's code stands */
+/* The frames of the host's code */
 
 static size_t frame_in_words(PyFrameObject *frame, char *text, size_t room)
 {
@@ -400,7 +402,7 @@ static size_t frames_in_words(PyThreadState *state, char *text, size_t room, siz
     return used;
 }
 
-/* In the driver's interpreter, so that no collector of the host's runs in between. */
+/* Runs in the driver's interpreter, so that the host's collector does not run meanwhile. */
 size_t fpgart_host_python_frames(char *text, size_t room, size_t most)
 {
     PyThreadState *host = host_state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The life of the interpreter inside a host process: starting it (beside the host's, if there is
- * one), refusing politely when that cannot work, fork, exit. */
+ * The interpreter in a host's process: its start (beside the host's, if there is one), the
+ * message if it cannot start, fork, exit. */
 #define _GNU_SOURCE
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -36,8 +36,8 @@ int fpgart_owns_interpreter(void)
     return owns_interpreter;
 }
 
-/* The standard library that belongs to libpython, found by walking up from where libpython lies:
- * neither PATH nor PYTHONHOME has a say in which one that is. */
+/* Finds the standard library of libpython in the folders above libpython. PATH and PYTHONHOME
+ * have no effect. */
 static int find_home(char home[PATH_MAX])
 {
     Dl_info info;
@@ -54,8 +54,8 @@ static int find_home(char home[PATH_MAX])
     return 0;
 }
 
-/* Python's module `signal` takes SIGINT over when it is first imported, if nobody has it. Some
- * package always imports it sooner or later; here it happens without an effect on the host. */
+/* Imports `signal`, which sets a handler for SIGINT at its first import if there is none.
+ * Some package always imports it; here that has no effect on the host. */
 static void import_signals(void)
 {
     struct sigaction before;
@@ -79,8 +79,9 @@ static int may_use(const char *folder)
     return 0;
 }
 
-/* Python refuses to start where standard input is a folder, which a loader's is that looks for
- * drivers in a program without standard input. Returns the folder's new number, -1 for none. */
+/* Moves a folder from descriptor 0. Python refuses to start if standard input is a folder; in
+ * a program without standard input that is the folder in which the loader searches for
+ * drivers. Returns the folder's new descriptor, -1 for none. */
 static int hide_folder_in_place_of_input(void)
 {
     struct stat found;
@@ -158,7 +159,8 @@ static int ends_with(const char *name, const char *end)
     return length >= wanted && strcmp(name + length - wanted, end) == 0;
 }
 
-/* Where the host's packages are installed: cffi may be there, and engines that come as wheels. */
+/* Adds the folders of the host's packages: cffi may be there, and engines that are installed
+ * as wheels. */
 static void add_packages_of_host(PyObject *path)
 {
     Py_ssize_t count = path != NULL && PyList_Check(path) ? PyList_GET_SIZE(path) : 0;
@@ -215,8 +217,8 @@ static const void *library_of(void *function, const char **name)
     return info.dli_fbase;
 }
 
-/* PyPy's library has some of CPython's functions, for itself alone, and the dynamic linker would
- * have our libpython call those. */
+/* Returns 0 if libpython would call functions of another Python: PyPy's library has some of
+ * CPython's, for itself, and the dynamic linker finds those first. */
 static int is_one_python(void)
 {
     void *functions[] = {(void *)(uintptr_t)&PyArg_ValidateKeywordArguments,
@@ -246,7 +248,7 @@ int fpgart_looks_installed(void)
 }
 
 static int refused;
-static int settled; /* nothing was left under way at the end */
+static int settled; /* all work had ended at the end */
 
 void fpgart_refuse(const char *reason)
 {
@@ -254,8 +256,8 @@ void fpgart_refuse(const char *reason)
     fpgart_complain("%s (`fpgart doctor` checks the installation)", reason);
 }
 
-/* Also where another thread was starting the interpreter: it has not come along, and what it had
- * begun must neither be used nor begun again, as pthread_once() would. */
+/* Also if another thread was starting the interpreter: it does not exist in the child, and
+ * its work must neither be used nor repeated, as pthread_once() would do. */
 static void after_fork_in_child(void)
 {
     if (fpgart_state != FPGART_FAILED)
@@ -301,7 +303,7 @@ static int tell_when_host_ends(void)
 static int move_in(void)
 {
     PyGILState_STATE gil = PyGILState_Ensure();
-    PyObject *type, *value, *traceback; /* the host may call with an exception on its way */
+    PyObject *type, *value, *traceback; /* an exception of the host may be set */
     PyErr_Fetch(&type, &value, &traceback);
     int done = fpgart_become_guest() && tell_when_host_ends();
     PyErr_Restore(type, value, traceback);
@@ -311,9 +313,9 @@ static int move_in(void)
     return done;
 }
 
-/* Up to Python 3.11 cffi takes the version of the type of capsules for a lock, which is free while
- * it is 0, and waits for that in a loop. Whoever looks up an attribute of a capsule gives the type
- * a version, for good. With the interpreter's lock held, so that nobody does again. */
+/* Up to Python 3.11 cffi uses the version of the type of capsules as a lock, which is free
+ * while it is 0, and waits for that in a loop. Looking up an attribute of a capsule sets a
+ * version for good. The interpreter's lock is held, so that no thread does that meanwhile. */
 static void free_lock_of_cffi(void)
 {
 #if PY_VERSION_HEX < 0x030C0000
@@ -325,7 +327,7 @@ static void free_lock_of_cffi(void)
 static int start_embedding(void)
 {
     struct fpgart_visit visit;
-    if (!fpgart_go_in(&visit)) /* as a guest, with the interpreter's lock */
+    if (!fpgart_go_in(&visit)) /* a guest enters with the interpreter's lock */
         return 0;
     if (!fpgart_is_guest()) {
         PyGILState_STATE gil = PyGILState_Ensure();
@@ -358,8 +360,8 @@ static void start(void)
     fpgart_close_at_exit();
 }
 
-/* Who waits for another thread to start the driver does not keep the host's interpreter, which that
- * thread needs. */
+/* Starts the driver once. A thread that waits for another one to do that releases the host's
+ * interpreter, which that thread needs. */
 static void start_once(void)
 {
     PyThreadState *host = NULL;
@@ -370,8 +372,9 @@ static void start_once(void)
         PyEval_RestoreThread(host);
 }
 
-/* exit() calls its handlers in reverse order. This one has to run before those of the engine's
- * libraries, so it is registered again behind each of them (engine/containment/exits.c). */
+/* Registers the handler that closes the driver. exit() calls handlers in reverse order, and
+ * this one has to run before those of the engine's libraries, so it is registered again after
+ * each of them (engine/containment/exits.c). */
 void fpgart_close_at_exit(void)
 {
     if (owns_interpreter)
@@ -403,7 +406,7 @@ int fpgart_in_python_host(void)
     return !owns_interpreter && Py_IsInitialized();
 }
 
-/* The lowest address of this thread's stack and the one from which on it has LEAST_STACK bytes. */
+/* The lowest address of this thread's stack, and the lowest with LEAST_STACK bytes below it. */
 static __thread uintptr_t stack_begin, stack_enough;
 
 static void find_stack(void)
@@ -421,8 +424,8 @@ static void find_stack(void)
     pthread_attr_destroy(&attributes);
 }
 
-/* Python and compilers need some; on a stack of somebody's own (signals, coroutines) nobody knows.
- */
+/* Returns 1 if the stack is large enough for Python and compilers. The bounds of other stacks
+ * (signals, coroutines) are unknown. */
 int fpgart_has_stack(void)
 {
     static atomic_int told;

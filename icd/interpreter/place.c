@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What place.h declares: the library's folder, the notes in it, and complaints. */
+ * The functions of place.h: the library's folder, the notes in it, and messages. */
 #define _GNU_SOURCE
 #include "place.h"
 
@@ -54,7 +54,7 @@ void fpgart_packages_directory(char packages[PATH_MAX])
     fpgart_cut_last_component(packages);
 }
 
-/* The value in a line, without the blanks around it; NULL: the line is about something else. */
+/* Returns the value in a line, without blanks around it; NULL: the line has another key. */
 static char *value_in(char *line, const char *key)
 {
     size_t length = strlen(key);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Processes that run with other rights than their user's (set-user-ID programs, file capabilities):
- * whether this is one, and which folders nobody else can change. */
+ * Processes that run with other rights than their user's (set-user-ID programs, file
+ * capabilities): recognises them, and the folders that other users cannot change. */
 #define _GNU_SOURCE
 #include "place.h"
 
@@ -23,7 +23,8 @@ static int belongs_to_us(const struct stat *facts)
     return facts->st_uid == 0 || facts->st_uid == geteuid();
 }
 
-/* A folder above: in one with the sticky bit others can add names, but not replace ours. */
+/* Checks a folder above. In one with the sticky bit others can add names, but not replace existing
+ * ones. */
 static int keeps_names(const char *folder)
 {
     struct stat facts;

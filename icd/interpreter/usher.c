@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Up to Python 3.12, a thread that waits for the interpreter's lock asks those of its own
- * interpreter to give it up, although all interpreters share the lock: a host that computes would
- * keep the driver's threads out until it waits for something, and the other way round. So each of
- * the two interpreters has an usher, a thread that takes the lock now and then and gives it to
- * whoever waits. They sleep when no call was made for a while and nothing runs. */
+ * Up to Python 3.12, a thread that waits for the interpreter's lock requests it from threads of
+ * its own interpreter only, although all interpreters share the lock. So a host that computes
+ * would block the driver's threads until it waits for something, and the other way round.
+ * Therefore each of the two interpreters has an usher, a thread that takes the lock briefly from
+ * time to time, so that waiting threads get it. The ushers sleep when there was no call for a
+ * while and nothing runs. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
@@ -18,7 +19,7 @@
 #include <time.h>
 
 #define PAUSE_NS 2000000
-#define ROUNDS_OF_PATIENCE 25 /* without a call, before it is asked whether anything runs */
+#define ROUNDS_OF_PATIENCE 25 /* without a call, before fpgart_busy() */
 
 static atomic_int awake;
 static atomic_uint calls;
@@ -63,8 +64,9 @@ static int anything_runs(void)
     return busy;
 }
 
-/* A call counts itself, then looks whether the ushers are awake. So they first say that they are
- * not, then look whether there was a call: one of the two sees the other. */
+/* Sleeps unless there was a call. A call counts itself and then reads whether the ushers are
+ * awake. The usher first writes that it is not and then reads the count: one of the two sees
+ * the other. */
 static void sleep_unless_called(unsigned seen)
 {
     pthread_mutex_lock(&mutex);
@@ -74,7 +76,7 @@ static void sleep_unless_called(unsigned seen)
     pthread_mutex_unlock(&mutex);
 }
 
-/* Also decides when both sleep. */
+/* Also puts both ushers to sleep. */
 static void *usher_of_driver(void *interpreter)
 {
     PyThreadState *state = PyThreadState_New(interpreter);
@@ -98,7 +100,7 @@ static void start(void *(*usher)(void *), void *interpreter)
     pthread_t thread;
     sigset_t all, before;
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* the host's signals are for its own threads */
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* the host's threads handle its signals */
     if (pthread_create(&thread, NULL, usher, interpreter) == 0)
         pthread_detach(thread);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -121,7 +123,7 @@ void fpgart_wake_ushers(void)
     pthread_mutex_unlock(&mutex);
 }
 
-#else /* Python asks the thread that has the lock, whichever interpreter that is in */
+#else /* Python requests the lock from its holder in any interpreter */
 
 void fpgart_start_ushers(void *driver, void *host)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The functions of aocl_mmd.h: each is a call into Python (fpgart/mmd/entry_points.py), and says no
- * where there is no interpreter or the process ends. aocl_mmd_reprogram, the older name of
+ * The functions of aocl_mmd.h: each calls Python (fpgart/mmd/entry_points.py), and fails if
+ * there is no interpreter or the process exits. aocl_mmd_reprogram, the older name of
  * aocl_mmd_program, is missing on purpose: runtimes refuse a library that has both. */
 #include "mmd.h"
 
@@ -116,7 +116,7 @@ int aocl_mmd_free(void *memory)
     IN_PYTHON(int, AOCL_MMD_ERROR_INVALID_POINTER, mmd_free(NUMBER(memory)));
 }
 
-/* Host pipes: Python refuses them, with words. */
+/* Host pipes, which Python refuses with a message. */
 
 int aocl_mmd_hostchannel_create(int handle, char *name, size_t depth, int direction)
 {

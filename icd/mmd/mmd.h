@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What libfpgart_mmd.so shares with its Python side. Addresses, handles of operations and functions
- * of the host's are integers there; sizes are in bytes. */
+ * Functions between libfpgart_mmd.so and its Python side. Addresses, handles of operations and
+ * functions of the host's are integers; sizes are in bytes. */
 #ifndef FPGART_MMD_H
 #define FPGART_MMD_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Preloaded by `fpgart run`: folders with other drivers' .icd files look as if they were not there.
- * OCL_ICD_VENDORS alone does not do that: loaders that come in wheels search their own folder
- * besides. Only a loader is deceived; everybody else sees the folders as they are. */
+ * Preloaded by `fpgart run`: hides folders with other drivers' .icd files from loaders.
+ * OCL_ICD_VENDORS alone does not do that, because loaders that come in wheels also search their
+ * own folder. All other code sees the folders as they are. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>

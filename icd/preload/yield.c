@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Preloaded by `fpgart run`: a thread that has to wait for a lock does not keep the lock of the
+ * Preloaded by `fpgart run`: a thread that has to wait for a lock releases the lock of the
  * Python interpreter meanwhile.
  *
- * Why: the driver is written in Python, and its interpreter shares its lock with the host's if the
- * host is written in Python, too. Libraries
- * between the two, such as the SYCL runtime, call the driver from threads of their own while they
- * hold a lock, and wait for that lock in the host's thread, which has the interpreter's: nobody
- * goes on. With drivers that need no interpreter that is no fault.
+ * The driver is written in Python, and its interpreter shares its lock with the host's if the
+ * host is written in Python, too. Libraries between the two, such as the SYCL runtime, call the
+ * driver from threads of their own while they hold a lock, and wait for that lock in the host's
+ * thread, which has the interpreter's: a deadlock. With drivers that need no interpreter that
+ * works.
  *
- * Nothing changes for programs that are not Python, nor for threads without the interpreter's lock.
- */
+ * Nothing changes for programs that are not Python, nor for threads without the interpreter's
+ * lock. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -18,7 +18,7 @@
 #include <string.h>
 #include <time.h>
 
-#define PATIENCE_NS 10000000 /* locks that are free after 10 ms are no matter of concern */
+#define PATIENCE_NS 10000000 /* waits up to 10 ms keep the interpreter's lock */
 
 static void *(*state_that_runs)(void);
 static void *(*state_of_thread)(void);
@@ -45,15 +45,15 @@ __attribute__((constructor)) static void look_for_python(void)
         state_of_thread != NULL && give_up != NULL && take_back != NULL && state_that_runs != NULL;
 }
 
-/* Give the interpreter's lock up, if this thread has it; what take() wants, NULL if it has not. */
+/* Releases the interpreter's lock if this thread has it. Returns the argument of take(), or
+ * NULL. */
 static void *yield(void)
 {
     void *state = NULL;
     if (!is_python || within)
         return NULL;
-    within = 1; /* the interpreter uses these functions, too */
-    void *mine =
-        state_of_thread(); /* PyGILState_Check() is no help where there are sub-interpreters */
+    within = 1;                     /* the interpreter uses these functions, too */
+    void *mine = state_of_thread(); /* PyGILState_Check() always returns 1 with sub-interpreters */
     if (mine != NULL && mine == state_that_runs())
         state = give_up();
     within = 0;
@@ -85,7 +85,8 @@ static void next(void *function, const char *name)
     memcpy(function, &symbol, sizeof symbol);
 }
 
-/* `name` locks `type`: at once, within PATIENCE_NS, or without the interpreter's lock. */
+/* Defines `name`, which locks `type`: at once, within PATIENCE_NS, or without the
+ * interpreter's lock. */
 #define LOCK(name, type, try, timed)                                                               \
     int name(type *lock)                                                                           \
     {                                                                                              \
@@ -115,7 +116,7 @@ LOCK(pthread_rwlock_rdlock, pthread_rwlock_t, pthread_rwlock_tryrdlock, pthread_
 int pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex)
 {
     static int (*real)(pthread_cond_t *, pthread_mutex_t *);
-    if (real == NULL) { /* the unversioned name can mean the one of LinuxThreads */
+    if (real == NULL) { /* the unversioned name can be the function of LinuxThreads */
         void *symbol = dlvsym(RTLD_NEXT, "pthread_cond_wait", "GLIBC_2.3.2");
         if (symbol == NULL)
             symbol = dlsym(RTLD_NEXT, "pthread_cond_wait");

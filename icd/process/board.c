@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The interpreter of the board process: it starts as the driver's does, and is never called from
- * elsewhere. */
+ * The interpreter of the board process. It starts as the driver's does, and only this file calls
+ * it. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fpgart-board, the board process: a keeper, and the process that runs the engine, which it starts.
- * The keeper tells the host how that process ended, and ends it when the host says so or is gone.
- * It has no interpreter: that is in the library behind (board.c), which the other process opens.
+ * fpgart-board, the board process: a keeper, and the process that runs the engine, which the
+ * keeper starts. The keeper reports to the host how that process ended, and ends it when the
+ * host requests that or has exited. It has no interpreter: that is in a library (board.c), which
+ * the other process opens.
  *
- * Descriptor 3 is the session with the host (fpgart/boardprocess), 4 the keeper's: any byte that
- * comes from there ends the board process; its wait status goes there, and nothing else. */
+ * Descriptor 3 is the session with the host (fpgart/boardprocess), 4 the keeper's: any byte from
+ * the host ends the board process; its wait status is sent there, and nothing else. */
 #define _GNU_SOURCE
 #include "board.h"
 #include "shim.h"
@@ -31,9 +32,9 @@ enum { SESSION = 3, KEEPER = 4, ALTERNATE_STACK = 65536 };
 const char fpgart_loss[] = "no board process";
 const char fpgart_behind[] = "libfpgart_board";
 
-/* Threads with a stack for signal handlers. A work-item that has used up its stack leaves no room
- * to say so, and the engine's threads are its own: so this takes the place of the C library's
- * function for all libraries of the process. */
+/* Gives threads a stack for signal handlers. A work-item that has used up its stack leaves no
+ * room for a handler, and the engine creates its own threads: so this replaces the C
+ * library's function for all libraries of the process. */
 
 struct thread {
     void *(*run)(void *data);
@@ -102,7 +103,7 @@ static void prefer_as_victim(void)
     int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     if (file < 0)
         return;
-    if (write(file, "500", 3) < 0) { /* then the system chooses as it likes */
+    if (write(file, "500", 3) < 0) { /* the system may refuse it */
     }
     close(file);
 }
@@ -143,8 +144,8 @@ static int descriptor_of(pid_t process)
 #endif
 }
 
-/* Ends the board process when the host says so or has gone, whichever shows: children of the host
- * may keep its end of the socket open. */
+/* Ends the board process when the host requests that, or when it has exited, by whichever
+ * sign comes first: children of the host may keep its end of the socket open. */
 static int await_board(pid_t board, int ends, pid_t host)
 {
     struct pollfd events[] = {{.fd = ends, .events = POLLIN},
@@ -185,7 +186,7 @@ int main(int count, char **arguments)
     }
     pid_t host = (pid_t)atol(arguments[1]), keeper = getpid();
     sigset_t child;
-    close_from(KEEPER + 1); /* what the host had open is none of ours */
+    close_from(KEEPER + 1); /* closes the files that the host had open */
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
     sigprocmask(SIG_BLOCK, &child, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Opening the library behind the doors, once. */
+ * Opens the library behind the exported functions, once. */
 #define _GNU_SOURCE
 #include "shim.h"
 
@@ -14,7 +14,8 @@
 _Atomic(void *const *) fpgart_open_doors;
 static atomic_int opening, half_open;
 
-/* Another thread was opening it, and has not come along. pthread_once() would begin again. */
+/* Another thread was opening it, and does not exist in the child. pthread_once() would begin
+ * again. */
 static void after_fork_in_child(void)
 {
     atomic_store(&half_open, atomic_load(&opening));

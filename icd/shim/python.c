@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which Python: the one that the process has, whatever it is; else the libpython of the Python that
- * the package is installed for; else the one that FPGART_LIBPYTHON names; else one of a series that
- * the package can serve, where the system and the usual tools keep theirs. */
+ * Chooses the Python: the one in the process, whatever it is; else the libpython of the Python
+ * that the package is installed for; else the one that FPGART_LIBPYTHON names; else one of a
+ * series that the package supports, in the places of the system and the usual tools. */
 #define _GNU_SOURCE
 #include "shim.h"
 
@@ -20,13 +20,13 @@
 #define OPTION "FPGART_LIBPYTHON"
 #define SERIES_AT_MOST 16
 
-/* What is known of the Python that the package is installed for; "" for what is not. */
+/* The facts about the Python that the package is installed for; "" for unknown ones. */
 struct installation {
     char series[FPGART_SERIES_SIZE];
     char home[PATH_MAX]; /* the folder of its executable */
 };
 
-/* "3.12.1 (main, ...)": "3.12" */
+/* Returns the series of a version: "3.12" for "3.12.1 (main, ...)". */
 static int series_of(const char *version, char series[FPGART_SERIES_SIZE])
 {
     int major, minor;
@@ -59,7 +59,8 @@ static int is_libpython(struct dl_phdr_info *info, size_t size, void *path)
     return 1;
 }
 
-/* A plugin of the host may have brought a libpython whose symbols others do not see. */
+/* Returns the version of the process's Python. A plugin may have loaded a libpython whose
+ * symbols others do not see. */
 static const char *version_here(void)
 {
     char path[PATH_MAX];
@@ -70,7 +71,7 @@ static const char *version_here(void)
     return library != NULL ? version_in(library) : NULL;
 }
 
-/* The series that the package has a library for */
+/* The series that the package has libraries for */
 
 static size_t served(char found[SERIES_AT_MOST][FPGART_SERIES_SIZE])
 {
@@ -108,7 +109,7 @@ static int has_cffi(const char *folder, const char *series)
     return found;
 }
 
-/* What the path and the notes beside the library say */
+/* Facts from the path, and from the notes beside the library */
 
 static void add_series(struct installation *of, const char *text)
 {
@@ -116,7 +117,7 @@ static void add_series(struct installation *of, const char *text)
         series_of(text, of->series);
 }
 
-/* .../lib/python3.12/site-packages, in a virtual environment or in the Python itself */
+/* Reads .../lib/python3.12/site-packages, in a virtual environment or in the Python itself. */
 static void read_path(struct installation *of)
 {
     char folder[PATH_MAX], file[PATH_MAX + 32], text[PATH_MAX];
@@ -147,10 +148,10 @@ static struct installation installed_for(void)
     return of;
 }
 
-/* Opening one */
+/* Opening a libpython */
 
-/* Its symbols are for all; where the series is not `wanted` ("": any that is served), it is closed
- * again. */
+/* Opens a libpython with global symbols, and closes it again if its series is not `wanted`
+ * ("": any that the package supports). */
 static int open_libpython(const char *path, const char *wanted, char series[FPGART_SERIES_SIZE])
 {
     char folder[PATH_MAX], behind[PATH_MAX + 64];
@@ -182,7 +183,7 @@ static int open_first(const char *pattern, char series[FPGART_SERIES_SIZE], cons
     return opened;
 }
 
-/* Below the folder that a Python is installed in. */
+/* Opens a libpython below the folder of a Python's installation. */
 static int open_below(const char *prefix, const char *wanted, char series[FPGART_SERIES_SIZE])
 {
     static const char *const folders[] = {"lib", "lib64", "lib/*-linux-gnu"};
@@ -247,7 +248,7 @@ static int search_for(const char *wanted, char series[FPGART_SERIES_SIZE])
     return 0;
 }
 
-/* For a package that may be used with several series: the one whose cffi is there. */
+/* Searches the system, for a package with several series: the one whose cffi is there. */
 static int search(const char *wanted, char series[FPGART_SERIES_SIZE])
 {
     char found[SERIES_AT_MOST][FPGART_SERIES_SIZE], packages[PATH_MAX];
@@ -274,14 +275,15 @@ static void tell_what_is_missing(const struct installation *of)
         wanted);
 }
 
-/* `whose`: "this process runs", say. */
+/* Returns 1 if the package supports a version. `whose` begins the message, as "this process
+ * runs". */
 static int is_served(const char *whose, const char *version, char series[FPGART_SERIES_SIZE])
 {
     char path[PATH_MAX + 64], all[SERIES_AT_MOST * FPGART_SERIES_SIZE];
     name_served(all, sizeof all);
     if (all[0] != '\0' && (version[0] == '\0' || (series_of(version, series) &&
                                                   fpgart_file_behind(series, path, sizeof path))))
-        return 1; /* which one it is installed for need not be known */
+        return 1; /* the Python of the installation need not be known */
     if (all[0] == '\0')
         fpgart_complain("%s.3.*.so, the libraries for each Python version, are missing beside "
                         "%s.so in %s",

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * libfpgart.so and libfpgart_mmd.so as hosts open them: a door for each function, and behind all of
- * them the library for one series of Python (libfpgart.3.12.so), which is opened with the first
- * call, once a libpython of that series is in the process. So these files need no Python to be
- * loaded, and one package serves all series that it was built for. */
+ * libfpgart.so and libfpgart_mmd.so as hosts open them: a stub for each function, and behind all
+ * of them the library for one series of Python (libfpgart.3.12.so), which is opened with the
+ * first call, once a libpython of that series is in the process. So these files can be loaded
+ * without Python, and one package supports all series that it was built for. */
 #ifndef FPGART_SHIM_H
 #define FPGART_SHIM_H
 
 #include <stdatomic.h>
 #include <stddef.h>
 
-#define FPGART_SERIES_SIZE 16 /* "3.12" and what comes */
+#define FPGART_SERIES_SIZE 16 /* "3.12", with room for later versions */
 
-/* The name of the library behind, without series and ending. */
+/* The name of the library behind the stubs, without series and ending. */
 extern const char fpgart_behind[];
 
-/* The addresses of the functions, in the order in which the library behind lists them. NULL: it
- * cannot be had, which was told. */
+/* The addresses of the functions, in the order in which the library lists them. NULL: it
+ * cannot be opened, and the reason was printed. */
 extern _Atomic(void *const *) fpgart_open_doors;
 void *const *fpgart_open_behind(void);
 
@@ -26,17 +26,17 @@ static inline void *const *fpgart_doors(void)
     return open != NULL ? open : fpgart_open_behind();
 }
 
-/* Whether it has been opened; opens nothing. */
+/* Returns the addresses if the library has been opened; does not open it. */
 static inline void *const *fpgart_doors_if_open(void)
 {
     return atomic_load_explicit(&fpgart_open_doors, memory_order_acquire);
 }
 
-/* The file behind for a series of Python, and whether it is there. */
+/* Writes the path of the library for a series of Python. Returns 1 if it exists. */
 int fpgart_file_behind(const char *series, char *path, size_t room);
 
-/* Puts a libpython where the library behind finds its symbols: the one that the process has, else
- * one that is found (python.c). Its series; false: there is none, which was told. */
+/* Loads a libpython whose symbols the library finds: the one in the process, else one that is
+ * found (python.c). Writes its series; false: there is none, and the reason was printed. */
 int fpgart_bring_python(char series[FPGART_SERIES_SIZE]);
 
 #endif

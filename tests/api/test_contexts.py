@@ -21,7 +21,7 @@ def test_a_context_begins_in_the_mode_that_compiles_and_with_nothing_in_it(board
     machine = boards("a10_ref", "hetero")
     context = Context(machine.platform, machine.devices, (1, 2, 0))
     assert (context.handle, context.compiler_mode, context.library_root, context.properties) == (0, 4, "", (1, 2, 0))
-    assert (len(context.svm), len(context.usm), context.all_queues(), context.seen_to) == (0, 0, [], False)
+    assert (len(context.svm), len(context.usm), context.all_queues(), context.reaped_by_caller) == (0, 0, [], False)
     assert context.platform is machine.platform
     assert context.scheduler is machine.scheduler
     assert context.malloced is machine.platform.malloced
@@ -59,9 +59,9 @@ def watched(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str
     return calls
 
 
-@pytest.mark.parametrize("seen_to", [True, False])
+@pytest.mark.parametrize("reaped_by_caller", [True, False])
 def test_a_context_has_its_boards_until_it_is_gone(
-    boards: Boards, monkeypatch: pytest.MonkeyPatch, seen_to: bool
+    boards: Boards, monkeypatch: pytest.MonkeyPatch, reaped_by_caller: bool
 ) -> None:
     """Its destructors come first, whoever disposes of what it leaves: the scheduler, or who destroys it."""
     machine = boards("a10_ref", "hetero")
@@ -71,12 +71,12 @@ def test_a_context_has_its_boards_until_it_is_gone(
     assert context in machine.device.contexts.all()
     context.when_destroyed(lambda: calls.append("first"))
     context.when_destroyed(lambda: calls.append("last"))
-    context.seen_to, reaper = seen_to, context.reaper
+    context.reaped_by_caller, reaper = reaped_by_caller, context.reaper
     del calls[:], context
     gc.collect()
     assert calls == []
     machine.scheduler.reaper.reap()
-    assert calls == ([] if seen_to else ["last", "first", ("leave", 0), ("leave", 1)])
+    assert calls == ([] if reaped_by_caller else ["last", "first", ("leave", 0), ("leave", 1)])
     reaper.reap()
     assert calls == ["last", "first", ("leave", 0), ("leave", 1)]
 

@@ -75,7 +75,7 @@ def test_a_watcher_that_raises_is_heard_of_once_and_the_queue_goes_on(
         NOTICES.silence(watcher)
     assert ran == [0, 1, 2]
     assert watcher.heard == 2, "once for each of its methods"
-    assert "Failing failed to take note of operation_began and hears of it no more" in capfd.readouterr().err
+    assert "Failing failed in operation_began, which is not reported to it from now on" in capfd.readouterr().err
 
 
 def raising(*_: object) -> None:

@@ -142,9 +142,9 @@ class Forgetful(Living[Thing]):
         super().__init__()
         self.looks = 0
 
-    def _forget_the_dead(self) -> None:
+    def _remove_destroyed(self) -> None:
         self.looks += 1
-        super()._forget_the_dead()
+        super()._remove_destroyed()
 
 
 def test_the_dead_are_looked_for_when_more_were_added_than_the_least() -> None:
@@ -198,7 +198,7 @@ def interrupt(living: Living[Thing], meanwhile: Callable[[], None]) -> None:
     """Have `meanwhile` done between the two steps of forgetting the dead."""
     lock: Any = Interrupted(2, meanwhile)
     living._lock = lock
-    living._forget_the_dead()
+    living._remove_destroyed()
 
 
 def test_what_is_added_while_the_dead_are_forgotten_is_there() -> None:
@@ -215,7 +215,7 @@ def test_what_is_added_after_another_thread_has_forgotten_the_dead_is_there() ->
     thing = Thing()
 
     def meanwhile() -> None:
-        living._forget_the_dead()
+        living._remove_destroyed()
         living.add(thing)
 
     interrupt(living, meanwhile)

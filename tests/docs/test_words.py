@@ -19,7 +19,16 @@ METAPHORS = {
     r"\bfor Python to say\b|\bis for Python\b": "left to Python",
     r"\bgraves?\b|\bbury\b": "ended, freed",
 }
-NO_SUBJECT = re.compile(r"(?:What|Whether|Who|Where|How|Which|When)\b")
+NO_SUBJECT = re.compile(r"(?:What|Whether|Who|Where|How|Which|When|That)\b")
+ROOMS = (
+    "fpgart/*.py",
+    *(
+        f"fpgart/{room}/**/*.py"
+        for room in ("api", "base", "board", "boardprocess", "bridge", "mmd", "runtime", "startup")
+    ),
+    "icd/**/*.py",
+)
+"""The files whose functions, classes and attributes have first lines with a subject."""
 
 
 def sources() -> Iterator[Path]:
@@ -40,3 +49,23 @@ def test_no_text_has_a_word_of_the_project_alone(pattern: str) -> None:
 def test_the_first_line_of_a_module_names_its_subject() -> None:
     texts = {path: ast.get_docstring(ast.parse(path.read_text())) or "" for path in ROOT.glob("fpgart/**/*.py")}
     assert [str(path.relative_to(ROOT)) for path, text in texts.items() if NO_SUBJECT.match(text)] == []
+
+
+def texts(tree: ast.AST) -> Iterator[ast.Constant]:
+    """Yields the docstrings of a module's functions, classes and attributes."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            yield node.value
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_the_first_line_of_a_docstring_has_a_subject(room: str) -> None:
+    paths = list(ROOT.glob(room))
+    found = [
+        f"{path.relative_to(ROOT)}:{text.lineno}: {str(text.value).splitlines()[0]}"
+        for path in paths
+        for text in texts(ast.parse(path.read_text()))
+        if NO_SUBJECT.match(str(text.value).strip())
+    ]
+    assert paths
+    assert found == []

@@ -20,7 +20,7 @@ def check_range(buffer: Buffer, offset: int, size: int) -> None:
 
 
 def check_transfer(buffer: Buffer, offset: int, size: int) -> None:
-    """check_range() for the bytes of a command; watchers learn of a refusal."""
+    """Raises InvalidValue if the bytes of a command are not in the buffer; watchers get the range."""
     if offset + size > buffer.size:
         for listener in NOTICES.range_refused:
             listener(buffer, offset, size)

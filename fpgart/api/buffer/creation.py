@@ -41,7 +41,7 @@ ON_CHIP = "msmc"
 class RequestedPlacement(NamedTuple):
     """The memory (None: any) and the bank (from 1; 0: any) that the host requests for a buffer.
 
-    The bank is a hint, for memories whose banks are not interleaved when the buffer is placed.
+    The bank has an effect in memories whose banks are not interleaved when the buffer is placed.
     """
 
     location: int | None = None
@@ -52,7 +52,7 @@ ANYWHERE = RequestedPlacement()
 
 
 def requested_placement(context: Context, properties: tuple[int, ...], flags: int) -> RequestedPlacement:
-    """The placement that properties and flags request; raises InvalidProperty, InvalidValue."""
+    """Returns the placement that properties and flags request. Raises InvalidProperty, InvalidValue."""
     bank, location = (flags & CHANNELS) >> CHANNEL_SHIFT, None
     for name, value in zip(properties[0:-1:2], properties[1::2], strict=False):
         if properties[0:-1:2].count(name) > 1:
@@ -75,7 +75,7 @@ def requested_placement(context: Context, properties: tuple[int, ...], flags: in
 
 
 def check_within_svm(context: Context, flags: int, size: int, host_ptr: int) -> None:
-    """Raises InvalidBufferSize if the buffer lies in an SVM allocation and reaches beyond its end."""
+    """Raises InvalidBufferSize if the buffer begins in an SVM allocation and exceeds it."""
     allocation = context.svm.find(host_ptr) if flags & cl.CL_MEM_USE_HOST_PTR else None
     if allocation is not None and host_ptr + size > allocation.end:
         room = allocation.end - host_ptr

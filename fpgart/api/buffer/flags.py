@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cl_mem_flags and cl_map_flags: which exist, and which exclude each other."""
+"""cl_mem_flags and cl_map_flags: those that exist, and those that exclude each other."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAP_FLAGS = cl.CL_MAP_READ | cl.CL_MAP_WRITE | cl.CL_MAP_WRITE_INVALIDATE_REGION
 
 
 def one_of(flags: int, among: int) -> bool:
-    """Whether `flags` has at most one bit of `among`."""
+    """True if `flags` has at most one bit of `among`."""
     chosen = flags & among
     return not chosen & (chosen - 1)
 

@@ -22,7 +22,7 @@ from fpgart.runtime.scheduling.event import Operation
 
 
 def hear_of_mappings(buffer: Buffer) -> None:
-    """Have a buffer know what commands that C carried have mapped of it."""
+    """Adds the mappings of commands that C carried to a buffer."""
     taken = ffi.new("struct fpgart_mapping *")
     while lib.fpgart_take_any_mapping(buffer.handle, taken):
         buffer.add_mapping(int(taken.pointer), (int(taken.offset), int(taken.size), int(taken.flags)))
@@ -63,7 +63,7 @@ def enqueue_map_buffer(
         operation = MapBuffer(device, buffer, pointer, (offset, size, map_flags))
     try:
         return pointer, command_queue.run(cl.CL_COMMAND_MAP_BUFFER, operation, bool(blocking_map), wait_list)
-    except CLError:  # the host gets no pointer that it could unmap
+    except CLError:  # the host gets no pointer to unmap
         buffer.void_mapping(pointer, (offset, size, map_flags))
         buffer.unmap(pointer)
         if block is not None:

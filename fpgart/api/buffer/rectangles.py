@@ -26,7 +26,7 @@ def three(pointer: Any, what: str) -> tuple[int, int, int]:
 
 
 def box_of(origin: tuple[int, int, int], region: tuple[int, int, int], row_pitch: int, slice_pitch: int) -> Box:
-    """A box, with defaults for pitches of 0; raises InvalidValue for pitches that are too small."""
+    """Returns a box, with defaults for pitches of 0. Raises InvalidValue for pitches that are too small."""
     row = row_pitch or region[0]
     if row < region[0]:
         raise InvalidValue(f"row pitch {row} is less than a row of {region[0]} bytes")
@@ -39,7 +39,7 @@ def box_of(origin: tuple[int, int, int], region: tuple[int, int, int], row_pitch
 
 
 def check_box(buffer: Buffer, box: Box, region: tuple[int, int, int]) -> None:
-    """Raises InvalidValue for a region that reaches beyond the buffer."""
+    """Raises InvalidValue for a region that exceeds the buffer."""
     end = box.end(region)
     if end > buffer.size:
         for listener in NOTICES.range_refused:
@@ -62,7 +62,7 @@ def checked_boxes(
     pitches: tuple[int, int, int, int],
     ptr: int,
 ) -> tuple[Box, Box, tuple[int, int, int]]:
-    """The boxes of a rectangular read or write, in the buffer and in host memory."""
+    """Returns the boxes of a rectangular read or write, in the buffer and in host memory, and the region."""
     check_context(queue, buffer)
     buffer_origin, host_origin = three(origins[0], "buffer origin"), three(origins[1], "host origin")
     region = region_of(region_pointer)
@@ -157,7 +157,7 @@ def enqueue_copy_buffer_rect(
 
 
 def overlap(source: Buffer, target: Buffer, parts: list[tuple[int, int, int]]) -> bool:
-    """Whether any part of the source overlaps any part of the destination, in their common buffer."""
+    """True if a part of the source overlaps a part of the destination in their common buffer."""
     marks = sorted(
         [(source.origin + a, source.origin + a + size, 0) for a, _, size in parts]
         + [(target.origin + b, target.origin + b + size, 1) for _, b, size in parts]

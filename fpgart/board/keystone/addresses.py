@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The two address spaces of a 66AK2x: 36 bits of physical memory, and the 32 bits that its DSP cores see."""
+"""The address spaces of a 66AK2x: 36 bits of physical memory, and the 32 bits that its DSP cores address."""
 
 from __future__ import annotations
 
@@ -67,16 +67,16 @@ class Block:
 
 DDR = Extent(PhysicalAddress(0x8_0000_0000), 8 << 30)
 LOW = Extent(DDR.begin, 2 << 30)
-"""What a DSP core sees of the DDR3 when it boots."""
+"""The part of the DDR3 that a DSP core sees after boot."""
 WINDOW = Block(DspAddress(0x8000_0000), 2 << 30)
-"""Where it sees it."""
+"""The addresses at which it sees that part."""
 
 MSMC = Block(DspAddress(0x0C00_0000), 4864 << 10)
-"""The part of the on-chip memory that buffers can be in; cores and host know it by the same address."""
+"""The part of the on-chip memory that buffers can be in. Cores and host use the same addresses for it."""
 
 
 def dsp_at_boot(address: int) -> DspAddress:
-    """Where the DSP sees an address of the low 2 GiB unless something else is mapped there.
+    """Returns the DSP's address for a physical one in the low 2 GiB, as the mapping after boot has it.
 
     Raises ValueError for other addresses.
     """
@@ -86,7 +86,7 @@ def dsp_at_boot(address: int) -> DspAddress:
 
 
 def physical_at_boot(address: int) -> PhysicalAddress:
-    """What the DSP sees at an address from 8000:0000 unless something else is mapped there."""
+    """Returns the physical address for a DSP's one from 8000:0000 on, as the mapping after boot has it."""
     return PhysicalAddress(LOW.begin + address - WINDOW.begin)
 
 
@@ -95,12 +95,12 @@ def round_up(value: int, unit: int) -> int:
 
 
 def power_of_two_from(size: int) -> int:
-    """The smallest power of two that is at least `size`."""
+    """Returns the smallest power of two that is not less than `size`."""
     return 1 << (size - 1).bit_length()
 
 
 def in_words(size: int) -> str:
-    """Bytes as a person would say them: 1.5 GiB, 512 MiB."""
+    """Returns a number of bytes with a unit: 1.5 GiB, 512 MiB."""
     for unit, name in UNITS:
         if size >= unit:
             return f"{size / unit:.4g} {name}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The heaps of a 66AK2x for programs and buffers: those that the DSP always sees, and those that must be mapped."""
+"""The heaps of a 66AK2x for programs and buffers: fixed ones, which the DSP always sees, and mapped ones."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SPARE = 64 << 20
 
 
 class HeapPartition(Protocol):
-    """Which of a board's memory is OpenCL's: heaps that the DSP always sees, and heaps that have to be mapped."""
+    """The memory of a board that belongs to OpenCL: fixed heaps and mapped heaps."""
 
     @property
     def memory_names(self) -> list[str]: ...
@@ -47,14 +47,13 @@ class HeapPartition(Protocol):
 class KeystoneHeaps:
     """The `MemorySystem` of a 66AK2x. Its memories are the heaps, as in Partition.description().
 
-    Programs go to a fixed heap. Buffers up to 16 KiB do until it is full, and then to a mapped one. Buffers up to
-    16 MiB do while at least 64 MiB of it are free, and else to a mapped one. Larger buffers always go to a mapped one.
-    Where nothing is mapped there are only fixed heaps, and they hold everything. Of several heaps of a kind the first
-    one with room is taken; no buffer reaches from one into another. The last memory is on the chip, for buffers that
-    ask for it by its index.
+    Programs go to a fixed heap. Buffers up to 16 KiB do so while they fit. Buffers up to 16 MiB do so while at least 64
+    MiB of it are free. All others go to a mapped heap. If nothing is mapped there are only fixed heaps. Of several
+    heaps of a kind the first one with room is used; no buffer extends over two. The last memory is on the chip, for
+    buffers that request its index.
 
-    In a mapped heap a buffer begins at a multiple of its size rounded up to a power of two (but of no more than the
-    largest region), so that one region can show it. Any thread may call.
+    In a mapped heap a buffer begins at a multiple of its size, rounded up to a power of two but at most the largest
+    region, so that one region can show it. Any thread may call the methods.
     """
 
     def __init__(self, partition: HeapPartition) -> None:
@@ -74,14 +73,17 @@ class KeystoneHeaps:
             return self._first([memory] if memory is not None else self._heaps_for(size), size)
 
     def allocate_program(self, size: int) -> MemoryRange | None:
-        """Claim memory for a program's code, which has to stay where it is; None when there is no room."""
+        """Allocates memory for a program's code, which cannot be mapped. Returns None if there is no room."""
         with self._lock:
             return self._first(self.fixed, size)
 
     keeps_programs = True
 
     def show(self, windows: Iterable[Window]) -> Showing:
-        """The DSP's addresses: where memory is mapped for the launch, else where it always is. Raises NoMapping."""
+        """Returns the DSP's addresses: those of the launch's regions for mapped heaps, else those after boot.
+
+        Raises NoMapping.
+        """
         wanted = list(windows)
         mapped = [Need(PhysicalAddress(w.address), w.size, w.name) for w in wanted if self._is_mapped_at(w.address)]
         planned = plan(mapped, self._destinations) if mapped else Plan((), ())
@@ -120,24 +122,24 @@ class KeystoneHeaps:
         return None
 
     def is_mapped(self, memory: int) -> bool:
-        """Whether the DSP sees a heap only while its buffers are mapped."""
+        """True if the DSP sees a heap only through regions."""
         return memory in self.mapped
 
     def size(self, memory: int) -> int:
-        """Bytes of a heap."""
+        """Returns the size of a heap in bytes."""
         return self._sizes[memory]
 
     def free_bytes(self, memory: int) -> int:
-        """Bytes of a heap that no region has."""
+        """Returns the free bytes of a heap."""
         return self._heaps[memory].free_bytes
 
     def holes(self, memory: int) -> list[tuple[int, int]]:
-        """Address and bytes of every free range of a heap."""
+        """Returns address and size of every free range of a heap."""
         with self._lock:
             return self._heaps[memory].holes()
 
     def largest_allocation(self, memory: int) -> int:
-        """Bytes of the largest buffer that a heap has room for now: its largest hole, from where buffers may begin."""
+        """Returns the bytes of the largest buffer that a heap has room for, where buffers may begin."""
         largest = 0
         for begin, size in self.holes(memory):
             if size > largest:
@@ -155,7 +157,7 @@ class KeystoneHeaps:
         return largest
 
     def _heaps_for(self, size: int) -> list[int]:
-        """The heaps that a buffer may be in, by preference."""
+        """Returns the heaps that a buffer may be in, by preference."""
         if not self.mapped:
             return [*self.fixed]
         if size <= SMALL:

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The partition of a 66AK2x's DDR3 among its users, read from a small XML file.
 
-The outermost element is `keystone` (name, vendor). In it, in any order, are ranges, their last byte included:
+The outermost element is `keystone` (name, vendor). In it are ranges in any order; `to` is their last byte:
 
-- `linux`, `reserved` and `cmem` (from, to): physical memory between 8:0000:0000 and 9:FFFF:FFFF that Linux has, that
-  the runtime keeps for itself, and that OpenCL hands out. What no element names is not there;
-- `fixed` (from, to): the block of the DSP's address space that always shows the memory it shows at boot;
-- `destination` (from, to), once or more: blocks in which memory from elsewhere is mapped while a kernel runs.
+- `linux`, `reserved` and `cmem` (from, to): physical memory between 8:0000:0000 and 9:FFFF:FFFF that Linux uses, that
+  the runtime reserves, and that OpenCL allocates. Memory that no element names does not exist;
+- `fixed` (from, to): the block of the DSP's address space that always shows the memory it shows after boot;
+- `destination` (from, to), once or more: blocks in which other memory is mapped while a kernel runs.
 
-Where no `cmem` lies above the low 2 GiB, the DSP sees all of it, nothing is mapped, and `fixed` and `destination` may
-be left out.
+If no `cmem` lies above the low 2 GiB, the DSP sees all of it, nothing is mapped, and `fixed` and `destination` may be
+left out.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ ROOT = "keystone"
 FOLDER = Path(__file__).parent / "boards"
 CORES = 8
 LARGEST_GROUP = 1 << 30
-"""Work-items."""
+"""In work-items."""
 TOLD_ALLOCATION = 1 << 30
-"""Bytes of the largest buffer as hosts are told who do not ask for the heaps; heaps take larger ones."""
+"""The largest buffer that queries report, in bytes. Heaps take larger ones."""
 LOCAL_BYTES = 768 << 10
-"""Of a core's L2 memory, what a work-group has."""
+"""The part of a core's L2 memory that a work-group has."""
 CLOCK_MHZ = 1200
 
 PHYSICAL = re.compile(r"[0-9a-fA-F]{1,2}:[0-9a-fA-F]{4}:[0-9a-fA-F]{4}")
@@ -60,7 +60,7 @@ Range = TypeVar("Range", Extent, Block)
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """A board's memory map. `cmem` is in order of addresses, and what touches is one extent.
+    """A board's memory map. `cmem` is in order of addresses, and adjacent extents are joined.
 
     `text` is the file that it was read from.
     """
@@ -76,7 +76,7 @@ class Partition:
 
     @property
     def maps(self) -> bool:
-        """Whether OpenCL has memory that the DSP sees only while it is mapped."""
+        """True if OpenCL has memory that the DSP sees only while it is mapped."""
         return any(extent.end > LOW.end for extent in self.cmem)
 
     @property
@@ -86,7 +86,7 @@ class Partition:
 
     @property
     def mapped_heaps(self) -> tuple[Extent, ...]:
-        """OpenCL's memory that has to be mapped; no buffer reaches from one heap into another."""
+        """OpenCL's memory that has to be mapped; no buffer extends over two heaps."""
         return self._heaps()[1]
 
     def _heaps(self) -> tuple[tuple[Extent, ...], tuple[Extent, ...]]:
@@ -99,17 +99,17 @@ class Partition:
         return tuple(e for e in inside if e.size), tuple(e for e in below + above if e.size)
 
     def without_mapping(self) -> Partition:
-        """The same board restricted to the low 2 GiB, as TI_OCL_DSP_NOMAP asks for it."""
+        """Returns the board restricted to the low 2 GiB, as with TI_OCL_DSP_NOMAP."""
         low = (_between(extent, LOW.begin, LOW.end) for extent in self.cmem)
         return replace(self, cmem=tuple(extent for extent in low if extent.size), destinations=())
 
     @property
     def memory_names(self) -> list[str]:
-        """The memories of its description, in their order."""
+        """The names of the memories in its description, in order."""
         return [memory.name for memory in self.description().memories]
 
     def description(self) -> BoardDescription:
-        """The board as the runtime sees boards: one memory per heap, the fixed ones first, on-chip memory last."""
+        """Returns the board for the runtime: one memory per heap, the fixed ones first, the on-chip one last."""
         fixed = [GlobalMemory(name, e.begin, e.end) for name, e in _named("fixed", self.fixed_heaps)]
         region = largest_region(self.destinations)
         mapped = [
@@ -129,19 +129,19 @@ class Partition:
         )
 
     def memory_system(self) -> MemorySystem:
-        """Its DDR3 and its shared memory, all free."""
-        from fpgart.board.keystone.heaps import KeystoneHeaps  # only who has such a board needs it
+        """Returns its DDR3 and its on-chip memory, all free."""
+        from fpgart.board.keystone.heaps import KeystoneHeaps  # few hosts use such a board
 
         return KeystoneHeaps(self)
 
 
 def shipped() -> list[str]:
-    """Names of the boards that come with the driver."""
+    """Returns the names of the included boards."""
     return sorted(path.stem for path in FOLDER.glob("*.xml"))
 
 
 def is_one(path: str) -> bool:
-    """Whether this is the path of a file whose outermost element is `keystone`."""
+    """True for the path of a file whose outermost element is `keystone`."""
     if not path.endswith(".xml") or not Path(path).is_file():
         return False
     with open(path, "rb") as file:
@@ -149,9 +149,9 @@ def is_one(path: str) -> bool:
 
 
 def describe(name: str) -> Partition:
-    """A board by its name or by the path of its file, restricted to the low 2 GiB if TI_OCL_DSP_NOMAP is set.
+    """Returns a board by its name or its file's path, restricted to the low 2 GiB if TI_OCL_DSP_NOMAP is set.
 
-    Raises OptionError for a name that is not known, BoardSpecError for a file that describes no board.
+    Raises OptionError for an unknown name, BoardSpecError for a file that describes no board.
     """
     if "/" in name or name.endswith(".xml"):
         partition = read(Path(name))
@@ -163,7 +163,7 @@ def describe(name: str) -> Partition:
 
 
 def read(path: Path) -> Partition:
-    """The board of a file; raises BoardSpecError."""
+    """Returns the board of a file. Raises BoardSpecError."""
     try:
         data = read_input(path, LARGEST_DESCRIPTION)
     except OSError as error:
@@ -172,7 +172,7 @@ def read(path: Path) -> Partition:
 
 
 def parse(data: bytes, file: str) -> Partition:
-    """The board that `data` describes; raises BoardSpecError."""
+    """Returns the board that `data` describes. Raises BoardSpecError."""
     found: list[Element] = []
     walk(data, file, lambda element, around: found.append(element) if len(around) < 2 else None)
     root = found.pop(0)
@@ -255,7 +255,7 @@ def _check_apart(found: Sequence[tuple[Element, Range]]) -> None:
 
 
 def _of(name: str, found: Iterable[tuple[Element, Range]]) -> tuple[Range, ...]:
-    """The ranges of the elements with a name, in order of addresses."""
+    """Returns the ranges of the elements with a name, in order of addresses."""
     return tuple(sorted((part for element, part in found if element.name == name), key=lambda part: part.begin))
 
 
@@ -270,7 +270,7 @@ def _joined(extents: Iterable[Extent]) -> tuple[Extent, ...]:
 
 
 def _between(extent: Extent, begin: int, end: int) -> Extent:
-    """The part of an extent in a range; empty if there is none."""
+    """Returns the part of an extent in a range; it may be empty."""
     begin = max(begin, extent.begin)
     return Extent(PhysicalAddress(begin), max(0, min(end, extent.end) - begin))
 

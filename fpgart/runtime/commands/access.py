@@ -17,23 +17,24 @@ Range = tuple[int, int]
 
 
 class AccessMode(enum.IntFlag):
-    """What is done with the bytes. For a kernel it is what it may do: its source can say more."""
+    """The ways in which an operation uses bytes. A kernel has those that its arguments allow."""
 
     READ = 1
     WRITE = 2
     MOVE = 4
-    """The contents are brought to another place, and stay the same."""
+    """The contents are copied to another place and do not change."""
     REACH = 8
-    """A kernel may find its way there by pointers in memory."""
+    """A kernel may reach the bytes through pointers that are stored in memory."""
 
 
 class MemoryAccess(NamedTuple):
-    """What an operation does with a buffer, with an allocation of unified shared memory, or with memory of the host.
+    """Describes the bytes of one buffer, one USM allocation or the host's memory that an operation uses.
 
-    One of `buffer` and `allocation` is set, or neither for memory of the host. `ranges` are in order and apart; they
-    count in bytes from the begin of the buffer or allocation, in memory of the host they are addresses. `argument` is
-    the index of the kernel argument, -1 for what is none. `block`: where the contents are when the operation runs, as
-    far as that is known before. `mapped`: memory of the host in which it sees a region of a buffer that it has mapped.
+    At most one of `buffer` and `allocation` is set; neither is set for memory of the host. `ranges` are sorted and do
+    not touch each other. They count in bytes from the begin of the buffer or allocation; for memory of the host they
+    are addresses. `argument` is the index of the kernel argument, or -1. `block` has the contents when the operation
+    runs, if that is known before. `mapped` is set for the host's memory in which the host has mapped a region of a
+    buffer.
     """
 
     mode: AccessMode
@@ -46,16 +47,19 @@ class MemoryAccess(NamedTuple):
 
     @property
     def on_host(self) -> bool:
-        """Whether it is to memory of the host that is no buffer and no allocation."""
+        """True for memory of the host that belongs to no buffer and no allocation."""
         return self.buffer is None and self.allocation is None
 
     @property
     def is_given(self) -> bool:
-        """Whether it is to memory of the host by a pointer that the host has given with the command."""
+        """True if the host passed the pointer to its memory with the command."""
         return self.on_host and not self.mapped
 
     def in_process(self) -> Range:
-        """Where the driver reads the buffer or allocation; must be known to have a block, or be the host's."""
+        """Returns the addresses at which the driver reads the buffer or allocation.
+
+        A buffer must have a block, an allocation needs none.
+        """
         if self.allocation is not None:
             begin = driver_address(self.allocation.address)
             return begin, begin + self.allocation.size
@@ -69,12 +73,12 @@ Accesses = tuple[MemoryAccess, ...]
 
 
 def whole(mode: AccessMode, buffer: Buffer) -> MemoryAccess:
-    """An access to all of a buffer."""
+    """Returns an access to all bytes of a buffer."""
     return MemoryAccess(mode, ((0, buffer.size),), buffer=buffer)
 
 
 def joined(ranges: Iterable[Range]) -> Iterator[Range]:
-    """The same bytes in order, what touches joined."""
+    """Yields the same bytes as sorted ranges; ranges that touch or overlap are joined."""
     begin = end = -1
     for first, last in sorted(ranges):
         if first > end:

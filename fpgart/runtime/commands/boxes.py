@@ -20,12 +20,15 @@ class Box(NamedTuple):
         return self.origin[0] + self.origin[1] * self.row_pitch + self.origin[2] * self.slice_pitch
 
     def end(self, region: tuple[int, int, int]) -> int:
-        """One past the last byte that `region` touches."""
+        """Returns the offset one past the last byte of `region`."""
         return self.begin + (region[2] - 1) * self.slice_pitch + (region[1] - 1) * self.row_pitch + region[0]
 
 
 def pieces(region: tuple[int, int, int], first: Box, second: Box) -> Iterator[tuple[int, int, int]]:
-    """Contiguous parts of two boxes: offset in each, size. One where all lines up, else one per row."""
+    """Yields the contiguous pieces of a region in two boxes: the offset in each box, and the size, in bytes.
+
+    Rows and slices that are adjacent in both boxes are joined, at best into one piece; otherwise there is one per row.
+    """
     width, height, depth = region
     rows_join = height == 1 or width == first.row_pitch == second.row_pitch
     if rows_join:

@@ -15,16 +15,16 @@ from fpgart.runtime.scheduling.occupancy import Claim, Direction
 
 
 def nothing() -> None:
-    """What most work on the host leaves behind when it is not done."""
+    """Does nothing: the default of HostWork's `instead`."""
 
 
 def no_accesses() -> Accesses:
-    """Of work that touches no memory that is watched."""
+    """Returns no accesses: for work that uses no memory of the host's program."""
     return ()
 
 
 class HostWork:
-    """Work that touches host memory only: it conflicts with nothing."""
+    """The operation of a command that uses host memory only. It conflicts with no other operation."""
 
     __slots__ = ("accesses", "device", "instead", "work")
     name = "host"
@@ -40,7 +40,7 @@ class HostWork:
         instead: Callable[[], None] = nothing,
         accesses: Callable[[], Accesses] = no_accesses,
     ) -> None:
-        """`instead` is called when the work will not be done."""
+        """`work` does the command's work; `instead` is called if the command ends without it."""
         self.accesses = accesses
         self.device = device
         self.work = work
@@ -54,7 +54,7 @@ class HostWork:
         return Claim.TAKEN
 
     def release(self, following: Operation | None) -> None:
-        """It keeps nothing busy."""
+        pass
 
     def run(self) -> None:
         self.work()
@@ -67,5 +67,5 @@ class HostWork:
 
 
 def failing(device: Device, error: CLError) -> HostWork:
-    """In place of work that cannot be done: its command ends with the error."""
+    """Returns an operation that ends its command with `error`."""
     return HostWork(device, partial(fail_with, error))

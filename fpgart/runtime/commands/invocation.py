@@ -22,7 +22,7 @@ READ_WRITE = AccessMode.READ | AccessMode.WRITE
 
 
 class Invocation:
-    """What one launch runs; a `LaunchKernel`, which is made with it, takes it through the scheduler.
+    """Describes one launch. `LaunchKernel`, its subclass, is the operation that the scheduler runs.
 
     `places` are the blocks of its `buffers`, once they are reserved.
     """
@@ -47,9 +47,9 @@ class Invocation:
     program: Program
     arguments: list[Argument]
     buffers: list[tuple[int, Buffer]]
-    """By index of the argument."""
+    """The index of the argument, and its buffer."""
     on_host: list[tuple[int, Buffer]]
-    """Arguments whose buffers are used where they are in the host's memory."""
+    """The arguments whose buffers the kernel uses in the host's memory."""
     places: list[Block]
     dimensions: int
     sizes: bytes
@@ -58,21 +58,25 @@ class Invocation:
     showing: Showing | None
 
     def reason(self, index: int) -> str:
-        """Why the buffer of an argument is wanted where it is."""
+        """Returns the words that name an argument as the reason for a migration."""
         return self.kernel.describe_briefly(index)
 
     def nd_range(self) -> tuple[list[int], list[int], list[int]]:
-        """Offset, global and local size, a number per dimension each; an empty local size if none was given."""
+        """Returns the offset, the global and the local size, each with one number per dimension.
+
+        The local size is empty if the host gave none.
+        """
         sizes = SIZES.unpack(self.sizes)
         count = self.dimensions
         local = list(sizes[6 : 6 + count]) if self.has_local else []
         return list(sizes[:count]), list(sizes[3 : 3 + count]), local
 
     def invocation_image(self) -> bytes:
-        """What a board would be given: the ND-range, then the arguments one after another.
+        """Returns the bytes that a real board gets for the launch: the ND-range, then the arguments one after another.
 
-        A pointer to global memory is a device address of 8 bytes, one to local memory an offset of 4; a device
-        allocation's has bit 61, and pointers to memory of the host are the host's. The buffers must have their places.
+        A pointer to global memory is a device address of 8 bytes; that of a device allocation has bit 61. A pointer to
+        local memory is an offset of 4 bytes. Pointers to memory of the host are the host's. All buffers must have their
+        places.
         """
         buffers = dict(self.buffers)
         places = dict(zip(buffers, self.kernel_addresses(), strict=True))
@@ -90,19 +94,22 @@ class Invocation:
         return b"".join(parts)
 
     def _given_pointer(self, address: int) -> int:
-        """What a board would be given for a pointer argument, by where it points in this process."""
+        """Returns the value that a real board gets for a pointer argument with this address in the process."""
         allocation = self._given_allocation(address)
         return address if allocation is None else allocation.address_for_board(address)
 
     def kernel_addresses(self) -> tuple[int, ...]:
-        """Where the kernel sees each buffer argument: its device address, or where it is mapped for the launch."""
+        """Returns the address at which the kernel sees each buffer argument.
+
+        That is its device address, or where a region shows it for this launch.
+        """
         if self.showing is not None:
             return self.showing.addresses
         pairs = zip(self.buffers, self.places, strict=True)
         return tuple(block.device_address + buffer.origin for (_, buffer), block in pairs)
 
     def reaches(self) -> tuple[Reach, ...]:
-        """By argument, the buffer or allocation that it is a pointer into."""
+        """Returns, for each argument, the buffer or allocation that it points into."""
         found = [self._reach(argument) for argument in self.arguments]
         for index, buffer in self.on_host:
             found[index] = Reach(buffer.host_address(), buffer.size, buffer.flags & KERNEL_ACCESS)
@@ -123,7 +130,7 @@ class Invocation:
         return Reach(shared.pointer, shared.size) if shared is not None else NOWHERE
 
     def accesses(self) -> Accesses:
-        """What the kernel may do with its arguments, and where it may get by pointers in memory."""
+        """Returns the accesses that the kernel's arguments allow, and those through pointers in memory."""
         buffers, on_host = dict(self.buffers), dict(self.on_host)
         blocks: dict[int, Block] = dict(zip(buffers, self.places, strict=False))
         found: list[MemoryAccess] = []
@@ -143,12 +150,12 @@ class Invocation:
         return *found, *(access_to(AccessMode.REACH, each) for each in allocations if each.number not in given)
 
     def _given_allocation(self, address: int) -> UsmAllocation | None:
-        """The allocation that an argument points into."""
+        """Returns the allocation that contains an address, or None."""
         allocations = self.usm.allocations if self.usm is not None else ()
         return next((each for each in allocations if each.address <= address < each.address + each.size), None)
 
     def describe(self) -> dict[str, object]:
-        """What traces say of a kernel's run."""
+        """Returns the facts that traces record of a kernel's run."""
         offset, whole, local = self.nd_range()
         facts: dict[str, object] = {"kernel": self.kernel.name, "global": whole, "offset": offset}
         if local:
@@ -169,12 +176,12 @@ class Invocation:
 
 
 def access_to(mode: AccessMode, allocation: UsmAllocation, argument: int = -1) -> MemoryAccess:
-    """To all of an allocation."""
+    """Returns an access to all bytes of an allocation."""
     return MemoryAccess(mode, ((0, allocation.size),), None, allocation, argument, allocation.block)
 
 
 def describe_regions(showing: Showing) -> list[dict[str, object]]:
-    """What a kernel is shown where."""
+    """Returns the physical address, the kernel's address and the size of each region."""
     return [
         {"physical": f"{region.physical:#x}", "kernel": f"{region.kernel:#x}", "size": region.size}
         for region in showing.regions

@@ -32,7 +32,7 @@ SPLIT_KERNELS = 5
 
 
 class Stage(enum.Enum):
-    """What a launch does next."""
+    """The next stage of a launch."""
 
     PROGRAM = "program"
     MIGRATE = "migration"
@@ -45,10 +45,10 @@ SHORT_NS = 200_000
 
 
 class LaunchKernel(Invocation):
-    """Run a kernel: program the board if it holds another binary, bring the buffers there, run.
+    """Runs a kernel: programs the board if it holds another binary, migrates the buffers, launches the kernel.
 
-    From its first stage on the launch counts among the device's `launches`, which keeps other binaries
-    away until it has ended. Kernels are taken in their order, and then run beside each other.
+    From its first stage until its end, the launch counts among the device's launches, so that no other binary is
+    loaded. Kernels begin in the order in which they became ready, and then run at the same time.
     """
 
     __slots__ = (
@@ -74,7 +74,7 @@ class LaunchKernel(Invocation):
         sizes: bytes,
         has_local: bool,
     ) -> None:
-        """`buffers`: index of the argument, and buffer."""
+        """`buffers`: the index of each argument that is a buffer, and the buffer."""
         self.kernel = kernel
         self.device = device
         self.program = kernel.program.on(device)
@@ -88,34 +88,34 @@ class LaunchKernel(Invocation):
         self.usm = None
         self.showing = None
         self.pipes: list[Pipe] = []
-        """Those that it has the addresses of: the host may release them as soon as the launch is enqueued."""
+        """The pipes whose addresses the arguments hold: the host may release them once the launch is enqueued."""
         self.moved: tuple[int, ...] = ()
-        """The arguments whose buffers had to be migrated for it."""
+        """The indices of the arguments whose buffers were migrated for this launch."""
         self.watched: Sequence[UsmAllocation] = ()
-        """Shared memory whose touches by the host are told, while the kernel runs."""
+        """The shared allocations whose accesses by the host are recorded; the kernel may use them now."""
         self.uses: tuple[LinkUse, ...] = ()
-        """What it has moved through cables to other boards."""
+        """The packets that the kernel moved through cables to other boards."""
         self.reserved = NOTHING
         self.engine_sizes = sizes
-        """The sizes with work-groups that the engine takes."""
+        """The ND-range with a local size that the engine accepts."""
         self.committed = False
         self.compile_ns = 0
-        """How long the engine compiled before the kernel began: for the first launch of a kernel."""
+        """The time that the engine compiled before the kernel began: 0 but for a kernel's first launch."""
         self.stage = Stage.RUN
         self.cores = self._cores() if device.cores else 0
-        """How many of the board's cores it keeps busy; 0 where that is not limited."""
+        """The number of the board's cores that it occupies; 0 where cores are not limited."""
 
     def _cores(self) -> int:
-        """A task is one work-item, which one core runs; others are spread over all."""
+        """Returns the cores that the launch occupies: one for a single work-item, otherwise all."""
         if self.kernel.engine_kernel.waits_for_others:
             return 0
         return 1 if SIZES.unpack(self.sizes)[3:6] == (1, 1, 1) else self.device.cores
 
     @property
     def alone(self) -> str:
-        """The kernel's name, if its launches run one after another; otherwise "".
+        """The kernel's name if its launches run one after another; otherwise "".
 
-        A board has the circuit of each kernel once. That shows only where a kernel has an end of a pipe, from which
+        A board has the circuit of each kernel once. A host can observe that only if the kernel has an end of a pipe:
         two launches would take packets in turn.
         """
         return self.kernel.name if self.kernel.engine_kernel.waits_for_others else ""
@@ -126,12 +126,12 @@ class LaunchKernel(Invocation):
 
     @property
     def launch(self) -> LaunchKernel:
-        """Itself, for those who ask any operation for the launch that it belongs to."""
+        """The launch itself; operations that are stages of a launch return that launch."""
         return self
 
     @property
     def short_launch(self) -> LaunchKernel | None:
-        """Itself, if it is short: what follows it need not wait until its end is known."""
+        """The launch itself if the scheduler may submit others behind it before its end is known; otherwise None."""
         kernel = self._engine_kernel()
         if kernel.new_batch is None or not kernel.launched or kernel.last_ns > SHORT_NS:
             return None
@@ -145,7 +145,7 @@ class LaunchKernel(Invocation):
 
     @property
     def _is_copied(self) -> bool:
-        """Whether it works on the host's own memory, and its engine sees none of that."""
+        """True if the kernel uses the host's own memory, and the engine has no access to that."""
         return bool(self.on_host) and self.device.platform.engine.memory is not None
 
     def _engine_kernel(self) -> EngineKernel:
@@ -157,21 +157,21 @@ class LaunchKernel(Invocation):
 
     @property
     def direction(self) -> Direction:
-        """Once begun it waits behind nobody: those in front may be waiting for its end."""
+        """NONE once the launch has begun: what stands before it in the list may wait for its end."""
         return Direction.NONE if self.committed else Direction.BOTH
 
     @property
     def needs_thread(self) -> bool:
-        """Whether it may wait for commands behind it, so that no thread that others rely on may run it.
+        """True if the kernel may wait for commands behind it, or for tasks on other cores of its board.
 
-        Tasks on the cores of one board may wait for each other, too.
+        No thread that other commands rely on may run it.
         """
         return self.kernel.engine_kernel.waits_for_others or 0 < self.cores < self.device.cores
 
     def reserve(self) -> None:
-        """Claim a block where each buffer argument is needed, until the launch has ended.
+        """Reserves a block for each buffer argument where the kernel needs it, until the launch has ended.
 
-        Raises MemObjectAllocationFailure, OutOfResources; nothing stays reserved then.
+        Raises MemObjectAllocationFailure or OutOfResources; nothing stays reserved then.
         """
         try:
             self._reserve()
@@ -180,11 +180,11 @@ class LaunchKernel(Invocation):
             raise
 
     def location_of(self, index: int) -> str:
-        """The memory that the buffer of an argument has to be in; "" where that is left to the board."""
+        """Returns the name of the memory that a buffer argument has to be in, or "" if any will do."""
         return self.kernel.interface.arguments[index].buffer_location
 
     def describe_argument(self, index: int) -> str:
-        """The words for an argument."""
+        """Returns the words that name an argument in messages."""
         return self.kernel.describe(index)
 
     def _reserve(self) -> None:
@@ -216,11 +216,11 @@ class LaunchKernel(Invocation):
             yield Window(block.address + buffer.origin, buffer.size, self.describe_argument(index))
 
     def abandon(self) -> None:
-        """Give back the blocks that it alone wanted: it will not run, or a stage of it has failed."""
+        """Frees the blocks that only this launch reserved. It is called if the launch does not run or fails."""
         self._leave_watched()
         self.reserved.give_back()
 
-    # The scheduler's side; its lock is held
+    # The scheduler calls these with its lock held
 
     def claim(self) -> Claim:
         occupancy = self.device.occupancy
@@ -239,12 +239,15 @@ class LaunchKernel(Invocation):
         return TAKEN
 
     def _needs_programming(self) -> bool:
-        """Whether the board does not hold the binary, or has to be given it for every launch."""
+        """True if the board does not hold the binary, or the compiler mode programs it for every launch."""
         split = self.kernel.context.compiler_mode == SPLIT_KERNELS
         return split or self.program.identity not in self.device.loaded
 
     def claim_behind(self, previous: Launch) -> bool:
-        """Only with the same binary, its buffers where it needs them, and nobody else waiting to launch."""
+        """True if the launch now counts as begun, behind `previous`.
+
+        It needs the same binary, its buffers in their places, and no other launch that waits for the board.
+        """
         device = self.device
         if (
             device is not previous.device
@@ -259,13 +262,16 @@ class LaunchKernel(Invocation):
         return True
 
     def _begin(self) -> None:
-        """The kernel is about to run: what it uses stays where it is."""
+        """Marks the blocks as in use by a running kernel, so that nothing moves them."""
         self.stage = RUN
         for block in self.places:
             block.running += 1
 
     def adopt_places(self) -> bool:
-        """Whether all buffers are where they are needed, and stay; those without contents are by definition."""
+        """True if all buffers are where the kernel needs them and do not move.
+
+        A buffer without contents gets its home there.
+        """
         ready = len(self.places) == len(self.buffers)
         for (_, buffer), block in zip(self.buffers, self.places, strict=False):
             owner = buffer.owner
@@ -292,7 +298,7 @@ class LaunchKernel(Invocation):
             self.end()
 
     def end(self) -> None:
-        """The launch is over, well or not."""
+        """Ends the launch's claim to the board and to its blocks, after success and after failure."""
         if self.committed:
             self.committed = False
             self.device.occupancy.end_launch(self.cores, self.alone)
@@ -353,7 +359,7 @@ class LaunchKernel(Invocation):
                 listener(buffer.owner, block, block, now, self.reason(index))
 
     def _prepare(self) -> bytes:
-        """All is where the kernel needs it; returns its arguments for the engine. Raises BoardError."""
+        """Brings shared memory to the device and returns the arguments for the engine. Raises BoardError."""
         if NOTICES.migrated:
             self._tell_skipped()
         packed: list[tuple[int, int, int | bytes]] = list(self.arguments)  # type: ignore[arg-type]
@@ -365,9 +371,9 @@ class LaunchKernel(Invocation):
         return pack_arguments(packed)
 
     def _bring_shared(self) -> None:
-        """Have shared allocations on the device's side."""
+        """Moves the shared allocations to the device's side."""
         if self.usm is not None:
-            self._leave_watched()  # when it was put into a batch before, and dropped
+            self._leave_watched()  # a batch may have dropped this launch after the first call
             self.watched = self.usm.bring(self.kernel.context, self.device, f"kernel '{self.kernel.name}'")
 
     def _run(self) -> None:
@@ -410,7 +416,7 @@ class LaunchKernel(Invocation):
 
 
 class MigrateForLaunch(MoveToBlocks):
-    """The migrations in front of a launch: one per buffer argument that is elsewhere."""
+    """The stage that migrates the buffers which a launch needs elsewhere, one migration per buffer argument."""
 
     __slots__ = ("launch", "needs_thread")
 

@@ -14,7 +14,7 @@ FLAGS = {cl.CL_MAP_READ: "READ", cl.CL_MAP_WRITE: "WRITE", cl.CL_MAP_WRITE_INVAL
 
 
 class MappingTransfer(BufferTransfer):
-    """A region of a buffer, and the host's memory from `pointer` on in which the host has it mapped."""
+    """A region of a buffer, and the memory from `pointer` on in which the host has mapped it."""
 
     __slots__ = ("flags", "pointer")
 
@@ -25,7 +25,7 @@ class MappingTransfer(BufferTransfer):
         self.flags = region[2]
 
     def accesses_as(self, buffer: AccessMode, host: AccessMode) -> Accesses:
-        """What it does with both sides, where it moves bytes."""
+        """Returns the accesses to the buffer and to the mapped memory."""
         mapping = MemoryAccess(host, ((self.pointer, self.pointer + self.size),), mapped=True)
         return MemoryAccess(buffer, (self.span(),), buffer=self.buffer), mapping
 
@@ -34,7 +34,7 @@ class MappingTransfer(BufferTransfer):
 
 
 class MapBuffer(MappingTransfer):
-    """Bring a region's contents to where it is mapped."""
+    """Copies the contents of a region to where the host has mapped it."""
 
     __slots__ = ()
     way = Direction.OUT
@@ -47,7 +47,7 @@ class MapBuffer(MappingTransfer):
             raise
 
     def abandon(self) -> None:
-        """The host may unmap what it got no contents in: nothing is written back then."""
+        """Marks the mapping as one without contents, so that unmapping it writes nothing back."""
         self.buffer.void_mapping(self.pointer, (self.offset, self.size, self.flags))
 
     def accesses(self) -> Accesses:
@@ -57,7 +57,7 @@ class MapBuffer(MappingTransfer):
 
 
 class UnmapBuffer(MappingTransfer):
-    """Write a mapped region back if it was mapped for writing."""
+    """Writes a region back to the buffer if it was mapped for writing."""
 
     __slots__ = ()
     way = Direction.IN

@@ -14,11 +14,14 @@ from fpgart.runtime.scheduling.event import Operation
 from fpgart.runtime.scheduling.occupancy import TAKEN, Claim
 
 Move = tuple[Buffer, Block]
-"""A buffer, and the block that is to have its contents."""
+"""A buffer, and the block to which its contents go."""
 
 
 def stop_carrying(devices: tuple[Device, ...], buffers: Iterable[Buffer]) -> bool:
-    """Have no carried command begin on the devices; whether the buffers may move, because none under way uses them."""
+    """Lets C carry no more commands on the devices.
+
+    Returns True if no carried command uses the buffers, so that they may move.
+    """
     handles = [buffer.owner.handle for buffer in buffers]
     stopped = [device.occupancy.stop_carrying(handles) for device in devices]
     return all(stopped)
@@ -30,21 +33,21 @@ def carry_on(devices: tuple[Device, ...]) -> None:
 
 
 def begin_to_move(buffers: Iterable[Buffer]) -> None:
-    """No kernel that begins now may use them where they are. The scheduler's lock is held."""
+    """Keeps kernels from using the buffers where they are. The scheduler's lock is held."""
     for buffer in buffers:
         buffer.moving += 1
 
 
 def end_move(buffers: Iterable[Buffer]) -> None:
-    """They are where they were to go, or have stayed. The scheduler's lock is held."""
+    """Ends begin_to_move(), whether the buffers moved or not. The scheduler's lock is held."""
     for buffer in buffers:
         buffer.moving -= 1
 
 
 class MoveToBlocks(Transfer):
-    """Buffers to blocks on a device.
+    """Migrates buffers to blocks on a device.
 
-    It waits while a running kernel uses a block that it would move contents from or to.
+    It waits while a running kernel uses a block that contents would move from or to.
     """
 
     __slots__ = ("leaving", "moves")
@@ -54,7 +57,7 @@ class MoveToBlocks(Transfer):
         super().__init__(device)
         self.moves = moves
         self.leaving: tuple[Buffer, ...] = ()
-        """Those that are on their way."""
+        """The buffers whose contents are moving."""
 
     def devices(self) -> tuple[Device, ...]:
         found = {self.device: None}
@@ -87,14 +90,14 @@ class MoveToBlocks(Transfer):
 
 
 class Migration(MoveToBlocks):
-    """Buffers to blocks because the host wants them there; `reason` is told to watchers."""
+    """Migrates buffers because the host asked for it. Watchers get `reason`."""
 
     __slots__ = ("keep", "reason", "reserved")
 
     def __init__(
         self, device: Device, moves: list[Move], reason: str, *, keep: bool = True, reserved: Reservation = NOTHING
     ) -> None:
-        """`reserved` keeps the blocks until it has ended."""
+        """`reserved` keeps the blocks until the command has ended. Contents are not copied if `keep` is False."""
         super().__init__(device, moves)
         self.reason = reason
         self.keep = keep
@@ -117,12 +120,15 @@ class Migration(MoveToBlocks):
 
 
 def map_in_place(device: Device, buffer: Buffer, block: Block, *, keep: bool) -> Migration:
-    """A buffer to the block in which the host has mapped it; nothing moves if it is there already."""
+    """Returns the migration of a buffer to the block in which the host has mapped it.
+
+    It moves nothing if the contents are there already.
+    """
     return Migration(device, [(buffer, block)], "clEnqueueMapBuffer", keep=keep)
 
 
 def migrate_to_device(device: Device, buffers: list[Buffer], keep: bool) -> Migration:
-    """Buffers to a device because the host says so (OpenCL 3.0, 5.7); room is reserved at once.
+    """Returns the migration of buffers to a device (OpenCL 3.0, 5.7). Their blocks are reserved now.
 
     Raises MemObjectAllocationFailure; nothing stays reserved then.
     """
@@ -136,7 +142,7 @@ def migrate_to_device(device: Device, buffers: list[Buffer], keep: bool) -> Migr
 
 
 class MigrateToHost(Transfer):
-    """Buffers' contents back to the host's memory (OpenCL 3.0, 5.7: CL_MIGRATE_MEM_OBJECT_HOST)."""
+    """Migrates buffers to the host's memory (OpenCL 3.0, 5.7: CL_MIGRATE_MEM_OBJECT_HOST)."""
 
     __slots__ = ("buffers", "keep")
     name = "migration"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a kernel with its arguments to the operation that launches it (OpenCL 3.0, 5.10)."""
+"""Makes the operation that launches a kernel with its arguments (OpenCL 3.0, 5.10)."""
 
 from __future__ import annotations
 
@@ -28,9 +28,11 @@ def new_launch(
     sizes: tuple[int, ...],
     has_local: bool,
 ) -> LaunchKernel:
-    """The operation that runs the kernel with the arguments that it has now.
+    """Returns the operation that runs the kernel with the arguments that are set now, and reserves blocks for its
+    buffers.
 
-    `sizes`: offset, global and local size, three each. Room for the buffers is reserved now.
+    `sizes`: offset, global and local size, three numbers each.
+
     Raises InvalidKernelArgs, InvalidOperation, MemObjectAllocationFailure, OutOfResources.
     """
     kernel.hear()
@@ -45,7 +47,7 @@ def new_launch_with(
     sizes: tuple[int, ...],
     has_local: bool,
 ) -> LaunchKernel:
-    """As new_launch(), with these arguments instead of the kernel's."""
+    """Does the same as new_launch(), with `arguments` instead of the kernel's."""
     snapshot: list[Argument] = []
     buffers: list[tuple[int, Buffer]] = []
     on_host: list[tuple[int, Buffer]] = []
@@ -91,14 +93,14 @@ def new_launch_with(
 
 
 def _refuse_svm(kernel: Kernel, device: Device, arguments: list[Argument]) -> None:
-    """Raises InvalidOperation for pointers into shared virtual memory, which the device does not reach."""
+    """Raises InvalidOperation for an argument that points into SVM, which the device does not reach."""
     for index, (kind, _, value) in enumerate(arguments):
         if kind == POINTER and isinstance(value, int) and kernel.context.svm.find(value) is not None:
             raise InvalidOperation(f"{kernel.describe(index)} is shared virtual memory, {_not_reached_by(device)}")
 
 
 def _refuse_system_memory(kernel: Kernel, device: Device, arguments: Sequence[Argument | None]) -> None:
-    """Raises InvalidOperation for pointers into no allocation, which only some devices of the context reach."""
+    """Raises InvalidOperation for a pointer to system memory if only other devices of the context reach it."""
     if device.reaches_system_memory:
         return
     known = kernel.context.usm, kernel.context.svm
@@ -109,9 +111,9 @@ def _refuse_system_memory(kernel: Kernel, device: Device, arguments: Sequence[Ar
 
 
 def _usm_use(kernel: Kernel, device: Device, arguments: list[Argument]) -> UsmUse:
-    """What a launch does with unified shared memory; puts into `arguments` where kernels find it.
+    """Returns the allocations that a launch may use, and replaces pointers in `arguments` by the kernel's addresses.
 
-    Raises InvalidOperation for memory that the device does not reach, and where encoded pointers may be in memory.
+    Raises InvalidOperation for memory that the device does not reach, and where memory may hold encoded pointers.
     """
     registry = kernel.context.usm
     found: list[UsmAllocation] = []
@@ -134,9 +136,9 @@ def _usm_use(kernel: Kernel, device: Device, arguments: list[Argument]) -> UsmUs
 
 
 def _refuse_encoded(kernel: Kernel, device: Device, given: list[UsmAllocation]) -> None:
-    """Raises InvalidOperation where the kernel may find encoded pointers in memory.
+    """Raises InvalidOperation if the kernel may find encoded pointers in memory.
 
-    Bit 61 makes them no addresses of this processor, so that nothing can be mapped there: the kernel would crash.
+    With bit 61 they are no addresses of this processor, and nothing can be mapped there: the kernel would crash.
     """
     may_reach = kernel.context.usm.all() if kernel.indirect & Indirect.DEVICE else given
     found = [a for a in may_reach if a.kind is Kind.DEVICE and a.device is device]

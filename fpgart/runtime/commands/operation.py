@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The base of all operations: how they describe themselves to watchers."""
+"""Defines what an operation tells watchers about itself."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from fpgart.runtime.scheduling.event import Event, Operation
 
 
 class DeviceOperation(Operation, Protocol):
-    """An operation as watchers see it; NOTICES tell of such."""
+    """An operation as the listeners of NOTICES get it."""
 
     @property
     def device(self) -> Device: ...
 
     @property
     def launch(self) -> LaunchKernel | None:
-        """The launch that it is, or is a stage of; None for other commands."""
+        """The launch that the operation is, or is a stage of; None for other commands."""
 
     def accesses(self) -> Accesses:
-        """What it does with memory; computed for those who ask."""
+        """Returns the accesses to memory. They are computed at each call."""
 
     def describe(self) -> dict[str, object]:
-        """What is particular to it, in numbers and names, for traces."""
+        """Returns facts about the operation for traces, by name."""
 
 
 def operation_of(event: Event) -> DeviceOperation | None:
-    """The work behind a command; None for markers, barriers and user events, and once it has ended."""
+    """Returns the operation of a command that has not ended; None for markers, barriers and user events."""
     return cast("DeviceOperation | None", event.operation)
 
 
 def running_kernel(operation: DeviceOperation) -> LaunchKernel | None:
-    """The launch whose kernel an operation runs; None for other operations, and for other stages of a launch."""
+    """Returns the launch whose kernel the operation runs; None for other operations and other stages of a launch."""
     return operation.launch if operation.name == "kernel" else None

@@ -14,13 +14,13 @@ SLICE_MS = 100
 
 
 class Unready(OutOfResources):
-    """A packet cannot move now; the event's status is -1, as in the original."""
+    """The error of a packet that cannot move now. Its status is -1, as in the original."""
 
     status = -1
 
 
 class MovePacket:
-    """A packet between the host and a channel of the program that the board is programmed with."""
+    """Moves one packet between the host and a channel of the program that the board is programmed with."""
 
     __slots__ = ("address", "blocking", "channel", "device", "size", "writing")
     name = "host"
@@ -48,10 +48,12 @@ class MovePacket:
         return Claim.TAKEN
 
     def release(self, following: Operation | None) -> None:
-        """It keeps nothing busy."""
+        pass
 
     def run(self) -> None:
-        """Raises DeviceNotFound, the status -1 that the original gives, when the packet has to wait and may not."""
+        """Moves the packet. Raises Unready if it would have to wait and may not, InvalidValue for a wrong channel or
+        size.
+        """
         network = self.device.network
         fifo = network.channel(self.channel) if network is not None else None
         if network is None or fifo is None:
@@ -64,10 +66,10 @@ class MovePacket:
                 raise Unready(f"channel '{self.channel}' is {'full' if self.writing else 'empty'}")
 
     def abandon(self) -> None:
-        """Nothing was reserved."""
+        pass
 
     def accesses(self) -> Accesses:
-        """Packets go through a channel, which is no memory that hosts know."""
+        """Returns no accesses: a channel is no memory that hosts know."""
         return ()
 
     def describe(self) -> dict[str, object]:
@@ -75,7 +77,7 @@ class MovePacket:
 
 
 class MoveVariable(Transfer):
-    """Bytes between the host and a program-scope variable of the program that the board is programmed with."""
+    """Copies bytes between the host and a program-scope variable of the program on the board."""
 
     __slots__ = ("address", "offset", "size", "variable", "writing")
 
@@ -88,7 +90,7 @@ class MoveVariable(Transfer):
         self.writing = writing
 
     def run(self) -> None:
-        """Raises InvalidArgValue for a name that the board does not have, InvalidValue beyond the variable's end."""
+        """Copies the bytes. Raises InvalidArgValue for an unknown name, InvalidValue beyond the variable's end."""
         network = self.device.network
         found = network.variable(self.variable) if network is not None else None
         if found is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loading a program onto a board without a launch: the first binary eagerly, others at the host's request."""
+"""Loads programs onto boards: for launches, the first binary early, others at the host's request."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PROGRAM_COMMAND = 0x1210  # the runtime's own command type
 
 
 def load_onto(device: Device, program: Program) -> None:
-    """Program the board, or load one more program into its memory. Raises BoardError, CLError."""
+    """Programs the board or, on boards that keep several programs, loads one more. Raises BoardError, CLError."""
     before = device.interleaving, device.knows_memories, device.network
     if device.network is not None:
         device.network.stop()
@@ -39,7 +39,10 @@ def load_onto(device: Device, program: Program) -> None:
 
 
 def load_into_memory(device: Device, program: Program) -> None:
-    """Add a program to those that the board holds, until nobody has it any more. Raises OutOfResources, BoardError."""
+    """Adds a program to those that the board holds until the last program of that identity is destroyed.
+
+    Raises OutOfResources, BoardError.
+    """
     is_loaded = program.identity in device.loaded
     device.reap_memory()
     image = program.image()
@@ -51,15 +54,15 @@ def load_into_memory(device: Device, program: Program) -> None:
     except BaseException:
         block.release()
         raise
-    device.unload(program.identity)  # what a context that programs anew for every launch loads once more
+    device.unload(program.identity)  # if a context programs for every launch, the program is loaded twice
     device.loaded[program.identity] = block
     if not is_loaded:
         unload_after(program, device)
 
 
 def unload_after(program: DeviceProgram, device: Device) -> None:
-    """Have the board forget a program when it dies; the next one that is the same takes its place."""
-    forget = program.context.reaper.append  # programs die anywhere, also where the board's memory is locked
+    """Unloads a program from the board when it is destroyed; the next one of the same identity takes its place."""
+    forget = program.context.reaper.append  # a program may be destroyed while the board's memory is locked
     weakref.finalize(program, forget, partial(hand_on, device, program.identity)).atexit = False
 
 
@@ -70,11 +73,12 @@ def hand_on(device: Device, identity: str) -> None:
 
 
 def program_anew(device: Device, program: Program) -> None:
-    """Program the board, unless another process has left the same binary there; its memory keeps its contents.
+    """Programs the board, unless another process has left the same binary there. Its memory keeps its contents.
 
-    A binary that interleaves the banks otherwise would scatter them: the blocks are then saved in the
-    host's memory and written back. So they are when the board cannot be programmed with its contents kept.
-    Raises BoardError when it cannot be programmed at all, OutOfHostMemory.
+    If the binary interleaves the banks otherwise, or the board cannot keep its contents, the blocks are saved in the
+    host's memory and written back.
+
+    Raises BoardError if the board cannot be programmed at all, and OutOfHostMemory.
     """
     interleaving = program.interleaving or device.interleaving
     found, device.found = device.found, None
@@ -96,7 +100,7 @@ def program_anew(device: Device, program: Program) -> None:
 
 
 def save(device: Device) -> list[tuple[Block, HostStore]]:
-    """A copy of every block of the device, in the host's memory. Raises OutOfHostMemory, BoardError."""
+    """Returns a copy of each block of the device in the host's memory. Raises OutOfHostMemory, BoardError."""
     saved = []
     for block in device.blocks():
         store = HostStore(block.range.size)
@@ -106,7 +110,7 @@ def save(device: Device) -> list[tuple[Block, HostStore]]:
 
 
 def restore(saved: list[tuple[Block, HostStore]]) -> None:
-    """Write what save() saved back, all that can be. Raises BoardError."""
+    """Writes the saved blocks back, as many as it can. Raises BoardError with the first failure."""
     words = ""
     for block, store in saved:
         try:
@@ -118,9 +122,9 @@ def restore(saved: list[tuple[Block, HostStore]]) -> None:
 
 
 class ProgramDevice:
-    """Programming excludes everything else on the board.
+    """Programs a board; nothing else runs on it meanwhile.
 
-    `unless_loaded`: nothing is to be done where a launch has programmed the board meanwhile. Its kernel may wait for
+    With `unless_loaded` it does nothing if a launch has loaded the program before: that launch's kernel may wait for
     what the host does next.
     """
 
@@ -157,10 +161,10 @@ class ProgramDevice:
             load_onto(self.device, self.program)
 
     def abandon(self) -> None:
-        """It reserves nothing before it runs."""
+        pass
 
     def accesses(self) -> Accesses:
-        """What lies in the board's memory keeps its contents."""
+        """Returns no accesses: the board's memory keeps its contents."""
         return ()
 
     def describe(self) -> dict[str, object]:
@@ -168,6 +172,6 @@ class ProgramDevice:
 
 
 def describe_program(program: Program) -> dict[str, object]:
-    """What traces say of a programming."""
+    """Returns the facts that traces record of a programming."""
     facts: dict[str, object] = {"program": program.identity, "size": len(program.image())}
     return facts | ({} if program.interleaving is None else {"interleaved": list(program.interleaving)})

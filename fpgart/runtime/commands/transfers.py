@@ -18,10 +18,10 @@ FILL_CHUNK = 1 << 20
 
 
 class Transfer:
-    """Bytes to, from or within boards.
+    """Moves bytes to, from or within boards.
 
-    A half-duplex board moves one way at a time, a full-duplex one reads and writes at once; nothing moves
-    while a board is programmed.
+    A half-duplex board moves bytes one way at a time; a full-duplex one reads and writes at once. Nothing moves while a
+    board is programmed.
     """
 
     __slots__ = ("busy", "device")
@@ -32,7 +32,7 @@ class Transfer:
     way = Direction.BOTH
 
     def __init__(self, device: Device) -> None:
-        """`device`: where the operation waits for its turn."""
+        """`device`: the one in whose list the operation waits for its turn."""
         self.device = device
         self.busy: tuple[Device, ...] = ()
 
@@ -45,7 +45,7 @@ class Transfer:
         return self.device.occupancy.lanes(self.way)
 
     def devices(self) -> tuple[Device, ...]:
-        """The boards that it keeps busy, as things are now."""
+        """Returns the boards that the operation occupies if it begins now."""
         return (self.device,)
 
     def claim(self) -> Claim:
@@ -67,24 +67,24 @@ class Transfer:
         raise NotImplementedError
 
     def abandon(self) -> None:
-        """Nothing was reserved but the buffer's home, which stays the buffer's."""
+        """Does nothing: a transfer reserves nothing but the buffer's home, which the buffer keeps."""
 
     def accesses(self) -> Accesses:
-        """What it does with memory; computed for those who ask."""
+        """Returns the accesses to memory. They are computed at each call."""
         raise NotImplementedError
 
     def describe(self) -> dict[str, object]:
-        """What is particular to it, in numbers and names, for traces."""
+        """Returns facts about the operation for traces, by name."""
         return {}
 
 
 class BufferTransfer(Transfer):
-    """A transfer to or from one buffer: bytes from `offset` on, as far as `size` says."""
+    """A transfer of `size` bytes to or from one buffer, from `offset` on."""
 
     __slots__ = ("buffer", "offset", "size")
 
     def __init__(self, device: Device, buffer: Buffer, offset: int, size: int) -> None:
-        """`device`: the one that is busy while the buffer has no place."""
+        """`device`: the one that the transfer occupies while the buffer has no place."""
         self.device = buffer.device_of_contents(device)
         self.busy = ()
         self.buffer = buffer
@@ -99,12 +99,12 @@ class BufferTransfer(Transfer):
         return facts | {"offset": self.buffer.origin + self.offset} | on_host(self.buffer)
 
     def span(self) -> Range:
-        """The bytes of the buffer, from the first to the last."""
+        """Returns the begin and the end of the bytes in the buffer."""
         return self.offset, self.offset + self.size
 
 
 class LinearTransfer(BufferTransfer):
-    """A contiguous region of a buffer, and one of host memory from `host` on: one MMD call."""
+    """Transfers a contiguous region of a buffer, to or from host memory at `host`, with one MMD call."""
 
     __slots__ = ("host",)
 
@@ -117,13 +117,13 @@ class LinearTransfer(BufferTransfer):
         self.host = host
 
     def accesses_as(self, buffer: AccessMode, host: AccessMode) -> Accesses:
-        """What it does with both sides."""
+        """Returns the accesses to the buffer and to the host's memory."""
         given = MemoryAccess(host, ((self.host, self.host + self.size),))
         return MemoryAccess(buffer, (self.span(),), buffer=self.buffer), given
 
 
 class WriteBuffer(LinearTransfer):
-    """Host memory to a buffer."""
+    """Copies host memory to a buffer."""
 
     __slots__ = ()
     way = Direction.IN
@@ -136,7 +136,7 @@ class WriteBuffer(LinearTransfer):
 
 
 class ReadBuffer(LinearTransfer):
-    """A buffer to host memory."""
+    """Copies a buffer to host memory."""
 
     __slots__ = ()
     way = Direction.OUT
@@ -149,7 +149,7 @@ class ReadBuffer(LinearTransfer):
 
 
 class RectTransfer(BufferTransfer):
-    """A box of a buffer and one of host memory: one MMD call per contiguous piece."""
+    """Transfers a box of a buffer, to or from a box of host memory, with one MMD call per contiguous piece."""
 
     __slots__ = ("box", "host", "host_box", "region")
 
@@ -163,12 +163,12 @@ class RectTransfer(BufferTransfer):
         self.region = region
 
     def pieces(self) -> Iterator[tuple[int, int, int]]:
-        """Offset in the buffer, address in the host's memory, bytes."""
+        """Yields the offset in the buffer, the address in the host's memory and the size of each piece."""
         for offset, host_offset, size in pieces(self.region, self.box, self.host_box):
             yield offset, self.host + host_offset, size
 
     def accesses_as(self, buffer: AccessMode, host: AccessMode) -> Accesses:
-        """What it does with the rows of both sides."""
+        """Returns the accesses to the rows in the buffer and in the host's memory."""
         parts = list(self.pieces())
         rows = tuple(joined((offset, offset + size) for offset, _, size in parts))
         host_rows = tuple(joined((address, address + size) for _, address, size in parts))
@@ -176,7 +176,7 @@ class RectTransfer(BufferTransfer):
 
 
 class WriteRect(RectTransfer):
-    """A box of host memory to a box of a buffer."""
+    """Copies a box of host memory to a box of a buffer."""
 
     __slots__ = ()
     way = Direction.IN
@@ -190,7 +190,7 @@ class WriteRect(RectTransfer):
 
 
 class ReadRect(RectTransfer):
-    """A box of a buffer to a box of host memory."""
+    """Copies a box of a buffer to a box of host memory."""
 
     __slots__ = ()
     way = Direction.OUT
@@ -204,7 +204,7 @@ class ReadRect(RectTransfer):
 
 
 class FillBuffer(BufferTransfer):
-    """A repeated pattern written from the host, at most 1 MiB at a time."""
+    """Writes a repeated pattern to a buffer, at most 1 MiB per MMD call."""
 
     __slots__ = ("pattern",)
     way = Direction.IN
@@ -223,12 +223,12 @@ class FillBuffer(BufferTransfer):
 
 
 class CopyBuffer(Transfer):
-    """Pieces of a buffer to another, or within one."""
+    """Copies pieces of a buffer to another buffer, or within one."""
 
     __slots__ = ("destination", "parts", "source")
 
     def __init__(self, device: Device, source: Buffer, destination: Buffer, parts: list[tuple[int, int, int]]) -> None:
-        """`parts`: offset in the source, offset in the destination, bytes."""
+        """`parts`: the offset in the source, the offset in the destination and the size of each piece, in bytes."""
         super().__init__(source.device_of_contents(device))
         self.source = source
         self.destination = destination
@@ -257,7 +257,7 @@ class CopyBuffer(Transfer):
 
 
 class Filling:
-    """A pattern in the host's memory, repeated as far as one write of it goes; `address` is where."""
+    """Host memory at `address` with a pattern, repeated over as many bytes as one write takes."""
 
     __slots__ = ("_size", "_step", "_store", "address")
 
@@ -269,11 +269,11 @@ class Filling:
         lib.fill_bytes(self.address, ffi.from_buffer(pattern), len(pattern), self._step)
 
     def pieces(self) -> Iterator[tuple[int, int]]:
-        """Where each write begins, and its bytes."""
+        """Yields the offset and the size of each write."""
         for done in range(0, self._size, self._step):
             yield done, min(self._step, self._size - done)
 
 
 def on_host(*buffers: Buffer) -> dict[str, object]:
-    """Said of a command that no board has anything to do with: its buffers are in the host's memory."""
+    """Returns {"on_host": True} if all buffers are in the host's memory, so that no board takes part; else {}."""
     return {"on_host": True} if all(buffer.owner.on_host for buffer in buffers) else {}

@@ -17,12 +17,12 @@ from fpgart.runtime.scheduling.occupancy import Direction
 
 
 class UsmPointer:
-    """A pointer that a command was given: into an allocation, or into the host's other memory."""
+    """A pointer that the host passed with a command: into an allocation, or to other memory of the host."""
 
     __slots__ = ("address", "allocation")
 
     def __init__(self, context: UsmContext, address: int, size: int) -> None:
-        """Raises InvalidValue for a range that leaves the allocation it begins in, and for other memory of a board."""
+        """Raises InvalidValue if the range exceeds the allocation, or is a board's memory in no allocation."""
         self.address = address
         self.allocation = context.usm.find(address) if len(context.usm) else None
         if self.allocation is None:
@@ -43,29 +43,32 @@ class UsmPointer:
         return self.allocation.board_address(self.address)
 
     def access(self, mode: AccessMode, size: int) -> MemoryAccess:
-        """What a command does with `size` bytes from here on."""
+        """Returns the access to `size` bytes from the pointer on."""
         if self.allocation is None:
             return MemoryAccess(mode, ((self.address, self.address + size),))
         offset = self.address - self.allocation.pointer
         return MemoryAccess(mode, ((offset, offset + size),), allocation=self.allocation, block=self.block)
 
     def settle_on_host(self, size: int, reason: str) -> None:
-        """Who copies or fills shared memory is the host, or the board's DMA in the host's memory."""
+        """Moves the range of a shared allocation to the host's side.
+
+        Copies and fills are done by the host, or by the board's DMA in the host's memory.
+        """
         if self.allocation is not None and self.allocation.kind is Kind.SHARED:
             self.allocation.move(self.address - self.allocation.pointer, size, None, reason)
 
     def describe(self, key: str, offset: str) -> dict[str, object]:
-        """The number of its allocation, and where it points to in there, under two names."""
+        """Returns the number of the allocation under `key`, and the offset in it under `offset`."""
         if self.allocation is None:
             return {}
         return {key: self.allocation.number, offset: self.address - self.allocation.pointer}
 
 
 def _refuse_memory_of_a_board(context: UsmContext, address: int) -> None:
-    """Raises InvalidValue for an address that is in a board's memory and in no allocation of the context.
+    """Raises InvalidValue for an address in a board's memory that is in no allocation of the context.
 
-    A device allocation of another context, or one that was freed, is no memory of the host: bytes reach it through
-    the MMD only, and with encoded pointers the processor has nothing there.
+    A device allocation that was freed, or that another context has, is no memory of the host: bytes reach it through
+    the MMD only. An encoded pointer is no address of the processor at all.
     """
     if address & USM_DEVICE_BIT:
         _tell_refused(address)
@@ -85,7 +88,7 @@ def _tell_refused(address: int) -> None:
 
 
 class UsmCopy(Transfer):
-    """Bytes from one pointer to another: through the MMD where a side is a device's, else by the host."""
+    """Copies bytes from one pointer to another: with the MMD if one is a device allocation's, otherwise by the host."""
 
     __slots__ = ("size", "source", "target")
 
@@ -128,7 +131,7 @@ class UsmCopy(Transfer):
 
 
 class UsmFill(Transfer):
-    """A repeated pattern, written from the host at most 1 MiB at a time where the memory is a device's."""
+    """Writes a repeated pattern. It is written to a device allocation by the MMD, at most 1 MiB per call."""
 
     __slots__ = ("pattern", "size", "target")
     way = Direction.IN
@@ -170,7 +173,7 @@ class UsmFill(Transfer):
 
 
 def by_host(operation: UsmCopy | UsmFill) -> UsmCopy | UsmFill | HostWork:
-    """The operation itself or, where its pointers lead to memory that the host reaches, work of the host alone."""
+    """Returns the operation, or the same work as HostWork if its pointers lead to memory that the host reaches."""
     if operation.devices():
         return operation
     return HostWork(operation.device, operation.run, accesses=operation.accesses)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bytes from one block to another, on the same board or on two."""
+"""Copies bytes from one block to another, on the same board or between two."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ CHUNK = 8 << 20
 
 
 def copy_block(source: Block, from_address: int, target: Block, to_address: int, size: int) -> None:
-    """Bytes from one block to another: within a board by its own copy, else through the host.
+    """Copies bytes from one block to another: on one board by the board itself, between boards through the host.
 
-    Through the host it is 8 MiB at a time, one piece being written while the next one is read. The boards work by
-    themselves meanwhile, and the caller yields to them.
+    Through the host, 8 MiB are written while the next 8 MiB are read. Both boards work asynchronously, and the caller
+    yields to them.
     """
     if source.device is target.device:
         source.device.mmd.copy(from_address, to_address, size)
@@ -37,9 +37,9 @@ def copy_block(source: Block, from_address: int, target: Block, to_address: int,
 
 
 def wait_for_transfers(begun: list[tuple[Device, int]]) -> None:
-    """Yield to the boards, at least once for each transfer, until all have ended.
+    """Yields to the boards, at least once for each transfer, until all transfers have ended.
 
-    Raises what the first one has failed with, but not before.
+    Raises the error of the first transfer that failed, after all have ended.
     """
     failure: Exception | None = None
     for device, operation in begun:

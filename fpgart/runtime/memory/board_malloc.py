@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory of a 66AK2x that the host allocates directly, and that kernels reach without a copy.
+"""Allocations of a 66AK2x's memory by the host, which kernels use without a copy.
 
-The board's DDR3 and on-chip memory belong to the host's processor too. A buffer that is made over such memory
+The host's processor uses the board's DDR3 and on-chip memory too. A buffer that is created over such memory
 (CL_MEM_USE_HOST_PTR) never moves.
 """
 
@@ -12,18 +12,20 @@ import threading
 from fpgart.runtime.memory.device import Block, Device
 
 NOBODY = 0
-"""The blocks' number in traces: they are for no buffer."""
+"""The owner of the blocks in traces: no buffer."""
 
 
 class BoardMalloc:
-    """The allocations of a process. Any thread may call."""
+    """The allocations of a process. Any thread may call the methods."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._blocks: dict[int, Block] = {}
 
     def allocate(self, device: Device, size: int, memory: str = "") -> int:
-        """Address of `size` bytes in a memory of the board ("": where a buffer of that size would be); 0 for no room.
+        """Returns the address of `size` bytes in a memory of the board, or 0 if it has no room.
+
+        "" is the memory that a buffer of that size would be in.
 
         Raises DeviceNotAvailable.
         """
@@ -37,14 +39,14 @@ class BoardMalloc:
         return block.pointer
 
     def free(self, address: int) -> None:
-        """Give an allocation back; an address that is none is left alone."""
+        """Frees an allocation. It ignores an address that is none."""
         with self._lock:
             block = self._blocks.pop(address, None)
         if block is not None:
             block.release()
 
     def holds(self, address: int) -> bool:
-        """Whether an address is in one of the allocations."""
+        """True if the address is in one of the allocations."""
         if not self._blocks:
             return False
         with self._lock:

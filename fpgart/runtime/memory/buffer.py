@@ -24,7 +24,7 @@ HOST_WRITES = cl.CL_MAP_WRITE | cl.CL_MAP_WRITE_INVALIDATE_REGION
 
 
 class Buffer(Residency):
-    """A buffer, or (`parent` set) a window of one."""
+    """A buffer, or a sub-buffer if `parent` is set."""
 
     handle = 0
     parent: Buffer | None
@@ -33,7 +33,7 @@ class Buffer(Residency):
     map_count = 0
     svm = False
     stays_on_host = False
-    """Whether kernels use the host's memory that it is made over, so that nothing ever moves."""
+    """True if kernels use the host's memory that the buffer is made over: its contents never move."""
 
     def __init__(
         self,
@@ -94,9 +94,9 @@ class Buffer(Residency):
     # Mapping
 
     def map(self, offset: int, size: int, flags: int, block: Block | None = None) -> int:
-        """The host address under which the region will appear; map_in() brings the contents.
+        """Adds a mapping and returns its host address. map_in() copies the contents.
 
-        With `block` it is there that the host sees it: the board's memory is the host's own.
+        With `block` that is an address in the block: the host uses the board's memory itself.
         """
         pointer = self.host_address() + offset if block is None else block.pointer + self.origin + offset
         self.add_mapping(pointer, (offset, size, flags))
@@ -105,7 +105,7 @@ class Buffer(Residency):
         return pointer
 
     def add_mapping(self, pointer: int, region: tuple[int, int, int]) -> None:
-        """The host has a region mapped: offset and size in bytes, map flags."""
+        """Records that the host has mapped a region: offset and size in bytes, map flags."""
         with self.context.placing:
             if self.mappings is None:
                 self.mappings = {}
@@ -117,7 +117,7 @@ class Buffer(Residency):
             self.read_into(pointer, offset, size)
 
     def unmap(self, pointer: int) -> tuple[int, int, int]:
-        """Forget a mapping and return its offset, size and flags.
+        """Removes a mapping and returns its offset, size and flags.
 
         Raises InvalidValue for a pointer that is no mapping of this buffer.
         """
@@ -134,7 +134,10 @@ class Buffer(Residency):
         return region
 
     def void_mapping(self, pointer: int, region: tuple[int, int, int]) -> None:
-        """The contents did not get to a mapping: unmapping it writes nothing back, and may come first."""
+        """Records that a mapping did not get its contents, so that unmapping it writes nothing back.
+
+        The host may have unmapped it already.
+        """
         with self.context.placing:
             regions = (self.mappings or {}).get(pointer, [])
             if region in regions:
@@ -142,18 +145,21 @@ class Buffer(Residency):
                 regions.append((region[0], region[1], 0))
 
     def reserve_for_mapping(self, device: Device) -> Block | None:
-        """A block that the host can use in place, kept until leave_mapping(); None where there is no such memory."""
+        """Returns a block that the host uses in place, reserved until leave_mapping().
+
+        Returns None if the boards do not use the host's memory.
+        """
         if not self.context.unified_memory or not device.knows_memories or self.owner.stays_on_host:
             return None
         return self.reserve(device, mapped=True)
 
     def mapped_block(self, pointer: int) -> Block | None:
-        """The block that a mapping in place is in."""
+        """Returns the block that contains a mapping, or None."""
         blocks = self.owner.blocks or {}
         return next((b for b in blocks.values() if b.pointer <= pointer < b.pointer + b.range.size), None)
 
     def leave_mapping(self, block: Block) -> None:
-        """The host no longer uses the block."""
+        """Ends the host's use of a block that reserve_for_mapping() returned."""
         with self.context.placing:
             block.mapped -= 1
         self.owner.drop_unused()
@@ -166,7 +172,7 @@ class Buffer(Residency):
     # The end
 
     def when_destroyed(self, callback: Callable[[], None]) -> None:
-        """Call back, last registered first, when the buffer is destroyed (OpenCL 3.0, 5.4)."""
+        """Registers a callback for the buffer's destruction; the last one is called first (OpenCL 3.0, 5.4)."""
         if self.callbacks is None:
             self.callbacks = []
         self.callbacks.append(callback)

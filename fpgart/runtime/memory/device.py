@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Devices: a board behind its MMD, its allocated blocks, and the operations that it is busy with."""
+"""Devices: a board's MMD, the blocks that are allocated on it, and the operations that occupy it."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from fpgart.engine.interface import Engine
 
 OPERATIONS = count(1)
-"""Numbers of transfers that go on by themselves."""
+"""The numbers of asynchronous transfers."""
 OWNERS = count(1)
-"""Numbers of what blocks are for: buffers, allocations, programs."""
+"""The numbers of the owners of blocks: buffers, allocations, programs."""
 
 
 class DevicePlatform(Protocol):
-    """What a device's users ask of its platform."""
+    """The members of a platform that its devices and their callers use."""
 
     handle: int
 
@@ -56,7 +56,7 @@ class DevicePlatform(Protocol):
 
 
 class DeviceContext(Protocol):
-    """What is asked of the contexts that a device knows."""
+    """The members of a context that its devices use."""
 
     @property
     def compiler_mode(self) -> int: ...
@@ -66,7 +66,7 @@ class DeviceContext(Protocol):
 
 
 class DeviceProgram(Protocol):
-    """A program that a device may be loaded with, beside others."""
+    """A program that a device may hold beside others."""
 
     @property
     def identity(self) -> str: ...
@@ -78,11 +78,11 @@ class DeviceProgram(Protocol):
 
 
 class Block:
-    """A range of a device's memory, held until release().
+    """A range of a device's memory, allocated until release().
 
-    `owner` is the number of the buffer or allocation it is for. `users` are the reservations of
-    commands that were enqueued and will need it; `running` counts those that run now. The scheduler guards `running`.
-    `mapped` counts the host's mappings of it, where the board's memory is the host's own.
+    `owner` is the number of its buffer or allocation. `users` are the reservations of enqueued commands that need it.
+    `running` counts the commands that use it now; the scheduler guards it. `mapped` counts the host's mappings in it,
+    where the board's memory is the host's own.
     """
 
     __slots__ = ("device", "mapped", "owner", "pointer", "program", "range", "running", "users")
@@ -91,17 +91,17 @@ class Block:
         self.device = device
         self.range = range
         self.pointer = device.mmd.aperture(range.address)
-        """Where the board's memory at the block's begin appears in this process."""
+        """The address in this process at which the block's first byte is mapped."""
         self.owner = owner
         self.program = ""
-        """The identity of the program whose code it holds; "" for contents of the host."""
+        """The identity of the program whose code it contains; "" for other blocks."""
         self.users: dict[int, None] = {}
         self.running = 0
         self.mapped = 0
 
     @property
     def address(self) -> int:
-        """Where it begins in the board's memory map."""
+        """The address of the first byte in the board's memory map."""
         return self.range.address
 
     @property
@@ -110,7 +110,7 @@ class Block:
 
     @property
     def behind_mmd(self) -> bool:
-        """Whether hosts reach it through the board's Mmd only."""
+        """True if hosts reach it only through the board's Mmd."""
         return not self.device.board.unified_memory
 
     @property
@@ -119,7 +119,7 @@ class Block:
 
     @property
     def banks(self) -> tuple[int, int]:
-        """The numbers of the banks, from 1, where it begins and ends; twice the first where they are interleaved."""
+        """The numbers, from 1, of the banks in which it begins and ends; the first twice if banks are interleaved."""
         first, last = self.device.memories.banks_of(self.range)
         return first, first if self.device.interleaving[self.memory] else last
 
@@ -127,7 +127,7 @@ class Block:
         self.device.free(self)
 
     def retire(self) -> None:
-        """As release(), of a block that a buffer of the same size may have next."""
+        """Frees the block, unless C keeps it for the next buffer of the same size."""
         if not self.device.keep(self):
             self.device.free(self)
 
@@ -135,8 +135,8 @@ class Block:
 class Device:
     """An OpenCL device (OpenCL 3.0, 4.2): one board.
 
-    `id` is its number on the platform, and in its device addresses. `occupancy` and `loaded` say what the board is
-    busy with; the scheduler guards them.
+    `id` is its number on the platform and in its device addresses. `occupancy` and `loaded` are the commands and the
+    programs on the board; the scheduler guards both.
     """
 
     def __init__(
@@ -162,51 +162,53 @@ class Device:
         )
         self._loaded: dict[str, Block | None] = {}
         self.has_svm = bool(int(mmd.get_offline_info(OfflineInfo.MEM_TYPES_SUPPORTED)) & SHARED_VIRTUAL_MEMORY)
-        """Whether its kernels reach memory of the host by the host's own addresses."""
+        """True if its kernels use the host's addresses for the host's memory."""
         self.programs: Living[DeviceProgram] = Living()
-        """Those that it may be loaded with, if it keeps several."""
+        """The programs that it may be loaded with, if it keeps several."""
         self.cores = mmd.description.cores
-        """How many tasks can run at once; 0 for no limit."""
+        """The number of tasks that run at once; 0 for no limit."""
         self.contexts: Living[DeviceContext] = Living()
-        """Those that have it and live."""
+        """The contexts that use the device."""
         self.network: KernelNetwork | None = None
-        """What the kernels of the binary that is loaded share, where they talk to each other."""
+        """The channels, pipes and variables of the binary that is loaded."""
         self.plugs: Plugs = no_plugs
-        """Takes the ends of its cables, once kernels could use them."""
+        """Takes the device's ends of cables, once kernels may use them."""
         self._simulator = simulator
         self.knows_memories = not simulator
-        """False for a simulator until a binary is loaded: nothing can be placed on it before."""
+        """False for a simulator until a binary is loaded: no buffer can be placed on it before."""
         self.interleaving = self._own_interleaving()
-        """By memory, whether its banks are interleaved by the binary that is loaded."""
+        """True, by memory, if the binary that is loaded interleaves the memory's banks."""
         self._live: dict[int, Block] = {}
         self._taking = threading.Lock()
         self.pll_settings: tuple[int, ...] = ()
         self._exceptions: tuple[int, Callable[[int], None]] | None = None
         self.before_kernel: Callable[[str], None] | None = None
-        """Called with the name of a kernel that is about to run; may raise BoardError."""
+        """Called with the name of each kernel before it runs; may raise BoardError."""
         self._opened = False
         self._opening = threading.Lock()
         self._users = 0
         self.found: Loaded | None = None
-        """What another process has left on the board, until it is programmed here."""
+        """The binary that another process has left on the board; None once this process has programmed it."""
         self._ended: dict[int, Exception | None] = {}
-        """Transfers that went on by themselves and have ended, well (None) or not."""
+        """The asynchronous transfers that have ended, with their error or None."""
         self.kernels_run = 0
         self.kernel_ns = 0
         self.epoch_ended: Callable[[], None] = lambda: None
-        """Has C find out anew what the commands need that it carries."""
+        """Tells C that what it knows about buffers and kernels on this board may be out of date."""
         self.keep: Callable[[Block], bool] = lambda block: False
-        """Gives a block up for C, which may give it to a buffer; False if it does not need it."""
+        """Offers a block to C for the next buffer of its size; returns False if C does not take it."""
         self.free_spares: Callable[[], None] = lambda: None
-        """Frees the blocks of those that no buffer has."""
+        """Frees the blocks that C keeps for buffers to come."""
         self.memory_changed: Callable[[], None] = lambda: None
-        """Has C know that memory was given back."""
+        """Tells C that memory was freed."""
         self.note_ends: Callable[[], object] = lambda: None
-        """Has what those hold be let go of that have ended. No lock held."""
+        """Releases what carried commands hold that have ended. No lock is held."""
 
     @property
     def loaded(self) -> dict[str, Block | None]:
-        """The programs that it is loaded with, by identity, and where they lie; one, on boards that keep none."""
+        """The programs on the board, by identity, with the blocks of their code. Boards that keep none have one at
+        most.
+        """
         carried = self.occupancy.carried
         identity = carried.loaded() if carried is not None else ""
         if identity and identity not in self._loaded:  # a carried launch has programmed it
@@ -225,21 +227,21 @@ class Device:
 
     @property
     def has_cables(self) -> bool:
-        """Whether I/O channels of its kernels may lead to other boards."""
+        """True if I/O channels of its kernels may lead to other boards."""
         return self.plugs is not no_plugs
 
     @property
     def max_mem_alloc_size(self) -> int:
-        """Bytes of the largest buffer that fits an empty board."""
+        """The size in bytes of the largest buffer that fits on an empty board."""
         return self.board.largest_allocation
 
     def holds_buffers(self, memory: int) -> bool:
-        """Whether there is a memory of that index, and buffers can be in it."""
+        """True if the board has a memory of that index, and buffers can be in it."""
         memories = self.board.memories
         return 0 <= memory < len(memories) and memories[memory].is_device_private
 
     def open(self) -> None:
-        """Power up the board; raises DeviceNotAvailable when it cannot be."""
+        """Opens the board. Raises DeviceNotAvailable if that fails."""
         if not self._opened:
             with self._opening:
                 self._open()
@@ -258,13 +260,15 @@ class Device:
         self._opened = True
 
     def enter(self) -> None:
-        """A context has it from now on, until leave(); raises DeviceNotAvailable."""
+        """Opens the board for one more context, until leave(). Raises DeviceNotAvailable."""
         with self._opening:
             self._open()
             self._users += 1
 
     def leave(self) -> None:
-        """A context has it no more. Other processes may have a shared board that no context has."""
+        """Ends enter() of a context. A shared board that no context uses is closed, so that other processes may open
+        it.
+        """
         with self._opening:
             self._users -= 1
             if self._users or not self.mmd.is_shared or self.blocks():
@@ -277,14 +281,14 @@ class Device:
             self.mmd.close()
 
     def is_available(self) -> bool:
-        """Whether a context could have it now."""
+        """True if a context could be created for the device now."""
         return self._opened or self.mmd.is_available()
 
     def contents_moved(self) -> None:
-        """A buffer's contents are in this board's memory no more."""
+        """Ends the epoch: a buffer's contents have left this board's memory."""
         self.epoch_ended()
 
-    # What the board tells
+    # Called by the board
 
     def _kernel_ended(self) -> None:
         self.kernels_run += 1
@@ -293,13 +297,16 @@ class Device:
         self._ended[operation] = error
 
     def start(self, transfer: Callable[[], None]) -> int:
-        """Begin a transfer of this board's Mmd that goes on by itself; gives its operation's number."""
+        """Starts an asynchronous transfer of this board's Mmd and returns its operation's number."""
         operation = next(OPERATIONS)
         self.mmd.start(operation, transfer)
         return operation
 
     def has_ended(self, operation: int) -> bool:
-        """Whether a transfer that was started has ended, asked until it has; raises what it failed with."""
+        """True if a transfer that start() began has ended. Raises the error that it failed with.
+
+        The answer is True once only.
+        """
         if operation not in self._ended:
             return False
         error = self._ended.pop(operation)
@@ -311,12 +318,15 @@ class Device:
         return True
 
     def capabilities(self, query: Info) -> Capability:
-        """What the board can do with a kind of unified shared memory."""
+        """Returns the board's capabilities for one kind of unified shared memory."""
         return Capability(int(self.mmd.get_info(query)))
 
     @property
     def reaches_system_memory(self) -> bool:
-        """Whether its kernels reach all memory of the host: the board says so, and they run in the host's process."""
+        """True if its kernels use all memory of the host.
+
+        The board's description must say so, and the kernels must run in the host's process.
+        """
         if not self.board.system_allocations:
             return False
         engine = self.platform.engine
@@ -326,9 +336,9 @@ class Device:
         return tuple(memory.interleaved for memory in self.board.memories)
 
     def renew(self) -> None:
-        """As if another board of the same kind had been plugged in; nothing may run on it.
+        """Resets the board, as if another one of the same kind had been plugged in. Nothing may run on it.
 
-        Blocks that are live stay where they are, with their contents. A binary that is needed is loaded anew.
+        Allocated blocks keep their places and contents. A binary is loaded again when it is needed.
         """
         if self.network is not None:
             self.network.stop()
@@ -344,29 +354,29 @@ class Device:
         self.epoch_ended()
 
     def when_exception(self, mask: int, callback: Callable[[int], None]) -> None:
-        """Call back for exceptions of the board (ECC) whose bit is in `mask`; replaces an earlier callback."""
+        """Sets the callback for the board's exceptions (ECC) whose bits are in `mask`; it replaces an earlier one."""
         self._exceptions = mask, callback
 
     def exception(self, kind: int) -> None:
-        """The board reports an exception, by its bit: tell the host if it listens."""
+        """Reports an exception of the board, one bit, to the host's callback."""
         if self._exceptions is not None:
             mask, callback = self._exceptions
             if kind & mask:
                 callback(kind)
 
     def blocks(self) -> list[Block]:
-        """The blocks that are taken now."""
+        """Returns the blocks that are allocated now."""
         with self._taking:
             return list(self._live.values())
 
     def bytes_in_use(self) -> int:
-        """Bytes of the board's memory that blocks have."""
+        """Returns the number of bytes in allocated blocks."""
         return sum(block.range.size for block in self.blocks())
 
     def reap_memory(self) -> None:
-        """Free the memory that dead buffers and commands have left; calls nobody back.
+        """Frees the memory that destroyed buffers and commands have left. It makes no callbacks.
 
-        Must be called before an allocation, without a lock. The caller may keep the board busy.
+        Each allocation is preceded by this call, without a lock. The calling thread may have claimed the board.
         """
         self.note_ends()
         for context in self.contexts.all():
@@ -374,7 +384,7 @@ class Device:
         self.free_spares()
 
     def allocate(self, size: int, memory: int | None, bank: int, owner: int) -> Block | None:
-        """A block in a memory (None: the default one for this size); None when nothing is free there."""
+        """Allocates a block in a memory (None: the default one for this size). Returns None if there is no room."""
         found = self.memories.allocate(size, memory, bank)
         if found is None:
             for listener in NOTICES.block_refused:
@@ -384,7 +394,7 @@ class Device:
         return self._taken(Block(self, found, owner))
 
     def allocate_program(self, size: int, identity: str, owner: int) -> Block | None:
-        """A block for a program's code, where programs are kept in memory; None when there is no room."""
+        """Allocates a block for a program's code, on boards that keep programs. Returns None if there is no room."""
         found = self.memories.allocate_program(size)
         if found is None:
             return None
@@ -400,15 +410,15 @@ class Device:
         return block
 
     def interleaves(self, memory: int | None, size: int, interleaving: tuple[bool, ...] | None = None) -> bool:
-        """Whether a binary spreads `size` bytes in a memory (None: the default one) over its banks.
+        """True if a binary distributes `size` bytes in a memory (None: the default one) over the banks.
 
-        `interleaving` is that of the binary, by memory; None: of the one that is loaded.
+        `interleaving`: by memory, as the binary has it; None means the one that is loaded.
         """
         index = self.memories.default_memory(size) if memory is None else memory
         return index is not None and (interleaving or self.interleaving)[index]
 
     def unload(self, identity: str) -> None:
-        """Forget a program; where programs lie in memory, that is free again."""
+        """Removes a program from those that are loaded, and frees the block of its code."""
         programs = self.loaded
         block = programs.pop(identity, None)
         self.loaded = programs
@@ -417,11 +427,11 @@ class Device:
             block.release()
 
     def program_died(self, identity: str) -> DeviceProgram | None:
-        """One of the programs that it is loaded with has died: unload it, unless another one is the same.
+        """Unloads a program whose object was destroyed, unless another object has the same identity.
 
-        Returns that other one. Must be called without the scheduler's lock.
+        Returns that other one. The scheduler's lock is not held.
         """
-        programs: list[DeviceProgram] = []  # whatever dies with the list dies without the lock
+        programs: list[DeviceProgram] = []  # programs that are destroyed with the list are destroyed without the lock
 
         def heir() -> DeviceProgram | None:
             return next((program for program in programs if program.was_loaded_as(identity)), None)
@@ -436,17 +446,17 @@ class Device:
         return heir()
 
     def free(self, block: Block) -> None:
-        """Give a block back, once: what is there may be somebody else's by the second time."""
+        """Frees a block. A block must not be freed twice: its range may be another's by then."""
         self.give_back(block)
         self.memory_changed()
 
     def give_back(self, block: Block) -> None:
-        """As free(), but C is not told."""
+        """Frees a block without telling C."""
         with self._taking:
             if self._live.get(block.address) is not block:
                 raise AssertionError(f"the block at {block.address:#x} of device {self.id} is freed twice")
             del self._live[block.address]
         for listener in NOTICES.block_freed:
             listener(block)
-        self.mmd.unused(block.range.address, block.range.size)  # before it can be somebody else's
+        self.mmd.unused(block.range.address, block.range.size)  # before it can be allocated again
         self.memories.free(block.range)

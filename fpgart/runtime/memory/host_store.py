@@ -11,7 +11,7 @@ PAGE = 4096
 
 
 class HostStore:
-    """Host memory of a buffer, page-aligned; unmapped when the buffer dies."""
+    """Page-aligned host memory for a buffer's contents. It is unmapped when the object is destroyed."""
 
     __slots__ = ("address", "size")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The protocol of a context that buffers need in order to be placed."""
+"""Defines what buffers need of their context in order to be placed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fpgart.runtime.scheduling.reaper import Reaper
 
 
 class Placement(Protocol):
-    """Where buffers can be placed, and what guards it. A context is one."""
+    """The devices on which buffers can be placed, and the lock for that. A context implements it."""
 
     handle: int
 
@@ -24,11 +24,11 @@ class Placement(Protocol):
 
     @property
     def placing(self) -> Lock:
-        """Guards which blocks and mappings the buffers have."""
+        """The lock that guards the buffers' blocks and mappings."""
 
     @property
     def reaper(self) -> Reaper:
-        """Takes what buffers leave behind when they die."""
+        """The queue for the work that destroyed buffers leave."""
 
     @property
     def svm(self) -> AddressRegistry[SvmAllocation]: ...
@@ -38,4 +38,4 @@ class Placement(Protocol):
 
     @property
     def unified_memory(self) -> bool:
-        """Whether all boards use the host's own memory: then buffers are mapped where they are."""
+        """True if all boards use the host's own memory, so that buffers are mapped in place."""

@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Ranged(Protocol):
-    """What lies in memory from `pointer` up to `end`, which is the first byte behind it."""
+    """An object in memory from `pointer` up to `end`, the first byte behind it."""
 
     @property
     def pointer(self) -> int: ...
@@ -29,7 +29,7 @@ R = TypeVar("R", bound=Ranged)
 
 
 class AddressRegistry(Generic[R]):
-    """Ranges of memory that do not overlap, found by any pointer into them in logarithmic time."""
+    """Ranges of memory that do not overlap. find() takes logarithmic time."""
 
     __slots__ = ("_begins", "_found", "_lock")
 
@@ -47,7 +47,7 @@ class AddressRegistry(Generic[R]):
             self._found[item.pointer] = item
 
     def remove(self, pointer: int) -> R | None:
-        """Take out what begins at `pointer`; None if nothing does."""
+        """Removes and returns the item that begins at `pointer`; None if none does."""
         with self._lock:
             item = self._found.pop(pointer, None)
             if item is not None:
@@ -55,24 +55,24 @@ class AddressRegistry(Generic[R]):
         return item
 
     def at(self, pointer: int) -> R | None:
-        """What begins at `pointer`."""
+        """Returns the item that begins at `pointer`, or None."""
         return self._found.get(pointer)
 
     def find(self, pointer: int) -> R | None:
-        """What `pointer` lies in."""
+        """Returns the item that contains `pointer`, or None."""
         with self._lock:
             index = bisect_right(self._begins, pointer) - 1
             item = self._found[self._begins[index]] if index >= 0 else None
         return item if item is not None and pointer < item.end else None
 
     def all(self) -> list[R]:
-        """What is in it now."""
+        """Returns the items as they are now."""
         with self._lock:
             return list(self._found.values())
 
 
 class Living(Generic[T]):
-    """The objects of a kind that are alive; it keeps none of them alive."""
+    """The objects of a kind that exist. It refers to them weakly."""
 
     __slots__ = ("_limit", "_lock", "_refs")
     LEAST = 16
@@ -88,25 +88,28 @@ class Living(Generic[T]):
             self._refs.append(added)
             crowded = len(self._refs) > self._limit
         if crowded:
-            self._forget_the_dead()
+            self._remove_destroyed()
 
-    def _forget_the_dead(self) -> None:
-        """Whenever half of them may be dead, so that adding costs the same however many there are."""
+    def _remove_destroyed(self) -> None:
+        """Removes references to destroyed objects.
+
+        It runs when half of them may be destroyed, so that the cost of add() does not depend on their number.
+        """
         with self._lock:
             refs = list(self._refs)
         dead = {id(each) for each in refs if each() is None}
-        with self._lock:  # others may have added and removed some: only what was seen dead goes
+        with self._lock:  # other threads may have added items: remove only those that were seen destroyed
             self._refs = [each for each in self._refs if id(each) not in dead]
             self._limit = max(self.LEAST, 2 * len(self._refs))
 
     def all(self) -> list[T]:
-        """Those that are alive now, oldest first."""
+        """Returns the objects that exist now, oldest first."""
         with self._lock:
             refs = list(self._refs)
         return [item for each in refs if (item := each()) is not None]
 
     def newest(self) -> T | None:
-        """The youngest that is alive; costs the same however many there are."""
+        """Returns the newest object that exists, or None, in constant amortised time."""
         with self._lock:
             while self._refs:
                 item = self._refs[-1]()

@@ -11,9 +11,9 @@ from fpgart.runtime.memory.device import Block, Device
 
 
 class Reservation:
-    """The blocks that a command will need, kept for it until it gives them back.
+    """The blocks that a command will need, kept until give_back() or leave().
 
-    What is forgotten gives them back, too: a command can die with its queue, unrun.
+    The destructor gives them back too: a command that has not run can be destroyed with its queue.
     """
 
     __slots__ = ("_kept", "_number", "_taken")
@@ -30,19 +30,22 @@ class Reservation:
         memory: int | None = None,
         interleaving: tuple[bool, ...] | None = None,
     ) -> Block:
-        """The block of a buffer in a memory of `device`, as Buffer.reserve(). Raises MemObjectAllocationFailure."""
+        """Reserves and returns the block of a buffer in a memory of `device`, as Buffer.reserve() does.
+
+        Raises MemObjectAllocationFailure.
+        """
         block = buffer.reserve(device, memory, self._number, interleaving=interleaving)
         self._taken.append((buffer.owner, block))
         return block
 
     def leave(self) -> None:
-        """The command has ended well: the contents are where it wanted them. Any lock may be held."""
+        """Ends the reservation after success: the contents are in the blocks. The caller may hold any lock."""
         self._kept = False
         for _, block in self._taken:
             block.users.pop(self._number, None)
 
     def give_back(self) -> None:
-        """The command does not need them any more: blocks that only it wanted are free. May be called again."""
+        """Ends the reservation and frees the blocks that only this command needed. It may be called again."""
         taken, self._taken = self._taken, []
         leave_blocks(self._number, taken)
 
@@ -54,11 +57,11 @@ class Reservation:
 
 RESERVATIONS = count(1)
 NOTHING = Reservation()
-"""Of a command that needs no blocks, or none yet."""
+"""The reservation of a command that needs no blocks, or has not reserved them yet."""
 
 
 def leave_blocks(user: int, taken: list[tuple[Buffer, Block]]) -> None:
-    """Take a user out of blocks, and free those that nobody needs then."""
+    """Removes a user from blocks, and frees those that nothing needs."""
     for _, block in taken:
         block.users.pop(user, None)
     for owner in {owner: None for owner, _ in taken}:

@@ -27,14 +27,14 @@ R = TypeVar("R", bound="Residency")
 
 
 class Residency:
-    """The blocks of a buffer or, for a window of one (`parent` set), of that one. `size` and `origin` are in bytes.
+    """The blocks of a buffer. A sub-buffer (`parent` set) uses its parent's. `size` and `origin` are in bytes.
 
-    `bank` (from 1; 0: none) and `location` (index of a memory; None: no wish) are where the host wants it;
-    `hint` is the buffer_location of the first kernel argument with one that it was set as before it had a place,
-    "" for none. `number` is its name in traces.
+    `bank` (from 1; 0 for none) and `location` (index of a memory; None for none) are the host's requests. `hint` is the
+    buffer_location of the first kernel argument that the buffer was set as before it had a place, or "". `number`
+    identifies it in traces.
     """
 
-    # Most buffers leave most of this as it is, and they have to be cheap to make: no slots.
+    # Most buffers keep most of these defaults: without slots they are cheap to create.
     number: int
     context: Placement
     size: int
@@ -46,31 +46,31 @@ class Residency:
     home: Block | None = None
     on_host = False
     moving = 0
-    """How many migrations of the contents are under way; the scheduler's lock guards it."""
+    """The number of migrations under way; the scheduler's lock guards it."""
     host_ptr = 0
     hint = ""
     store: HostStore | None = None
 
     @property
     def owner(self: R) -> R:
-        """The buffer whose blocks hold the contents: the parent of a sub-buffer, else itself."""
+        """The buffer whose blocks have the contents: the parent of a sub-buffer, otherwise the buffer itself."""
         return self.parent or self  # type: ignore[return-value]
 
     @property
     def placed(self) -> bool:
-        """Whether the contents have a place, or will have one when what is enqueued has run."""
+        """True if the contents have a place, or will have one when the enqueued commands have run."""
         owner = self.owner
         return bool(owner.blocks) or owner.on_host
 
     @property
     def memory(self) -> int:
-        """Index of the memory that it is in or, before it has a place, shall be in on the context's first device."""
+        """The index of the memory that it is in or, without a block, will be in on the context's first device."""
         owner = self.owner
         block = owner.home or next(iter((owner.blocks or {}).values()), None)
         return block.memory if block is not None else owner._wanted(owner.context.devices[0]) or 0
 
     def host_address(self) -> int:
-        """Where the buffer begins in the host's own memory; made at the first call."""
+        """Returns the buffer's address in the host's memory, which the first call allocates."""
         owner = self.owner
         if owner.host_ptr:
             return owner.host_ptr + self.origin
@@ -89,12 +89,13 @@ class Residency:
         mapped: bool = False,
         interleaving: tuple[bool, ...] | None = None,
     ) -> Block:
-        """The block in a memory of `device`, claimed now if there is none.
+        """Returns the block in a memory of `device`; allocates it if there is none.
 
-        `memory` None: wherever on the device the buffer is or, if it is not there yet, where it wants to be.
-        `interleaving`: by memory, whether the binary that will use it spreads it over the banks; None: the loaded one.
-        A `user` (the number of a Reservation) keeps the block until it is taken out of its users, and so does one
-        more mapping (`mapped`) until leave_mapping(). Raises MemObjectAllocationFailure when there is no room.
+        `memory` None: the one that the buffer is in or, if it has no block on the device, the one that was requested.
+        `interleaving`: by memory, True if the binary that will use it interleaves the banks; None: the loaded binary.
+
+        A `user` (the number of a Reservation) keeps the block until it is removed from its users. So does a mapping
+        (`mapped`) until leave_mapping(). Raises MemObjectAllocationFailure if there is no room.
         """
         owner = self.owner
         home = owner.home
@@ -138,7 +139,7 @@ class Residency:
         return block
 
     def _bank_on(self, device: Device, memory: int | None, interleaving: tuple[bool, ...] | None) -> int:
-        """The bank that the host wants it in, or 0 where the binary on the board interleaves them."""
+        """Returns the requested bank, or 0 if the binary interleaves the banks."""
         if not device.interleaves(memory, self.size, interleaving):
             return self.bank
         log.note(
@@ -150,7 +151,7 @@ class Residency:
         return 0
 
     def _tell_bank(self, block: Block, bank: int) -> None:
-        """A full bank goes on elsewhere in its memory; whoever asked for it wants to know."""
+        """Logs that a block is not in the requested bank, because that was full, and tells watchers."""
         first, last = block.device.memories.banks_of(block.range)
         wanted = block.device.board.memories[block.memory].wrapped_bank(bank)
         if first == last == wanted:
@@ -163,7 +164,7 @@ class Residency:
             listener(self, block)
 
     def _wanted(self, device: Device) -> int | None:
-        """The memory where the host, or else a kernel argument, wants it; None for no wish."""
+        """Returns the memory that the host, or else a kernel argument, requests; None for none."""
         if self.location is not None:
             return self.location if device.holds_buffers(self.location) else None
         if not self.hint:
@@ -174,9 +175,9 @@ class Residency:
             return None
 
     def bind(self, device: Device) -> None:
-        """Make sure that the buffer has a place, on `device` if it has none yet.
+        """Gives the buffer a place, on `device` if it has none.
 
-        A simulator that has no binary yet cannot place anything: the contents wait in the host's memory.
+        A simulator without a binary has no memories yet: the contents stay in the host's memory.
         """
         owner = self.owner
         if owner.home is not None or owner.on_host:
@@ -189,19 +190,22 @@ class Residency:
             owner.on_host = True
 
     def _settle_on(self, device: Device) -> None:
-        """Contents are on their way: they get a home, which stays whatever becomes of the launches with a block."""
+        """Gives the buffer a home for contents that are about to be written.
+
+        The home does not depend on the launches that reserved the block.
+        """
         with self.context.placing:
             if self.home is None and not self.on_host:
                 self.home = next(iter((self.blocks or {}).values()), None) or self._claim(device, None)
 
     def adopt(self, block: Block) -> None:
-        """The contents are in `block` from now on, where there were none yet."""
+        """Makes `block` the home of a buffer that has no contents yet."""
         with self.context.placing:
             if self.home is None and not self.on_host:
                 self.home = block
 
     def device_of_contents(self, default: Device) -> Device:
-        """The device that a transfer of this buffer keeps busy."""
+        """Returns the device that a transfer of this buffer occupies."""
         owner = self.owner
         if owner.home is not None:
             return owner.home.device
@@ -210,7 +214,7 @@ class Residency:
         return default
 
     def settled(self) -> Block | None:
-        """The block with the contents; None while they are in the host's own memory."""
+        """Returns the block with the contents; None while they are in the host's memory."""
         owner = self.owner
         if owner.home is None and owner.blocks and not owner.on_host:
             owner.adopt(next(iter(owner.blocks.values())))
@@ -219,9 +223,9 @@ class Residency:
     # Migration
 
     def migrate(self, target: Block, reason: str, *, keep: bool = True) -> None:
-        """Bring the contents to block `target`; with `keep` False they need not come along.
+        """Copies the contents to the block `target`, which becomes the home. With `keep` False nothing is copied.
 
-        Blocks that are then neither home nor waited for by a launch are given back.
+        Blocks that are neither home nor reserved are freed.
         """
         owner = self.owner
         begin = monotonic_ns()
@@ -243,7 +247,7 @@ class Residency:
             listener(owner, source, target, begin, reason)
 
     def migrate_to_host(self, reason: str, *, keep: bool = True) -> None:
-        """Bring the contents to the host's own memory and give the blocks back."""
+        """Copies the contents to the host's memory and frees the blocks. With `keep` False nothing is copied."""
         owner = self.owner
         begin = monotonic_ns()
         home = owner.settled()
@@ -259,7 +263,7 @@ class Residency:
             listener(owner, home if keep else None, None, begin, reason)
 
     def drop_unused(self) -> None:
-        """Give back the blocks that neither hold the contents nor are waited for."""
+        """Frees the blocks that are neither home nor reserved nor mapped."""
         if self.blocks is None:
             return
         with self.context.placing:

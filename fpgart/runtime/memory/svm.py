@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Coarse-grained shared virtual memory (OpenCL 3.0, 5.6): host memory that the board reaches."""
+"""Coarse-grained shared virtual memory (OpenCL 3.0, 5.6): host memory that the board accesses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fpgart.runtime.memory.registry import AddressRegistry
 
 USUAL_ALIGNMENT = 128
 LARGEST_ALIGNMENT = 1024
-"""The only one but 0 that runtimes of Intel's boards take, so their hosts ask for it."""
+"""The only alignment but 0 that runtimes of Intel's boards accept, so their hosts request it."""
 
 
 class SvmAllocation(NamedTuple):
@@ -28,7 +28,7 @@ class SvmAllocation(NamedTuple):
 
 
 class SvmContext(Protocol):
-    """Devices that share the allocations of a registry."""
+    """The members of a context that SVM needs."""
 
     @property
     def devices(self) -> Sequence[Device]: ...
@@ -38,7 +38,10 @@ class SvmContext(Protocol):
 
 
 def allocate(context: SvmContext, size: int, alignment: int) -> int:
-    """Address of `size` bytes for a context with a device that reaches it; 0 when there is no memory."""
+    """Allocates `size` bytes and returns their address, or 0 if there is no memory.
+
+    A device of the context has to support SVM.
+    """
     address = _giver(context).mmd.host_alloc(size, alignment or USUAL_ALIGNMENT)
     if address:
         context.svm.add(SvmAllocation(address, size))
@@ -48,12 +51,12 @@ def allocate(context: SvmContext, size: int, alignment: int) -> int:
 
 
 def _giver(context: SvmContext) -> Device:
-    """The device whose board gives the memory: the first one that reaches it."""
+    """Returns the device whose board allocates the memory: the first one that supports SVM."""
     return next(device for device in context.devices if device.has_svm)
 
 
 def free(context: SvmContext, address: int) -> bool:
-    """Give an allocation back; False when `address` is none of this context."""
+    """Frees an allocation. Returns False if the context has none at `address`."""
     if context.svm.remove(address) is None:
         return False
     for listener in NOTICES.svm_freed:

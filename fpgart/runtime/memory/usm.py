@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Unified shared memory (cl_intel_unified_shared_memory): allocations that hosts know by pointers.
 
-Device allocations borrow the buffers' first-fit space; the host sees them where the board's memory is mapped
-into the process or, with FPGART_USM_POINTERS=encoded, as the device address with bit 61, as a board has it.
-Host and shared allocations are host memory from the MMD. Nothing moves by itself, except that a shared
-allocation is on one side or the other, page range by page range, as hints and kernels say.
+Device allocations are blocks of the heaps that buffers use. The host's pointer is where the board's memory is mapped
+into the process or, with FPGART_USM_POINTERS=encoded, the device address with bit 61, as a board has it. The MMD
+allocates host and shared allocations from the host's memory. Nothing moves by itself. Each page range of a shared
+allocation is on one side, the host's or a device's, and hints and kernels move it to the other.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from fpgart.runtime.memory.registry import AddressRegistry
 
 PAGE = 4096
 TOUCHING = threading.Lock()
-"""Guards the sides of shared allocations, and which kernels may touch them."""
+"""Guards the sides of shared allocations, and the counts of kernels that may use them."""
 DEFAULT_ALIGNMENT = 128  # the largest data type of OpenCL C: long16, double16
 
 
 class Kind(enum.IntEnum):
-    """The kinds of allocations; the numbers are the extension's."""
+    """The kinds of allocations, with the extension's numbers."""
 
     HOST = cl.CL_MEM_TYPE_HOST_INTEL
     DEVICE = cl.CL_MEM_TYPE_DEVICE_INTEL
@@ -41,11 +41,11 @@ class Kind(enum.IntEnum):
 
 
 class UsmAllocation:
-    """`size` bytes at `pointer`, which is what the host knows; `address` is where they are in this process.
+    """`size` bytes at `pointer`, the host's pointer; `address` is their address in this process.
 
-    `device` is its owner, None for host allocations and shared ones without an owner. `number` is its name in traces,
-    from the same row as buffers' numbers. `sides` of a shared allocation: where each range last was, as (begin, end,
-    device or None for the host), in bytes, without gaps; TOUCHING guards it.
+    `device` is the owner, or None for host allocations and shared ones without an owner. `number` identifies it in
+    traces; buffers are numbered in the same sequence. `sides` of a shared allocation says where each range was last, as
+    (begin, end, device or None for the host) in bytes, without gaps. TOUCHING guards it.
     """
 
     __slots__ = (
@@ -77,9 +77,9 @@ class UsmAllocation:
         givers: tuple[Device, ...],
         reached_by: tuple[Device, ...] = (),
     ) -> None:
-        """`givers`: the devices whose MMDs gave the memory; the first one has allocated it.
+        """`givers`: the devices whose MMDs have the memory; the first one has allocated it.
 
-        `reached_by`: the devices whose kernels reach it; those that gave it if none are named.
+        `reached_by`: the devices whose kernels may use it; by default the givers.
         """
         self.givers = givers
         self.reached_by = reached_by or givers
@@ -90,9 +90,9 @@ class UsmAllocation:
         self.location = location
         self.number = 0
         self.watched = kind is Kind.SHARED and config.touches_are_watched()
-        """Whether the host's touches bring ranges back to its side."""
+        """True if accesses by the host move ranges back to its side."""
         self.running = 0
-        """Kernels that may touch it now; TOUCHING guards it."""
+        """The number of kernels that may use it now; TOUCHING guards it."""
         self.block: Block | None = None
         self.pointer = self.address = pointer
         begins_on_device = flags & cl.CL_MEM_ALLOC_INITIAL_PLACEMENT_DEVICE_INTEL
@@ -103,22 +103,22 @@ class UsmAllocation:
         return self.pointer + self.size
 
     def board_address(self, pointer: int) -> int:
-        """A device allocation's pointer in the board's memory map."""
+        """Returns the address in the board's memory map for a device allocation's pointer."""
         assert self.block is not None
         return self.block.address + pointer - self.pointer
 
     def address_for_board(self, address: int) -> int:
-        """What a board knows this address in the process by: a device allocation's has bit 61."""
+        """Returns the address by which a board knows `address`; that of a device allocation has bit 61."""
         if self.block is None:
             return address
         return self.block.device_address.as_usm_device() + address - self.address
 
     def translated(self, pointer: int) -> int:
-        """Where a kernel finds what `pointer` stands for."""
+        """Returns the address in this process for the host's `pointer`."""
         return self.address + pointer - self.pointer
 
     def move(self, offset: int, size: int, side: Device | None, reason: str) -> None:
-        """A range of a shared allocation goes to a side; page by page, as boards do. Tells what was elsewhere."""
+        """Moves a range of a shared allocation, in whole pages as boards do, to a side, and tells watchers."""
         with TOUCHING:
             self._move(offset, size, side, reason)
 
@@ -140,7 +140,7 @@ class UsmAllocation:
             listener(self, offset, moved, side, now, reason)
 
     def _move_from_others(self, begin: int, end: int, side: Device, reason: str) -> None:
-        """What is on the side of a third goes to the host's."""
+        """Moves the parts that are on a third device's side to the host's."""
         for start, stop, owner in list(self._within(begin, end)):
             if owner is not None and owner is not side:
                 self._move(start, stop - start, None, reason)
@@ -148,7 +148,7 @@ class UsmAllocation:
     # What the host touches between kernels, where that is watched
 
     def used_by_kernel(self) -> None:
-        """One more kernel may touch it from now on; what the host has touched since the last one is told first."""
+        """Counts one more kernel that may use the allocation. The host's accesses since the last one are told first."""
         with TOUCHING:
             if not self.running:
                 self.take_touches()
@@ -160,7 +160,7 @@ class UsmAllocation:
             self._forget_touches(0, self.size)
 
     def take_touches(self) -> None:
-        """What the host has touched of ranges on a device's side is on the host's again. TOUCHING is held."""
+        """Moves the pages that the host has accessed back to its side. TOUCHING is held."""
         for begin, end, side in list(self.sides):
             if side is None:
                 continue
@@ -194,7 +194,7 @@ class UsmAllocation:
 
 
 def _runs(marks: bytes) -> Iterator[tuple[int, int]]:
-    """Index and length of each run of ones."""
+    """Yields the index and the length of each run of ones."""
     for found in re.finditer(b"\1+", marks):
         yield found.start(), found.end() - found.start()
 
@@ -213,7 +213,7 @@ def _joined(parts: list[tuple[int, int, Device | None]]) -> list[tuple[int, int,
 
 
 class UsmContext(Protocol):
-    """Devices that share the allocations of a registry."""
+    """The members of a context that unified shared memory needs."""
 
     @property
     def devices(self) -> Sequence[Device]: ...
@@ -225,7 +225,7 @@ class UsmContext(Protocol):
 def allocate_device(
     context: UsmContext, device: Device, size: int, flags: int = 0, location: int | None = None
 ) -> UsmAllocation:
-    """Memory of a device, in memory `location` (None: the default one). Raises OutOfResources."""
+    """Allocates memory of a device, in memory `location` (None: the default one). Raises OutOfResources."""
     device.open()
     device.reap_memory()
     memory = location if location is not None else 0
@@ -246,14 +246,14 @@ def allocate_device(
 
 
 def allocate_host(context: UsmContext, size: int, alignment: int, flags: int = 0, location: int = 0) -> UsmAllocation:
-    """Memory of the host that all devices of the context reach, as far as they can. Raises OutOfHostMemory."""
+    """Allocates host memory for all devices of the context that support it. Raises OutOfHostMemory."""
     return _allocate_for(context, context.devices, Kind.HOST, None, size, alignment, flags, location)
 
 
 def allocate_shared(
     context: UsmContext, device: Device | None, size: int, alignment: int, flags: int = 0, location: int = 0
 ) -> UsmAllocation:
-    """Memory that a device shares with the host, or (None) all devices of the context that can.
+    """Allocates memory that the host shares with a device or, with None, with all devices that support it.
 
     Raises OutOfHostMemory.
     """
@@ -293,7 +293,7 @@ def _allocate_for(
 
 
 def _free_by(givers: tuple[Device, ...], pointer: int) -> None:
-    """The board that has allocated the memory is the last to give it back."""
+    """Frees the memory on each board. The board that allocated it comes last."""
     for device in reversed(givers):
         device.mmd.free(pointer)
 
@@ -307,7 +307,7 @@ def _made(context: UsmContext, allocation: UsmAllocation) -> UsmAllocation:
 
 
 def free(context: UsmContext, pointer: int) -> None:
-    """Give an allocation back; waits for nobody. Raises InvalidValue for what is none of this context."""
+    """Frees an allocation without waiting for commands. Raises InvalidValue if the context has none at `pointer`."""
     allocation = context.usm.remove(pointer)
     if allocation is None:
         inside = context.usm.find(pointer)
@@ -337,5 +337,5 @@ CAPABILITIES = {
 
 
 def supports(device: Device, kind: Kind) -> bool:
-    """Whether the board's memories take allocations of that kind."""
+    """True if the board supports allocations of the kind."""
     return Capability.SUPPORTED in device.capabilities(CAPABILITIES[kind])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The unified shared memory that a launch may touch."""
+"""Describes the unified shared memory that a launch may use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fpgart.runtime.memory.usm import Kind, UsmAllocation, UsmContext
 
 
 class Indirect(enum.IntFlag):
-    """Kinds of allocations that a kernel may reach through pointers that are no arguments."""
+    """The kinds of allocations that a kernel may reach through pointers that are no arguments."""
 
     NONE = 0
     HOST = 1
@@ -23,7 +23,7 @@ class Indirect(enum.IntFlag):
 
 
 class UsmUse:
-    """The allocations that a launch was given, and the kinds that it may reach besides."""
+    """The allocations among a launch's arguments, and the kinds that it may reach besides."""
 
     __slots__ = ("allocations", "indirect")
 
@@ -35,7 +35,10 @@ class UsmUse:
         return allocation in self.allocations or bool(self.indirect & Indirect.of(allocation.kind))
 
     def bring(self, context: UsmContext, device: Device, reason: str) -> list[UsmAllocation]:
-        """Shared allocations are on the device's side when the kernel runs. Gives those whose touches are watched."""
+        """Moves the shared allocations to the device's side for a kernel that is about to run.
+
+        Returns those whose accesses by the host are recorded.
+        """
         wanted = list(self.allocations)
         if self.indirect & Indirect.SHARED:
             wanted += [a for a in context.usm.all() if a.kind is Kind.SHARED and device in a.reached_by]

@@ -26,9 +26,9 @@ MEMORY_LATENCY, CABLE_LATENCY = "memory latency", "cable latency"
 
 @dataclass(slots=True)
 class StepTime:
-    """A step in the simulated clock, in nanoseconds. `bound` names what it would have to have more of to end earlier.
+    """The times of a step in the simulated clock, in nanoseconds. `bound` names the resource that limits it.
 
-    `busy`: by resource of `device`, how long the step keeps it busy. `banks`: by bank, in which intervals it has it.
+    `busy`: by resource of `device`, how long the step occupies it. `banks`: by bank, the intervals in which it uses it.
     """
 
     device: Device
@@ -42,20 +42,21 @@ class StepTime:
     kernel: str = ""
     program: str = ""
     uncounted: bool = False
-    """A kernel with loops that nobody can count: it may take any time longer."""
+    """True for a kernel with loops whose iterations are unknown: it may take any longer time."""
     channels: list[ChannelTime] = field(default_factory=list)
     deeper: Deeper | None = None
-    """Depths of channels that would have let kernels end earlier which ran together, with the last of them."""
+    """Depths of channels with which the kernels that ran together would end earlier. It is set on the last of them."""
     patterns: list[PatternTime] = field(default_factory=list)
     untold: str = ""
-    """Why a kernel with channels has not, or not wholly, the time that it waits at them."""
+    """The reason why the time that a kernel waits at channels is unknown or incomplete; "" otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
 class PatternTime:
-    """What accesses that are not one after the other cost a kernel, in nanoseconds.
+    """The cost of accesses that are not sequential, in nanoseconds.
 
-    `takes`: of the memory; `saved`: of the kernel, if they were one after the other.
+    `takes`: the time of the memory; `sequential`: that of as many sequential bytes; `saved`: what the kernel would
+    save.
     """
 
     array: str
@@ -69,7 +70,7 @@ class PatternTime:
 
 
 class BoardClock:
-    """The resources of one board: a link for each direction, banks, and each kernel's hardware."""
+    """The resources of one board: a link for each direction, the banks, and each kernel's hardware."""
 
     def __init__(self, device: Device) -> None:
         self.device = device
@@ -80,20 +81,20 @@ class BoardClock:
         self._banks: defaultdict[Bank, Timeline] = defaultdict(Timeline)
         self._pipelines: defaultdict[str, Timeline] = defaultdict(Timeline)
         self._floor = 0
-        """No kernel begins before: the end of the last programming."""
+        """The end of the last programming; no kernel begins earlier."""
         self._groups: dict[frozenset[str], Group] = {}
-        """Of the kernels with channels of the program that is loaded."""
+        """The groups of kernels that are connected by channels, in the program that is loaded."""
 
     def bank_name(self, bank: Bank) -> str:
         memory = f"memory '{self.device.board.memories[bank.memory].name}'"
         return f"{memory} bank {bank.number}" if bank.number else memory
 
     def run(self, step: Run, at: int) -> StepTime:
-        """A kernel that could begin at `at`; it begins a launch's latency later, at the earliest."""
+        """Returns the times of a kernel that is ready at `at`; it begins a launch's latency later or after that."""
         return self._placed(step, max(at + self.device.board.timing.launch_latency, self._floor), None)
 
     def begin(self, step: Run, at: int, key: Any) -> list[tuple[Any, StepTime]]:
-        """As run(), of a kernel with channels: which launches have their times now, by their keys."""
+        """Begins a kernel with channels. Returns the launches whose times are known now, with their keys."""
         assert step.talking is not None
         begin = max(at + self.device.board.timing.launch_latency, self._floor, self._pipelines[step.kernel].end)
         pace = self.pace
@@ -113,7 +114,7 @@ class BoardClock:
         return self._ended(group.begin(OpenLaunch(step.kernel, key, step, latency, begin + latency, steps)))
 
     def release(self) -> list[tuple[Any, StepTime]]:
-        """Launches that wait for kernels which were not launched do so no longer; those that have their times now."""
+        """Ends the waiting of launches for kernels that were not launched. Returns those whose times are known now."""
         return [each for group in self._groups.values() if group.open for each in self._ended(group.release())]
 
     def _group_of(self, kernel: str, talking: Talking) -> Group:
@@ -132,7 +133,7 @@ class BoardClock:
         return found
 
     def _placed(self, step: Run, begin: int, launch: OpenLaunch | None) -> StepTime:
-        """A kernel from `begin` on; `launch`: how long it took with its channels."""
+        """Returns the times of a kernel from `begin` on. `launch` has the time that it takes with its channels."""
         pace = self.pace
         latency, cause = pace.memory_latency(step.accesses), MEMORY_LATENCY
         pipelined, line = pace.pipeline_time(step.work_items, step.width, step.cycles or 1, step.depth), PIPELINE
@@ -163,7 +164,7 @@ class BoardClock:
         return made
 
     def _patterns(self, step: Run, streaming: int) -> list[PatternTime]:
-        """What its accesses cost that are not one after the other; `streaming`: what it takes besides its banks."""
+        """Returns the cost of its accesses that are not sequential. `streaming`: its time apart from its banks."""
         if not step.patterns:
             return []
         banks = self.pace.bank_time(step.accesses)
@@ -182,7 +183,7 @@ class BoardClock:
         return found
 
     def program(self, step: Programming, at: int) -> StepTime:
-        """Programming waits until all is quiet, and nothing else happens meanwhile."""
+        """Returns the times of a programming, which begins when all else has ended and excludes all else."""
         busy_until = [line.end for line in (self.to_board, self.to_host, *self._pipelines.values())]
         begin = max(at, *busy_until)
         length = self.device.board.timing.program_time * 1_000_000
@@ -200,7 +201,7 @@ class BoardClock:
         )
 
     def latency(self, size: int, count: int) -> int:
-        """What `count` MMD calls of `size` bytes cost besides their data."""
+        """Returns the nanoseconds that `count` MMD calls of `size` bytes take apart from their data."""
         return self.pace.call_latency(count, count * -(-size // self.device.board.timing.dma_block))
 
     def bank_line(self, bank: Bank) -> Timeline:
@@ -212,9 +213,9 @@ def _wait_in_words(time: ChannelTime) -> str:
 
 
 class Job:
-    """Work that holds something from begin to end, and needs banks for parts of that time.
+    """Work that occupies resources from begin to end, and banks for parts of that time.
 
-    The data begin after `latency` and take `streaming`, or longer if a bank has less time for them.
+    The data begin after `latency` and take `streaming` nanoseconds, or longer if a bank is busy.
     """
 
     def __init__(self, latency: int, streaming: int, banks: dict[BoardClock, dict[Bank, int]]) -> None:
@@ -224,14 +225,14 @@ class Job:
         self._held: dict[BoardClock, dict[str, list[tuple[int, int]]]] = {clock: {} for clock in banks}
 
     def held(self, clock: BoardClock) -> dict[str, list[tuple[int, int]]]:
-        """By bank of a board, in which intervals it has it; to be asked once it is placed."""
+        """Returns, by bank of a board, the intervals in which the job uses it. place() was called before."""
         return self._held.get(clock, {})
 
     def busy(self, clock: BoardClock) -> dict[str, int]:
         return {clock.bank_name(bank): time for bank, time in self.banks.get(clock, {}).items()}
 
     def place(self, held: list[Timeline], at: int) -> tuple[int, int, str]:
-        """Begin, end, and the bank that it waits for last ("": none), from `at` on; all that it uses is taken."""
+        """Reserves all resources from `at` on. Returns begin, end, and the bank that ends last, or ""."""
         begin = at
         while True:
             end, slowest = self._end(begin)
@@ -263,7 +264,7 @@ class Job:
 
 
 class BoardClocks:
-    """The clocks of all boards, which some movements need two of."""
+    """The clocks of all boards. A copy between two boards needs both."""
 
     def __init__(self) -> None:
         self._clocks: dict[Device, BoardClock] = {}
@@ -275,7 +276,7 @@ class BoardClocks:
         return clock
 
     def place(self, step: Step, at: int) -> list[StepTime]:
-        """The step's time if it can begin at `at`: one part per board that it keeps busy."""
+        """Returns the times of a step that is ready at `at`, one for each board that it occupies."""
         if isinstance(step, Run):
             return [self.of(step.device).run(step, at)]
         if isinstance(step, Programming):
@@ -288,16 +289,16 @@ class BoardClocks:
         return [self._transfer(step, at)]
 
     def begin(self, step: Run, at: int, key: Any) -> list[tuple[Any, StepTime]]:
-        """A launch of a kernel with channels: which of them have their times now, by their keys."""
+        """Begins a kernel with channels. Returns the launches whose times are known now, with their keys."""
         return self.of(step.device).begin(step, at, key)
 
     def release(self, device: Device | None = None) -> list[tuple[Any, StepTime]]:
-        """Launches that wait for kernels which were not launched do so no longer, on one board or all."""
+        """Ends the waiting of launches for kernels that were not launched, on one board or all."""
         clocks = self._clocks.values() if device is None else [self.of(device)]
         return [each for clock in clocks for each in clock.release()]
 
     def _transfer(self, step: Movement, at: int) -> StepTime:
-        """Between host and board."""
+        """Returns the times of a transfer between host and board."""
         spot = step.target or step.source
         assert spot is not None
         clock = self.of(spot.device)
@@ -320,7 +321,7 @@ class BoardClocks:
         )
 
     def _copy(self, step: Movement, source: Spot, target: Spot, at: int) -> StepTime:
-        """Within a board: its memory is read and written."""
+        """Returns the times of a copy within a board, which reads and writes its memory."""
         clock = self.of(source.device)
         latency = clock.latency(step.size, step.count)
         banks = clock.pace.bank_time([step.access(source), step.access(target)])
@@ -331,7 +332,9 @@ class BoardClocks:
         return StepTime(source.device, _name(step, "copy"), begin, end, bound, step.bytes, busy, job.held(clock))
 
     def _across(self, step: Movement, source: Spot, target: Spot, at: int) -> list[StepTime]:
-        """From board to board: through the host, one piece being written while the next one is read."""
+        """Returns the times of a copy between boards. It goes through the host, which writes one piece and reads the
+        next.
+        """
         giver, taker = self.of(source.device), self.of(target.device)
         sizes = [min(CHUNK, step.size - done) for done in range(0, step.size, CHUNK)]
         latencies = [giver.latency(size, 1) for size in sizes], [taker.latency(size, 1) for size in sizes]
@@ -358,7 +361,7 @@ class BoardClocks:
 
 
 def _data(clock: BoardClock, spot: Spot, size: int) -> int:
-    """Nanoseconds for the data of one piece, with the banks to itself."""
+    """Returns the nanoseconds for the data of one piece if nothing else uses the banks."""
     banks = clock.pace.bank_time([Movement(spot, None, size).access(spot)])
     return max([clock.pace.link_time(size), *banks.values()])
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans the runs of kernels, by what their source shows: cycles, channels, ways through memory (docs/time.md)."""
+"""Plans the runs of kernels from their source: cycles, channels, access patterns (docs/time.md)."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from fpgart.runtime.scheduling.event import Operation
 
 LOOPS_OR_HEADERS = re.compile(r"\b(?:for|while|do)\b|^[ \t]*#[ \t]*include\b", re.MULTILINE)
 MOST_REMEMBERED = 256
-"""Launches of a program with different numbers, whose patterns are kept."""
+"""The number of launches of a program, with different arguments, whose patterns are kept."""
 INTEGER = re.compile(r"u?(?:char|short|int|long)|unsigned(?: (?:char|short|int|long))?|size_t|bool")
 
 
 class KernelPlans:
-    """What is known of the programs that run; each source is read once."""
+    """The facts about each program's kernels. Each source is read once."""
 
     def __init__(self) -> None:
         self._widths: WeakKeyDictionary[Program, dict[str, int]] = WeakKeyDictionary()
@@ -37,7 +37,7 @@ class KernelPlans:
         self._patterns: WeakKeyDictionary[Program, dict[object, list[Pattern]]] = WeakKeyDictionary()
 
     def run(self, launch: LaunchKernel, accesses: tuple[Access, ...]) -> Run:
-        """The run of a launch; the first accesses are to its buffers, in their order."""
+        """Returns the run of a launch. The first of `accesses` are those to its buffers, in their order."""
         device, kernel, program = launch.device, launch.kernel, launch.program
         sizes = SIZES.unpack(launch.sizes)
         work_items = sizes[3] * sizes[4] * sizes[5]
@@ -50,7 +50,7 @@ class KernelPlans:
         return self._with_channels(run, launch)
 
     def _cycles_of(self, launch: LaunchKernel) -> int | None:
-        """What the loops of a work-item take, with the launch's arguments; None where they cannot be counted."""
+        """Returns the cycles of a work-item's loops with the launch's arguments; None if they cannot be counted."""
         found = self._loops_of(launch.program).get(launch.kernel.name)
         if found is not None:
             return found.cycles(scalars(launch))
@@ -69,7 +69,7 @@ class KernelPlans:
         return self._streams[program]
 
     def _with_patterns(self, run: Run, known: KernelLoops, launch: LaunchKernel) -> Run:
-        """The same with the ways in which its loops go through its buffers."""
+        """Returns the run with the access patterns of its loops."""
         found = self._patterns_of(run, known, launch) if known.touches else []
         if not found:
             return run
@@ -86,7 +86,7 @@ class KernelPlans:
         return replace(run, accesses=tuple(accesses), patterns=tuple(told))
 
     def _patterns_of(self, run: Run, known: KernelLoops, launch: LaunchKernel) -> list[Pattern]:
-        """Those of earlier launches with the same numbers are not looked for again."""
+        """Returns the patterns; they are kept for launches with the same numbers."""
         earlier = self._patterns.setdefault(launch.program, {})
         numbers = scalars(launch)
         key = run.kernel, tuple(numbers.items()), run.work_items, run.width
@@ -97,7 +97,7 @@ class KernelPlans:
         return earlier[key]
 
     def _with_channels(self, run: Run, launch: LaunchKernel) -> Run:
-        """The same with what is known of its channels."""
+        """Returns the run with the facts about its channels."""
         found = self._streams_of(launch.program)
         if run.kernel not in found.groups:
             return run
@@ -116,21 +116,21 @@ class KernelPlans:
 
 
 def jump_of(pattern: Pattern) -> Jump:
-    """What a pattern is to the memory."""
+    """Returns the pattern as the memory's timing takes it."""
     return Jump(pattern.run, pattern.stride, pattern.count)
 
 
 def cabled_launch(operation: Operation | None) -> LaunchKernel | None:
-    """The launch that an operation is a stage of, if it may use cables: how many packets is known at its end."""
+    """Returns the launch that an operation belongs to if it may use cables: its packets are known at its end only."""
     launch = getattr(operation, "launch", None)
     is_cabled = isinstance(launch, LaunchKernel) and launch.device.has_cables and launch.needs_thread
     return launch if is_cabled else None
 
 
 def widths(program: Program) -> dict[str, int]:
-    """By kernel, the work-items that enter its hardware per cycle: num_simd_work_items times num_compute_units.
+    """Returns, by kernel, the work-items that enter its hardware in each cycle.
 
-    A container without source knows the first of them.
+    That is num_simd_work_items times num_compute_units. A container without source knows the first of them.
     """
     if program.is_container and program.source is None:
         from fpgart.aocx import container
@@ -145,21 +145,21 @@ def widths(program: Program) -> dict[str, int]:
 
 
 def loops(program: Program) -> dict[str, KernelLoops]:
-    """By kernel, the loops in the OpenCL C that a program is made of; empty where that is not known."""
+    """Returns, by kernel, the loops in the program's OpenCL C; empty if that is unknown."""
     if program.listing is None:
         return {}
     return kernel_loops(program.listing, program.devices[0].board.build_options(program.options))
 
 
 def streams(program: Program) -> Streams:
-    """What the kernels in the OpenCL C that a program is made of do with channels."""
+    """Returns the uses of channels in the program's OpenCL C."""
     if program.listing is None:
         return NOTHING
     return kernel_streams(program.listing, program.devices[0].board.build_options(program.options))
 
 
 def scalars(launch: LaunchKernel) -> dict[str, int]:
-    """The launch's arguments that are integers, by name."""
+    """Returns the launch's arguments that are integers, by name."""
     found = {}
     for argument, (kind, size, value) in zip(launch.kernel.interface.arguments, launch.arguments, strict=True):
         if kind == BYTES and isinstance(value, bytes) and INTEGER.fullmatch(argument.type_name):

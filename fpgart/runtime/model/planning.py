@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plans the work of each command on its board when it is enqueued, for the model of time (docs/time.md).
 
-It follows the commands in the order in which the host enqueues them: where each buffer's contents are then, and
-which binary a board holds. When the commands really run does not matter, so it is the same in every run.
+It follows the commands in the order in which the host enqueues them: where each buffer's contents are, and which binary
+a board holds. The plans do not depend on when the commands really run, so they are the same in every run.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from fpgart.runtime.scheduling.event import Operation
 
 
 class Planner:
-    """Turns operations into steps; to be asked in the order of the commands."""
+    """Turns operations into steps. It has to get them in the order of the commands."""
 
     def __init__(self) -> None:
         self._contents: WeakKeyDictionary[Buffer, Spot | None] = WeakKeyDictionary()
@@ -46,13 +46,13 @@ class Planner:
 
     @singledispatchmethod
     def steps(self, operation: Operation | None) -> list[Step]:
-        """What the boards do for an operation, one step after another; nothing for work of the host alone."""
+        """Returns the boards' steps for an operation, in order; none for work of the host alone."""
         return []
 
-    # Where contents are
+    # Places of contents
 
     def _spot(self, buffer: Buffer) -> Spot | None:
-        """Where a window's bytes are when this command's turn comes."""
+        """Returns the place of a buffer's first byte when the command runs."""
         owner = buffer.owner
         if owner not in self._contents:
             block = owner.home or next(iter((owner.blocks or {}).values()), None)
@@ -61,7 +61,7 @@ class Planner:
         return None if spot is None else spot.at(buffer.origin)
 
     def _move(self, buffer: Buffer, target: Spot, keep: bool) -> list[Step]:
-        """The contents of a whole buffer to a block; nothing if they are there, or if there are none."""
+        """Returns the migration of a whole buffer to a block; nothing if it is there, or has no contents."""
         owner = buffer.owner
         known = owner in self._contents or owner.home is not None or owner.on_host
         source = self._spot(owner) if known else target
@@ -90,7 +90,7 @@ class Planner:
 
     @staticmethod
     def _rows(operation: RectTransfer) -> tuple[int, int]:
-        """Bytes of a contiguous piece, and how many there are."""
+        """Returns the size of a contiguous piece in bytes, and the number of pieces."""
         parts = list(operation.pieces())
         return parts[0][2], len(parts)
 
@@ -196,7 +196,10 @@ class Planner:
 
     @staticmethod
     def _places(launch: LaunchKernel) -> list[Spot]:
-        """Where its buffers have to be; a simulator that has no binary yet has only promised the memory."""
+        """Returns the places that the launch's buffers need.
+
+        A simulator that has no binary yet knows the memory, but no block.
+        """
         if len(launch.places) == len(launch.buffers):
             return [Spot.of(block) for block in launch.places]
         device, promised = launch.device, dict[Buffer, Spot]()
@@ -211,14 +214,14 @@ class Planner:
 
 
 def _chunks(size: int) -> list[tuple[int, int, int]]:
-    """Offset, bytes and number of the equal pieces in which patterns are written."""
+    """Returns offset, size and number of the equal pieces in which patterns are written."""
     whole, rest = divmod(size, FILL_CHUNK)
     found = [(0, FILL_CHUNK, whole)] if whole else []
     return [*found, (whole * FILL_CHUNK, rest, 1)] if rest else found
 
 
 def _between(source: Spot | None, target: Spot | None, size: int, count: int = 1) -> list[Step]:
-    """A movement, unless both ends are in the host's memory: that costs boards nothing."""
+    """Returns a movement, or nothing if both ends are in the host's memory, which occupies no board."""
     return [] if source is None and target is None else [Movement(source, target, size, count)]
 
 
@@ -228,7 +231,10 @@ def _spot_of_pointer(pointer: UsmPointer) -> Spot | None:
 
 
 def _access_of(allocation: UsmAllocation, device: Device) -> Access:
-    """An allocation that a kernel was given; what is not the board's own is behind the memory that has its kind."""
+    """Returns the access to an allocation that is an argument of a kernel.
+
+    An allocation in the host's memory counts as one in the board's memory that supports its kind.
+    """
     if allocation.block is not None:
         return Access(allocation.block.memory, allocation.block.address, allocation.size)
     kind = AllocationType[allocation.kind.name]

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The simulated clock (FPGART_TIME=model): when each command would run on the board that is described.
 
-Commands get their times from the graph of commands, in the order in which the host enqueues them, and never from when
-they really run. Planning (planning.py) determines the work of a command when it is enqueued, the board's description
-(board/timing.py) its duration, and the commands before it when the board is free (board_clock.py). A command that
-waits for a user event gets its times when the host sets that event; a launch that may use cables to other boards when
-it has really run, for only then its packets are known.
+The times follow from the graph of commands, in the order in which the host enqueues them, and never from when the
+commands really run. Planning (planning.py) determines the work of a command when it is enqueued, the board's
+description (board/timing.py) its duration, and the commands before it when the board is free (board_clock.py). A
+command that waits for a user event gets its times when the host sets that event. A launch that may use cables to other
+boards gets them when it has really run, because only then its packets are known.
 """
 
 from __future__ import annotations
@@ -29,15 +29,16 @@ from fpgart.runtime.scheduling.scheduler import Scheduler
 from fpgart.runtime.scheduling.threads import Threads
 
 HOST_NS = 1_000
-"""What the host takes for enqueueing a command; nothing else that it does takes time. Threads begin there."""
+"""The simulated nanoseconds that enqueueing a command takes; the host's other work takes none. Threads begin there."""
 MOST_THREADS = 4096
-"""Of so many threads the times are kept, those last used."""
+"""The number of threads whose times are kept; the least recently used ones are dropped."""
 
 
 class ModelledCommand:
     """A command, or a user event, in the simulated clock: times in nanoseconds, known once it is `settled`.
 
-    `failed` is that of an event that failed by the host's will, or of one that has such a one in its wait list.
+    `failed` is set for a user event that the host ended with an error, and for commands with a failed one in their wait
+    list.
     """
 
     __slots__ = (
@@ -59,16 +60,17 @@ class ModelledCommand:
     def __init__(self, number: int, event: Event | None, queued: int) -> None:
         self.number = number
         self.event = event
-        """That of a command, until it is settled."""
+        """The event of a command, until the command is settled."""
         self.operation = None if event is None else event.operation
-        """What it does, until watchers are told. Its event drops it at the real end, which may be earlier."""
+        """The operation of the command, until watchers are told. The event drops it at the real end, perhaps earlier.
+        """
         self.queued = self.submit = self.start = self.end = queued
         self.missing = 0
         self.awaited: tuple[ModelledCommand, ...] = ()
         self.dependants: list[ModelledCommand] = []
         self.settled = self.failed = False
         self.steps: list[StepTime] = []
-        """What the boards do for it, as far as it is known; until it is settled."""
+        """The steps of the boards whose times are known, until the command is settled."""
 
 
 class ModelledQueue:
@@ -79,13 +81,13 @@ class ModelledQueue:
     def __init__(self, queued: int, *, in_order: bool) -> None:
         self.queued = queued
         self.end = 0
-        """When all that is settled has ended."""
+        """The time at which all settled commands have ended."""
         self.order: QueueOrder[ModelledCommand] = QueueOrder(in_order)
-        """What later commands have to wait for; open are those that are not settled."""
+        """The commands that later ones have to wait for. Those that are not settled are open in it."""
 
 
 class SimulatedClock:
-    """Times of commands and of the host's threads. The scheduler's lock guards it."""
+    """The times of commands and of the host's threads. The scheduler's lock guards it."""
 
     def __init__(self) -> None:
         self._planner = Planner()
@@ -95,16 +97,16 @@ class SimulatedClock:
         self._queues: WeakKeyDictionary[EventQueue, ModelledQueue] = WeakKeyDictionary()
         self._threads: dict[int, int] = {}
         self.untold: list[tuple[Event, ModelledCommand, list[StepTime]]] = []
-        """What was settled since the lock was last released."""
+        """The commands that were settled since the lock was last released."""
 
     # The host's time
 
     def now(self) -> int:
-        """Where the calling thread is."""
+        """Returns the calling thread's time."""
         return self._threads.get(threading.get_native_id(), HOST_NS)
 
     def turn(self, to: int) -> int:
-        """Put the calling thread's time, forwards or backwards; returns what it was."""
+        """Sets the calling thread's time, to a later or an earlier one, and returns the old one."""
         threads, thread = self._threads, threading.get_native_id()
         before = threads.pop(thread, HOST_NS)
         if len(threads) >= MOST_THREADS:
@@ -113,12 +115,12 @@ class SimulatedClock:
         return before
 
     def reach(self, at: int) -> None:
-        """The calling thread knows of something that happened at `at`."""
+        """Advances the calling thread's time to `at`, the time of something that it has observed."""
         if at > self.now():
             self.turn(at)
 
     def forget_boards(self) -> None:
-        """Boards are as new: they hold no program, and where contents are is to be looked up."""
+        """Resets the boards: they hold no program, and the places of contents are looked up again."""
         self._planner = Planner()
         self._boards = BoardClocks()
 
@@ -131,14 +133,14 @@ class SimulatedClock:
         return modelled
 
     def command(self, event: Event) -> ModelledCommand:
-        """Of a command that was enqueued, or of a user event."""
+        """Returns the modelled command of a command that was enqueued, or of a user event."""
         command = self._commands.get(event)
         if command is None:
             command = self._commands[event] = ModelledCommand(next(self._numbers), None, self.now())
         return command
 
     def enqueue(self, event: Event, queue: EventQueue, wait_list: tuple[Event, ...]) -> None:
-        """A command at the end of its queue."""
+        """Adds a command at the end of its queue."""
         modelled = self.queue(queue)
         queued = modelled.queued = max(self.now(), modelled.queued)
         self.turn(queued + HOST_NS)
@@ -160,14 +162,14 @@ class SimulatedClock:
             self._settle([command])
 
     def packets_known(self, event: Event) -> None:
-        """A launch that may use cables is about to end: nothing that it really waited for is open."""
+        """Gives a launch that may use cables its times: it is about to end, so its packets are known."""
         command = self.command(event)
         command.missing -= 1
         if not command.missing and not command.settled:
             self._settle([command])
 
     def set_user_event(self, event: Event, status: int) -> None:
-        """The host ends a user event, now."""
+        """Ends a user event at the calling thread's time."""
         command = self.command(event)
         if not command.settled:
             command.submit = command.start = command.end = max(command.queued, self.now())
@@ -175,7 +177,7 @@ class SimulatedClock:
             self._settle(self._finish(command))
 
     def _settle(self, commands: Iterable[ModelledCommand]) -> None:
-        """Give some commands their times, and those that waited for them alone; the first enqueued first."""
+        """Gives commands their times, and those that waited for them alone; the first enqueued comes first."""
         ready = [(command.number, command) for command in commands]
         heapify(ready)
         while ready:
@@ -186,7 +188,7 @@ class SimulatedClock:
                     heappush(ready, (other.number, other))
 
     def _conclude(self, command: ModelledCommand) -> list[ModelledCommand]:
-        """The times of a command are known; returns those that waited for nothing else."""
+        """Settles a command whose times are known. Returns the commands that waited for nothing else."""
         event = command.event
         assert event is not None
         assert event.queue is not None
@@ -198,7 +200,7 @@ class SimulatedClock:
         return self._finish(command)
 
     def _place(self, command: ModelledCommand) -> list[ModelledCommand]:
-        """Begin a command, step by step; returns those whose times are known now.
+        """Begins a command, step by step. Returns the commands whose times are known now.
 
         A launch that waits for other kernels at its channels is not among them.
         """
@@ -215,27 +217,24 @@ class SimulatedClock:
 
     @staticmethod
     def _took(ended: list[tuple[ModelledCommand, StepTime]]) -> list[ModelledCommand]:
-        """Launches whose kernels have their times; theirs is the last step of a command."""
+        """Adds the kernels' times to their launches, which they complete, and returns the launches."""
         for command, made in ended:
             _add(command, made)
         return [command for command, _ in ended]
 
     def _release(self) -> bool:
-        """Somebody asks for times: launches that wait for kernels which were not launched wait no longer.
-
-        Returns whether there were any.
-        """
+        """Ends the waiting of launches for kernels that were not launched. Returns False if there were none."""
         found = self._took(self._boards.release())
         self._settle(other for command in found for other in self._conclude(command))
         return bool(found)
 
     def ask(self, command: ModelledCommand) -> None:
-        """Somebody asks for the times of a command."""
+        """Settles a command, because its times are asked for."""
         while not command.settled and self._release():
             pass
 
     def ask_queue(self, queue: EventQueue) -> int:
-        """When all that is in a queue has ended, as far as that can be known."""
+        """Returns the time at which all commands in a queue have ended, as far as it can be known."""
         modelled = self.queue(queue)
         while modelled.order.open and self._release():
             pass
@@ -243,7 +242,7 @@ class SimulatedClock:
 
     @staticmethod
     def _finish(command: ModelledCommand) -> list[ModelledCommand]:
-        """The command's times are known; returns those that waited for nothing else."""
+        """Marks a command as settled. Returns the commands that waited for nothing else."""
         command.settled = True
         command.event = None
         command.awaited = ()
@@ -255,7 +254,7 @@ class SimulatedClock:
 
 
 def _add(command: ModelledCommand, made: StepTime) -> None:
-    """A step of a command: a launch starts when its kernel does."""
+    """Adds a step to a command. The start of a launch is that of its kernel."""
     if made.kernel or not command.steps:
         command.start = made.begin
     command.steps.append(made)
@@ -263,7 +262,7 @@ def _add(command: ModelledCommand, made: StepTime) -> None:
 
 
 class ModelScheduler(Scheduler):
-    """The scheduler with a simulated clock beside it: commands run as ever, their times are the clock's."""
+    """The scheduler with a simulated clock: commands run as they do without it, their times are the clock's."""
 
     ends_are_news = True
     carries = False
@@ -303,7 +302,7 @@ class ModelScheduler(Scheduler):
         super().end_user_event(event, status)
 
     def _tell(self) -> None:
-        """Tell watchers what was settled, and drop the operations: without the lock, for that may destroy objects."""
+        """Tells watchers what was settled and drops the operations, without the lock: that may destroy objects."""
         if not self.clock.untold:
             return
         with self._lock:
@@ -317,7 +316,7 @@ class ModelScheduler(Scheduler):
         with self._lock:
             self.clock.forget_boards()
 
-    # What the host learns, and when
+    # What the host observes
 
     def queue_made(self, queue: EventQueue) -> None:
         with self._lock:
@@ -340,7 +339,7 @@ class ModelScheduler(Scheduler):
         self._saw_ends([queue])
 
     def unfinished(self, queues: Sequence[EventQueue]) -> list[Event]:
-        """In the clock, whoever asks waits for all that is in the queues."""
+        """Advances the caller's time to the end of all commands in the queues."""
         self._saw_ends(queues)
         return super().unfinished(queues)
 
@@ -351,7 +350,7 @@ class ModelScheduler(Scheduler):
         self._tell()
 
     def add_callback(self, event: Event, status: int, callback: Callback) -> None:
-        """A callback is in a thread of its own that begins when the event reaches the status."""
+        """Registers a callback. It runs in simulated time as a thread that begins when the event reaches the status."""
 
         def called(event: Event, reached: int) -> None:
             at = self.stage_time(event, STAGES.get(reached, "end"))

@@ -15,7 +15,7 @@ from fpgart.runtime.programs.program import Program
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Where contents begin on a board; in the plans, None stands for the host's memory."""
+    """The place on a board where contents begin; None stands for the host's memory."""
 
     device: Device
     memory: int
@@ -34,9 +34,9 @@ class Spot:
 
 @dataclass(frozen=True, slots=True)
 class Movement:
-    """Bytes from one spot to another, `count` MMD calls of `size` bytes each.
+    """Bytes from one spot to another, in `count` MMD calls of `size` bytes each.
 
-    `migration`: a buffer changes its place.
+    `migration`: the movement changes a buffer's place.
     """
 
     source: Spot | None
@@ -50,13 +50,13 @@ class Movement:
         return self.size * self.count
 
     def access(self, spot: Spot) -> Access:
-        """What it does to the memory of one of its ends."""
+        """Returns the access to the memory at one of its ends."""
         return Access(spot.memory, spot.address, self.bytes, self.count)
 
 
 @dataclass(frozen=True, slots=True)
 class Programming:
-    """A board gets another binary."""
+    """The programming of a board with another binary."""
 
     device: Device
     program: Program
@@ -64,9 +64,9 @@ class Programming:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A kernel runs: work-items, how many of them its hardware takes at once, and each byte of its arguments once.
+    """The run of a kernel: work-items, those that its hardware takes per cycle, each byte of its arguments once.
 
-    `cycles` is what the loops of a work-item take; None where they cannot be counted.
+    `cycles` is the number that a work-item's loops take; None if they cannot be counted.
     """
 
     device: Device
@@ -77,14 +77,14 @@ class Run:
     accesses: tuple[Access, ...]
     cycles: int | None = 1
     uses: tuple[LinkUse, ...] = ()
-    """What it moved through cables."""
+    """The packets that it moved through cables."""
     talking: Talking | None = None
-    """What it does with channels, where that is known; else `untold` says why not, of a kernel that has channels."""
+    """Its uses of channels if they are known; otherwise `untold` has the reason, for a kernel with channels."""
     untold: str = ""
     depth: int = 0
-    """Cycles from where an iteration begins until it ends."""
+    """The cycles from the begin of an iteration to its end."""
     patterns: tuple[tuple[int, Pattern], ...] = ()
-    """How it goes through memory, by index, where that is not from the first byte of a buffer to the last."""
+    """Its access patterns that are not sequential, with the index of the memory."""
 
 
 Step = Movement | Programming | Run

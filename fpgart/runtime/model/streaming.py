@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Launches of kernels that talk through channels, in simulated time (docs/time.md).
+"""Launches of kernels with channels, in simulated time (docs/time.md).
 
-A launch ends when the kernels at the other ends of its channels have done their part; these may be launched later.
-So it is `open` until then, or until somebody asks for its times.
+A launch ends when the kernels at the other ends of its channels have done their part, and these may be launched later.
+It stays `open` until then, or until its times are asked for.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ from fpgart.kernels.loops.loop_tree import UncountableError
 from fpgart.kernels.loops.stream_steps import ENDLESS, UNIT, Step
 
 MOST_STEPS = 4_000_000
-"""What is run through of launches that have all begun; what is left then goes on as it did. A step takes about 3 ns."""
+"""The steps that are simulated for launches that have all begun; the rest is extrapolated. A step takes about 3 ns."""
 MOST_HELD = 262_144
-"""Steps of all launches that run or wait; some 200 bytes each."""
+"""The steps of all launches that run or wait; each takes about 200 bytes."""
 MOST_TRIED = 300_000
-"""Steps of each trial with other depths."""
+"""The steps of each trial with other depths."""
 MOST_TOGETHER = 32
-"""Of so many launches together, other depths are tried."""
+"""Other depths are tried for so many launches together at most."""
 NO_PARTNER = "a kernel at its channels was not launched before the host asked for its end"
 WORTH = Fraction(1, 50)
-"""Of the time, that a depth has to save."""
+"""The part of the time that a depth has to save."""
 MOST_COMPARED = 16_384
-"""Steps of launches together; where there are more, no other depths are tried. What was found is kept with them."""
+"""With more steps in the launches together, no other depths are tried. Results are kept with these steps."""
 MOST_FULL = 64
-"""Channels that were full; where there are more, no other depths are tried."""
+"""With more channels that were full, no other depths are tried."""
 DEEPEST_TRIED = 1 << 18
-"""Packets: as many as fit into the steps of a trial."""
+"""The largest depth that is tried, in packets: as many as fit into the steps of a trial."""
 MOST_NAMED = 8
-"""Channels whose depths are tried one by one."""
+"""The number of channels whose depths are tried one by one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Talking:
-    """What is known of a kernel with channels, and of the scalars that its launch has."""
+    """The facts about a kernel with channels, and the scalar arguments of its launch."""
 
     streams: Streams
     scalars: Mapping[str, int]
@@ -51,9 +51,9 @@ class Talking:
 
 @dataclass(frozen=True, slots=True)
 class ChannelTime:
-    """What a kernel did at a channel while a launch ran, in nanoseconds of the simulated clock.
+    """The time that a kernel spent at a channel during a launch, in nanoseconds of the simulated clock.
 
-    `depth`: as declared; `waited`: in all, from the first wait (`begin`) to the end of the last.
+    `depth`: as declared; `waited`: in all, between the begin of the first wait (`begin`) and the end of the last.
     """
 
     channel: str
@@ -68,7 +68,7 @@ class ChannelTime:
 
 @dataclass(frozen=True, slots=True)
 class Deeper:
-    """Depths of channels with which launches that ran together would take less, and how much less, in nanoseconds."""
+    """Depths of channels with which launches that ran together would take less, and the nanoseconds saved."""
 
     depths: tuple[tuple[str, int], ...]
     saved: int
@@ -76,7 +76,7 @@ class Deeper:
 
 @dataclass(slots=True)
 class OpenLaunch:
-    """A launch whose data begin at `begin`, `latency` nanoseconds after itself; `key` and `step` are its owner's."""
+    """A launch whose data begin at `begin`, `latency` nanoseconds after itself. `key` and `step` are the caller's."""
 
     kernel: str
     key: Any
@@ -86,29 +86,29 @@ class OpenLaunch:
     steps: tuple[Step, ...]
     process: Process | None = None
     length: int = 0
-    """Nanoseconds; known at the end."""
+    """The duration in nanoseconds, known at the end."""
     channels: list[ChannelTime] = field(default_factory=list)
     deeper: Deeper | None = None
     note: str = ""
 
 
 class Group:
-    """Kernels of a loaded program that are connected through channels, those that run by themselves among them."""
+    """Kernels of a loaded program that are connected by channels, autorun kernels included."""
 
     def __init__(self, streams: Streams, kernels: frozenset[str], latencies: Mapping[str, int], clock_mhz: int) -> None:
-        """`latencies`: of kernels, in cycles."""
+        """`latencies`: by kernel, in cycles."""
         self._streams = streams
         self._mhz = clock_mhz
         self._running: dict[str, OpenLaunch] = {}
         self._waiting: dict[str, deque[OpenLaunch]] = {}
         self._due: deque[str] = deque()
-        """Kernels that do not run, of which a launch waits."""
+        """Kernels that do not run and have a launch that waits."""
         self._held = 0
-        """Steps of the launches that run or wait."""
+        """The steps of the launches that run or wait."""
         self.untold = ""
-        """Why nobody knows what one of its kernels does: then none waits for others."""
+        """The reason why the steps of one of its kernels are unknown: then no launch waits for others."""
         self._together: list[OpenLaunch] = []
-        """What has begun since nothing ran."""
+        """The launches that have begun since none ran."""
         self._autorun: dict[str, tuple[tuple[Step, ...], ...]] = {}
         for name in sorted(kernels & streams.autorun.keys()):
             try:
@@ -126,7 +126,7 @@ class Group:
         return nanoseconds * self._mhz * UNIT // 1000
 
     def nanoseconds(self, units: int) -> int:
-        """Rounded up."""
+        """Returns the nanoseconds for `units`, rounded up."""
         return -(-units * 1000 // (self._mhz * UNIT))
 
     @property
@@ -134,7 +134,7 @@ class Group:
         return bool(self._running)
 
     def begin(self, launch: OpenLaunch) -> list[OpenLaunch]:
-        """Add a launch; returns those that have an end now."""
+        """Adds a launch. Returns those whose end is known now."""
         waiting = self._waiting.setdefault(launch.kernel, deque())
         if not waiting and launch.kernel not in self._running:
             self._due.append(launch.kernel)
@@ -148,7 +148,7 @@ class Group:
             return self.give_up(str(error))
 
     def give_up(self, why: str) -> list[OpenLaunch]:
-        """Nobody waits for others from now on; those that did take what their loops take."""
+        """Simulates no more waits, for the reason `why`. Returns the open launches, without waits."""
         self.untold = why
         found = [*self._running.values(), *(launch for waiting in self._waiting.values() for launch in waiting)]
         for launch in found:
@@ -160,7 +160,7 @@ class Group:
         return found
 
     def _forget_running(self) -> None:
-        """Those that run have an end; the next ones of their kernels are due."""
+        """Drops the launches that run, whose ends are known, so that the next ones of their kernels begin."""
         self._held -= sum(len(launch.steps) for launch in self._running.values())
         self._due += [kernel for kernel in self._running if self._waiting.get(kernel)]
         self._running.clear()
@@ -168,7 +168,7 @@ class Group:
         self._new_clock()
 
     def release(self) -> list[OpenLaunch]:
-        """Those that wait for kernels that were not launched go on without them."""
+        """Ends the waiting of launches for kernels that were not launched."""
         found = list(self._running.values())
         for launch in found:
             self._extend(launch, Fraction(1))
@@ -193,7 +193,7 @@ class Group:
             found += ended
 
     def _begin_waiting(self) -> None:
-        """Raises OutOfHostMemory; the launch waits on then."""
+        """Begins the launches that are due. Raises OutOfHostMemory; the launch keeps waiting then."""
         while self._due:
             kernel = self._due[0]
             launch = self._waiting[kernel][0]
@@ -208,7 +208,7 @@ class Group:
             self._together.append(launch)
 
     def _take_ended(self) -> list[OpenLaunch]:
-        """Those that have ended, in the order in which they began to run."""
+        """Returns the launches that have ended, in the order of their begins."""
         ended = {id(process) for process in self._clock.take_ended()}
         return [launch for launch in self._running.values() if id(launch.process) in ended] if ended else []
 
@@ -231,7 +231,7 @@ class Group:
             launch.deeper = self._try_depths(together)
 
     def _channels(self, launch: OpenLaunch) -> list[ChannelTime]:
-        """What it did at its channels, and kernels that run by themselves at theirs since that was told last."""
+        """Returns the times at the launch's channels, and those of autorun kernels since the last call."""
         assert launch.process is not None
         found = [self._time(launch.kernel, *key, wait) for key, wait in self._clock.waits(launch.process).items()]
         for name, units in self._own.items():
@@ -255,9 +255,9 @@ class Group:
         return ChannelTime(channel, kernel, writing, depth, wait.packets, self.nanoseconds(wait.total), begin, end)
 
     def _run_on(self) -> list[OpenLaunch]:
-        """Many steps are left: run through as many again, and take it that the rest goes on like these.
+        """Runs through more steps and extrapolates the rest from them.
 
-        Returns those that have an end by that; none, if no step is left now.
+        Returns the launches whose end is known by that; none if no step is left.
         """
         before = {kernel: self._at(launch) for kernel, launch in self._running.items()}
         if self._clock.run(MOST_STEPS - MOST_STEPS // 2):
@@ -273,7 +273,7 @@ class Group:
         return found
 
     def _extend(self, launch: OpenLaunch, pace: Fraction) -> None:
-        """What is left of a launch takes `pace` times what it takes without waits."""
+        """Ends a launch: its rest takes `pace` times what it takes without waits."""
         assert launch.process is not None
         _, at, passed = self._at(launch)
         left = launch.process.length - passed
@@ -282,7 +282,7 @@ class Group:
         self._delay_next(launch)
 
     def _delay_next(self, launch: OpenLaunch) -> None:
-        """A kernel's hardware runs one launch at a time."""
+        """Delays the kernel's next launch, because its hardware runs one at a time."""
         waiting = self._waiting.get(launch.kernel)
         if waiting:
             waiting[0].begin = max(waiting[0].begin, launch.begin + launch.length + waiting[0].latency)
@@ -290,7 +290,7 @@ class Group:
     # Depths
 
     def _try_depths(self, launches: list[OpenLaunch]) -> Deeper | None:
-        """Which depths would have let launches end earlier that have all ended; None if none, or not by much."""
+        """Returns the depths with which launches that have ended would have ended earlier; None if they save little."""
         times = [each for launch in launches for each in launch.channels if each.waited]
         full = tuple(sorted({each.channel for each in times if each.writing}))
         if not full or all(each.writing for each in times):
@@ -322,7 +322,7 @@ def _channels_of(plays: Plays, own: tuple[tuple[Step, ...], ...]) -> set[str]:
 def _better(
     plays: Plays, own: tuple[tuple[Step, ...], ...], capacities: tuple[tuple[str, int], ...], full: tuple[str, ...]
 ) -> tuple[tuple[tuple[str, int], ...], int] | None:
-    """Depths for some of the channels that were full, and the units that they save."""
+    """Returns depths for some of the channels that were full, and the units that they save."""
     given = dict(capacities)
     now = _length(plays, own, given)
     best = _length(plays, own, {**given, **dict.fromkeys(full, DEEPEST_TRIED)})
@@ -343,7 +343,7 @@ def _better(
 
 
 def _length(plays: Plays, own: tuple[tuple[Step, ...], ...], capacities: Mapping[str, int]) -> int | None:
-    """Units from the first begin to the last end; None if that takes too many steps."""
+    """Returns the units from the first begin to the last end; None if that takes too many steps."""
     clock = StreamClock(capacities.__getitem__)
     for steps in own:
         clock.start(steps, 0)
@@ -372,7 +372,7 @@ def _length(plays: Plays, own: tuple[tuple[Step, ...], ...], capacities: Mapping
 
 
 def steps_of(talking: Talking, kernel: str, work_items: int, latency: int, scale: Fraction) -> tuple[Step, ...]:
-    """Those of a launch. Raises UncountableError, also for a kernel that never ends."""
+    """Returns the steps of a launch. Raises UncountableError, also for a kernel that never ends."""
     made = talking.streams.process(kernel, talking.scalars, work_items, latency, scale)
     if any(step.first == ENDLESS for step in made):
         raise UncountableError("it never ends")

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-MOST = 512  # intervals that are remembered; nothing is fitted in before them
+MOST = 512  # intervals that are kept; no request is served before them
 
 
 class Timeline:
-    """Busy intervals, in nanoseconds, in order and apart from each other.
+    """Busy intervals in nanoseconds, sorted and apart from each other.
 
-    Who comes later may use what earlier comers left free, as long as they are not delayed.
+    A later request may use an interval that earlier ones left free, if that delays none of them.
     """
 
     __slots__ = ("_begins", "_ends", "_floor")
@@ -23,11 +23,11 @@ class Timeline:
 
     @property
     def end(self) -> int:
-        """When it is free for good."""
+        """The end of the last busy interval."""
         return self._ends[-1] if self._ends else self._floor
 
     def free_from(self, at: int, length: int) -> int:
-        """The first moment from `at` on at which it is free for `length` nanoseconds together."""
+        """Returns the first time from `at` on at which the resource is free for `length` nanoseconds."""
         at = max(at, self._floor)
         for index in range(bisect_right(self._ends, at), len(self._ends)):
             if at + length <= self._begins[index]:
@@ -36,7 +36,7 @@ class Timeline:
         return at
 
     def parts(self, at: int, amount: int) -> list[tuple[int, int]]:
-        """The free intervals from `at` on in which `amount` nanoseconds of work are done."""
+        """Returns the free intervals from `at` on in which `amount` nanoseconds of work are done."""
         at = max(at, self._floor)
         found: list[tuple[int, int]] = []
         for index in range(bisect_right(self._ends, at), len(self._ends)):
@@ -52,7 +52,7 @@ class Timeline:
         return found
 
     def take(self, begin: int, end: int) -> None:
-        """It is busy from `begin` to `end`, where it was free."""
+        """Marks the free interval from `begin` to `end` as busy."""
         if end <= begin:
             return
         begins, ends = self._begins, self._ends

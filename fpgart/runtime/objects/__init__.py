@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The platform, contexts and command queues, which bring the lower floors together."""
+"""The platform, contexts and command queues, which connect the lower floors."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Freeing unified shared memory that commands may still use."""
+"""Frees unified shared memory that commands may still use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fpgart.runtime.objects.context import Context
 
 
 def uses(operation: DeviceOperation | None, allocation: UsmAllocation) -> bool:
-    """Whether a command that has not ended may touch an allocation."""
+    """True if a command that has not ended may use the allocation."""
     if operation is None:
         return False
     if operation.launch is not None:
@@ -19,11 +19,11 @@ def uses(operation: DeviceOperation | None, allocation: UsmAllocation) -> bool:
 
 
 def blocking_free(context: Context, pointer: int) -> None:
-    """free() after every command that may use the allocation, in any queue of the context, has ended."""
+    """Waits for every command in the context's queues that may use the allocation, then frees it."""
     allocation = context.usm.at(pointer)
     if allocation is not None:
         context.scheduler.call_due()
-        context.scheduler.flush()  # what C carries may stand behind others
+        context.scheduler.flush()  # commands that C carries may follow others
         for queue in context.all_queues():
             if queue.carried is not None:
                 for command in queue.carried.users(allocation.pointer, allocation.end):

@@ -20,7 +20,7 @@ Notify = Callable[[CLError], None]
 
 
 class Context:
-    """Devices that share objects. What these leave behind when they die goes to `reaper`."""
+    """The devices that share objects. `reaper` gets the work that destroyed objects leave."""
 
     def __init__(
         self,
@@ -36,12 +36,12 @@ class Context:
         self.properties = properties
         self.malloced = platform.malloced
         self.reaper = Reaper()
-        self.seen_to = False
-        """Whoever destroys it sees to what it leaves, at once."""
+        self.reaped_by_caller = False
+        """True if whoever destroys the context runs its reaper at once."""
         self.placing = threading.Lock()
-        """Guards which blocks and mappings the context's buffers have."""
+        """Guards the blocks and the mappings of the context's buffers."""
         self.compiler_mode = 4
-        """How programs come to be in the context: CL_CONTEXT_COMPILER_MODE_INTELFPGA."""
+        """The origin of the context's programs: CL_CONTEXT_COMPILER_MODE_INTELFPGA."""
         self.library_root = ""
         self.svm: AddressRegistry[SvmAllocation] = AddressRegistry()
         self.usm: AddressRegistry[UsmAllocation] = AddressRegistry()
@@ -50,40 +50,42 @@ class Context:
         self._destructors: list[Callable[[], None]] = []
         self._entered: list[Device] = []
         self.max_mem_alloc_size = min(device.max_mem_alloc_size for device in devices)
-        """Bytes of the largest buffer that every device of the context can hold."""
+        """The size in bytes of the largest buffer that fits on every device of the context."""
         self.unified_memory = all(device.board.unified_memory for device in devices)
-        """Whether all boards use the host's own memory: then buffers are mapped where they are."""
+        """True if all boards use the host's own memory, so that buffers are mapped in place."""
         for device in devices:
             device.enter()
             self._entered.append(device)
             device.contexts.add(self)
 
     def all_queues(self) -> list[EventQueue]:
-        """The command queues that are alive."""
+        """Returns the command queues that exist."""
         return self.queues.all()
 
     def notify(self, error: CLError) -> None:
-        """Tell the host's pfn_notify, if it gave one, what went wrong."""
+        """Reports an error to the host's pfn_notify, if it gave one."""
         if self._notify is not None:
             self._notify(error)
 
     def when_destroyed(self, callback: Callable[[], None]) -> None:
-        """Call back, last registered first, when the context is destroyed (OpenCL 3.0, 4.4)."""
+        """Registers a callback for the context's destruction. The last one registered is called first (OpenCL 3.0,
+        4.4).
+        """
         self._destructors.append(callback)
 
     def reap(self) -> None:
-        """Dispose of what dead objects left; must be called without a lock."""
+        """Does the work that destroyed objects have left. No lock is held."""
         self.reaper.reap()
 
     def __del__(self) -> None:
         self.reaper.extend(reversed(self._destructors))
         self.reaper.append(partial(give_back_all, self.usm))
         self.reaper.extend(device.leave for device in self._entered)
-        if not self.seen_to:
+        if not self.reaped_by_caller:
             self.scheduler.reaper.append(self.reaper.reap)
 
 
 def give_back_all(allocations: AddressRegistry[UsmAllocation]) -> None:
-    """What a context's host has not freed goes with the context."""
+    """Frees the allocations that the host has not freed."""
     for allocation in allocations.all():
         give_back(allocation)

@@ -13,7 +13,7 @@ from fpgart.base.personality import Personality
 from fpgart.board.memory_system import MemorySystem
 from fpgart.board.mmd import Mmd
 from fpgart.engine.contents import Contents
-from fpgart.engine.interface import Engine, NoEngine
+from fpgart.engine.interface import Engine
 from fpgart.runtime.memory.board_malloc import BoardMalloc
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.scheduling.scheduler import Scheduler
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Board(NamedTuple):
-    """What a device is made of; a simulator knows its memories only once a binary is loaded."""
+    """The parts of a device. A simulator does not know its memories until a binary is loaded."""
 
     mmd: Mmd
     memories: MemorySystem
@@ -31,7 +31,7 @@ class Board(NamedTuple):
 
 
 class Platform:
-    """One per process (OpenCL 3.0, 4.1)."""
+    """The platform of the process (OpenCL 3.0, 4.1)."""
 
     def __init__(
         self,
@@ -42,9 +42,9 @@ class Platform:
         contents: Contents | None = None,
         isolation: Isolation | None = None,
     ) -> None:
-        """`engine` None: it is looked for when it is first needed, and may want to know the boards' `contents`.
+        """With `engine` None an engine is chosen when it is first needed; it may need the boards' `contents`.
 
-        With `isolation` it runs in another process.
+        With `isolation` the engine runs in another process.
         """
         self.handle = 0
         self.started_ns = monotonic_ns()
@@ -59,11 +59,11 @@ class Platform:
         self._isolation = isolation
         self._choosing = threading.Lock()
         self.malloced = BoardMalloc()
-        """What the host has allocated in boards' memory without a buffer."""
+        """The allocations of boards' memory that the host made without a buffer."""
 
     @property
     def engine(self) -> Engine:
-        """What executes kernels; a `NoEngine` with words when there is nothing that could."""
+        """The engine that executes kernels; a `NoEngine` with the reason if there is none."""
         if self._engine is None:
             from fpgart.engine.choice import choose_engine
 
@@ -78,23 +78,19 @@ class Platform:
 
     @property
     def engine_in_use(self) -> Engine | None:
-        """The engine, if it was needed before."""
+        """The engine if it has been chosen, otherwise None."""
         return self._engine
 
     @cached_property
     def group_limits(self) -> tuple[int, tuple[int, ...]]:
-        """Work-items of the largest group that the engine takes, and by dimension its largest local size."""
-        from fpgart.runtime.programs.work_groups import engine_limits  # when kernels are: not at the start
+        """The engine's largest work-group in work-items, and its largest local size by dimension."""
+        from fpgart.runtime.programs.work_groups import engine_limits  # loaded with the first kernel
 
         return engine_limits(self.engine)
 
     @cached_property
     def engine_local_memory(self) -> int:
-        """Bytes of local memory that a work-group has on the engine's device."""
+        """The bytes of local memory that a work-group has on the engine's device."""
         from fpgart.runtime.programs.local_memory import engine_local_memory  # as above
 
         return engine_local_memory(self.engine)
-
-    @property
-    def has_engine(self) -> bool:
-        return not isinstance(self.engine, NoEngine)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands that the host did not enqueue, each in a queue of its own."""
+"""Programs boards with commands that the host did not enqueue, each in a queue of its own."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from fpgart.runtime.programs.program import Program
 
 
 def program_device(context: Context, device: Device, program: Program, *, unless_loaded: bool = False) -> None:
-    """Load `program` now, or only if it is not there then, and return when it is there. Raises CLError."""
+    """Loads `program` and returns when it is loaded. Raises CLError.
+
+    With `unless_loaded` it does nothing if the board holds the program when the command's turn comes.
+    """
     operation = ProgramDevice(device, program, unless_loaded=unless_loaded)
     auto_queue(context, device).run(PROGRAM_COMMAND, operation, blocking=True)

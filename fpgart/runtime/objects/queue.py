@@ -16,9 +16,9 @@ NUMBERS = count(1)
 
 
 class CommandQueue:
-    """Commands for one device, in order or out of order.
+    """A command queue for one device, in order or out of order.
 
-    `number` is its name in traces. `open` are the commands that have not ended, but for those that C carries; the
+    `number` identifies it in traces. `open` has the commands that have not ended, without those that C carries; the
     scheduler guards it.
     """
 
@@ -42,22 +42,22 @@ class CommandQueue:
         self.core = core or self._scheduler.core_queue(in_order=self.in_order)
         self.open: dict[Event, None] = {}
         self.carried: CarriedCommands | None = None
-        """Those of its commands that C carries, once it may."""
+        """The commands of the queue that C carries, once it may carry any."""
         context.queues.add(self)
         self._scheduler.queue_made(self)
 
     def enqueue(self, command_type: int, operation: Operation | None, wait_list: tuple[Event, ...] = ()) -> Event:
-        """Put a command at the end of the queue and return its event at once."""
+        """Puts a command at the end of the queue and returns its event at once."""
         event = self.new_event(command_type, operation)
         self.enqueue_made(event, wait_list)
         return event
 
     def new_event(self, command_type: int, operation: Operation | None = None) -> Event:
-        """The event of a command that is to be put into the queue later."""
+        """Returns the event of a command that enqueue_made() will put into the queue."""
         return Event(self.context, self, command_type, operation)
 
     def enqueue_made(self, event: Event, wait_list: tuple[Event, ...] = ()) -> None:
-        """As enqueue(), of a command whose event is there already."""
+        """Does the same as enqueue(), for an event that new_event() returned."""
         for listener in NOTICES.command_enqueued:
             listener(event, wait_list, False)
         self._enqueue(event, wait_list)
@@ -65,7 +65,7 @@ class CommandQueue:
     def run(
         self, command_type: int, operation: Operation | None, blocking: bool, wait_list: tuple[Event, ...] = ()
     ) -> Event:
-        """As enqueue(), but a blocking command has ended when this returns; raises its error."""
+        """Does the same as enqueue(). A blocking command has ended when this returns; its error is raised."""
         event = Event(self.context, self, command_type, operation)
         for listener in NOTICES.command_enqueued:
             listener(event, wait_list, blocking)
@@ -90,24 +90,24 @@ class CommandQueue:
             raise
 
     def _give_back_if_refused(self, event: Event) -> None:
-        """A command that the scheduler did not take never ends: its operation is abandoned here."""
+        """Abandons the operation of a command that the scheduler rejected: that command never ends."""
         if event.command is None and event.operation is not None:
             event.operation.abandon()
 
     def flush(self) -> None:
-        """Hand all that is in the queue to the device (OpenCL 3.0, 5.15)."""
+        """Submits all commands in the queue to the device (OpenCL 3.0, 5.15)."""
         if self.carried is not None:
             self.carried.flush()
         if self.open or self.carried is not None:
             self._scheduler.flush()
 
     def finish(self) -> None:
-        """Return when all commands that are in the queue now have ended (OpenCL 3.0, 5.15)."""
+        """Returns when all commands that are in the queue at the call have ended (OpenCL 3.0, 5.15)."""
         self._scheduler.finish(self)
         for listener in NOTICES.queue_drained:
             listener(self)
 
 
 def auto_queue(context: Context, device: Device | None = None) -> CommandQueue:
-    """An in-order queue for commands that the host did not enqueue; on the context's first device if none is named."""
+    """Returns a new in-order queue for commands that the host did not enqueue, by default on the first device."""
     return CommandQueue(context, device or context.devices[0])

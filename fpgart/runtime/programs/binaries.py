@@ -11,11 +11,11 @@ from fpgart.runtime.memory.device import Device
 
 
 def check_binary(device: Device, data: bytes) -> None:
-    """Raises InvalidBinary for bytes that are no binary, or not one for this device."""
+    """Raises InvalidBinary for bytes that are no binary, or none for this device."""
     if not data.startswith(MAGIC):
         ProgramBinary.decode(data)
         return
-    from fpgart.aocx.checks import check  # only who has an .aocx needs it
+    from fpgart.aocx.checks import check  # few hosts need it
 
     try:
         check(Container.decode(data), device.board)

@@ -7,7 +7,7 @@ from fpgart.base import opencl as cl
 
 
 class Build:
-    """What became of a program for one device."""
+    """The result for one device."""
 
     __slots__ = ("kind", "log", "options", "status")
 
@@ -25,6 +25,6 @@ class Build:
 
 
 def first_error(log: str) -> str:
-    """The line of a compiler's log that says why."""
+    """Returns the line of a compiler's log that has the reason of the failure."""
     lines = [line for line in log.splitlines() if "error" in line.lower()]
     return (lines or log.splitlines() or ["the compiler gave no reason"])[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The protocol of a context that programs, kernels and pipes need."""
+"""Defines what programs, kernels and pipes need of their context."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fpgart.runtime.memory.usm import UsmAllocation
 
 
 class ProgramContext(Placement, Protocol):
-    """A context for programs, beside buffers."""
+    """The members of a context that programs need, beside those for buffers."""
 
     def notify(self, error: CLError) -> None: ...
 
@@ -25,8 +25,8 @@ class ProgramContext(Placement, Protocol):
 
     @property
     def compiler_mode(self) -> int:
-        """How programs come to be in it: CL_CONTEXT_COMPILER_MODE_INTELFPGA."""
+        """The origin of the context's programs: CL_CONTEXT_COMPILER_MODE_INTELFPGA."""
 
     @property
     def library_root(self) -> str:
-        """The folder of compiled programs, for the modes that have one; "" for the usual one."""
+        """The folder of compiled programs, for the modes that use one; "" for the default."""

@@ -17,30 +17,30 @@ from fpgart.runtime.programs.pipe import Pipe
 from fpgart.runtime.programs.program import Program
 
 Argument = tuple[int, int, "bytes | int | ref[Buffer] | Pipe"]
-BUFFER, PIPE = -1, -2  # besides the engine's kinds: what has its address at launch
+BUFFER, PIPE = -1, -2  # kinds beside the engine's: their addresses are known at the launch
 SIZES = Struct("9Q")
 LARGEST_VALUE = 1 << 16
-"""Bytes of an argument that is passed by value."""
+"""The largest argument that is passed by value, in bytes."""
 
 
 class Elsewhere(Protocol):
-    """Arguments that are kept where setting them again costs nothing."""
+    """Arguments that C sets, where setting the same one again costs nothing."""
 
     pending: memoryview
-    """pending[0] is not 0 while there is something to tell."""
+    """pending[0] is not 0 while the kernel has not got all arguments."""
 
     def tell(self, kernel: Kernel) -> None:
-        """Tell the kernel of all that were set, by keep_buffer(), keep_value() and keep_pointer()."""
+        """Passes all arguments that were set to the kernel: keep_buffer(), keep_value(), keep_pointer()."""
 
     def changed(self, index: int) -> None:
-        """An argument was set here: the kernel's next launch may be unlike those before."""
+        """Records that Python set an argument, so that the kernel's next launch may differ from those before."""
 
 
 class Kernel:
-    """A kernel with the arguments that the next launch takes.
+    """A kernel with the arguments for its next launch.
 
-    Argument i is None while unset, else kind, size in bytes, and value. A kernel does not keep its buffers
-    alive (OpenCL 3.0, 5.9.2); a launch does.
+    Argument i is None while it is not set; otherwise it is kind, size in bytes, and value. A kernel does not keep its
+    buffers alive (OpenCL 3.0, 5.9.2); a launch does.
     """
 
     __slots__ = (
@@ -67,9 +67,9 @@ class Kernel:
         self.kinds = [argument.address_qualifier for argument in self.interface.arguments]
         self.arguments: list[Argument | None] = [None] * len(self.kinds)
         self.own_local_memory: int | None = None
-        """Bytes of its variables in local memory, once the engine has been asked (local_memory.py)."""
+        """The bytes of its variables in local memory, once the engine has been asked (local_memory.py)."""
         self.elsewhere: Elsewhere | None = None
-        """Arguments that were set without the kernel being told."""
+        """The arguments that C sets for this kernel."""
         self.indirect = Indirect.NONE
         self.usm_pointers: list[int] = []
         program.admit(self)
@@ -79,11 +79,11 @@ class Kernel:
         return self.interface.name
 
     def engine_kernel_on(self, program: Program) -> EngineKernel:
-        """The kernel of what its program is on some device."""
+        """Returns the engine's kernel of the program for some device."""
         return self.engine_kernel if program is self.program else program.engine_kernel(self.name)
 
     def clone(self) -> Kernel:
-        """Another kernel with the same arguments (OpenCL 3.0, 5.9.1)."""
+        """Returns another kernel with the same arguments (OpenCL 3.0, 5.9.1)."""
         self.hear()
         other = Kernel(self.program, self.name)
         other.arguments = list(self.arguments)
@@ -99,7 +99,7 @@ class Kernel:
         return self.kinds[index]
 
     def is_pointer(self, index: int) -> bool:
-        """Whether argument `index` is a pointer to global or constant memory. Raises InvalidArgIndex."""
+        """True if argument `index` is a pointer to global or constant memory. Raises InvalidArgIndex."""
         kind = self._kind_of(index)
         return kind in (cl.CL_KERNEL_ARG_ADDRESS_GLOBAL, cl.CL_KERNEL_ARG_ADDRESS_CONSTANT)
 
@@ -111,25 +111,25 @@ class Kernel:
         return f"argument {index} ('{argument.type_name} {argument.name}') of kernel '{self.name}'"
 
     def describe_briefly(self, index: int) -> str:
-        """As describe(), without the type."""
+        """Returns the words of describe() without the type."""
         return f"argument {index} ('{self.interface.arguments[index].name}') of kernel '{self.name}'"
 
     def hear(self) -> None:
-        """Take over arguments that were set elsewhere."""
+        """Copies the arguments that C has set to this kernel."""
         if self.elsewhere is not None and self.elsewhere.pending[0]:
             self.elsewhere.tell(self)
 
     def _set(self, index: int, argument: Argument) -> None:
-        self.hear()  # what was set before must not come later
+        self.hear()  # arguments that C set before must not replace this one later
         self.arguments[index] = argument
         if self.elsewhere is not None:
             self.elsewhere.changed(index)
 
     def set_buffer(self, index: int, buffer: Buffer | None) -> None:
-        """A buffer, or no buffer, for a pointer argument.
+        """Sets a pointer argument to a buffer, or to NULL for None.
 
-        A buffer that has no place yet remembers the memory that the first argument with a buffer_location needs it
-        in; one that has a place stays as it is.
+        A buffer without a place keeps the memory of the first argument with a buffer_location; one that has a place
+        does not change.
         """
         if buffer is None:
             self._set(index, (NULL, 8, 0))
@@ -140,7 +140,7 @@ class Kernel:
         self._set(index, (BUFFER, 8, ref(buffer)))
 
     def keep_buffer(self, index: int, buffer: ref[Buffer]) -> None:
-        """As set_buffer(), of a buffer that was this argument before."""
+        """Sets an argument to a buffer that it was set to before."""
         self.arguments[index] = (BUFFER, 8, buffer)
 
     def _hint(self, buffer: Buffer, index: int, location: str) -> None:
@@ -150,7 +150,7 @@ class Kernel:
             listener(buffer, location, self.describe_briefly(index))
 
     def set_pipe(self, index: int, pipe: Pipe) -> None:
-        """A pipe for a pipe argument. Raises InvalidArgValue, InvalidArgSize."""
+        """Sets a pipe argument. Raises InvalidArgValue, InvalidArgSize."""
         declared = self.interface.arguments[index].pipe
         if declared is None:
             raise InvalidArgValue(f"{self.describe(index)} is not a pipe")
@@ -158,41 +158,41 @@ class Kernel:
         self._set(index, (PIPE, 8, pipe))
 
     def set_local(self, index: int, size: int) -> None:
-        """`size` bytes of local memory; raises InvalidArgSize for none."""
+        """Sets an argument to `size` bytes of local memory. Raises InvalidArgSize for 0."""
         if not size:
             raise InvalidArgSize(f"{self.describe(index)} needs a size of local memory above 0")
         self._set(index, (LOCAL, size, 0))
 
     def check_value_size(self, index: int, size: int) -> None:
-        """Raises InvalidArgSize when a value of `size` bytes is not the argument's; to be asked before it is read."""
+        """Raises InvalidArgSize if the argument does not have `size` bytes. It is called before the value is read."""
         current = self.arguments[index]
         known = current is not None and current[0] == BYTES and current[1] == size
         if not known and not (0 < size <= LARGEST_VALUE and self.engine_kernel.accepts(index, size)):
             raise InvalidArgSize(f"{self.describe(index)} does not have {size} bytes")
 
     def set_value(self, index: int, value: bytes) -> None:
-        """A value; raises InvalidArgSize when its size is not the argument's."""
+        """Sets an argument to a value. Raises InvalidArgSize if its size is wrong."""
         self.check_value_size(index, len(value))
         self.set_checked_value(index, value)
 
     def set_checked_value(self, index: int, value: bytes) -> None:
-        """As set_value(), of a value whose size was asked about before."""
+        """Sets an argument to a value whose size check_value_size() has checked."""
         self._set(index, (BYTES, len(value), value))
 
     def keep_local(self, index: int, size: int) -> None:
-        """As set_local(), of a size that is known to be right, when nothing is left to hear."""
+        """Sets an argument to a size of local memory that C has checked; hear() has been called."""
         self.arguments[index] = (LOCAL, size, 0)
 
     def keep_value(self, index: int, value: bytes) -> None:
-        """As set_value(), of a value whose size is known to be right, when nothing is left to hear."""
+        """Sets an argument to a value whose size C has checked; hear() has been called."""
         self.arguments[index] = (BYTES, len(value), value)
 
     def keep_pointer(self, index: int, address: int) -> None:
-        """As set_pointer(), of an address that is known to be right, when nothing is left to hear."""
+        """Sets an argument to an address that C has checked; hear() has been called."""
         self.arguments[index] = (POINTER, 8, address)
 
     def set_pointer(self, index: int, address: int) -> None:
-        """An address that the kernel dereferences: shared virtual memory, or a USM pointer. 0 is NULL.
+        """Sets an argument to an address that the kernel dereferences: an SVM or USM pointer. 0 is NULL.
 
         Raises InvalidArgValue for an argument that is no pointer to global memory.
         """

@@ -24,7 +24,7 @@ DEFAULT_ROOT = "aocl_program_library"
 
 
 class CompilerMode(enum.IntEnum):
-    """CL_CONTEXT_COMPILER_MODE_INTELFPGA."""
+    """The values of CL_CONTEXT_COMPILER_MODE_INTELFPGA."""
 
     OFFLINE = 0
     CREATE_LIBRARY = 1
@@ -38,14 +38,14 @@ COMPILES = {CompilerMode.CREATE_LIBRARY, CompilerMode.USE_LIBRARY, CompilerMode.
 
 
 def folder_of(root: str, board: BoardDescription, options: str, source: str) -> Path:
-    """Where the library has a program."""
+    """Returns the folder of a program in the library."""
     text = "\0".join((board.name, options, source)).encode(errors="surrogateescape")
     digits = hashlib.sha1(text, usedforsecurity=False).hexdigest()
     return Path(root or DEFAULT_ROOT) / digits[:2] / digits[2:4] / digits[4:]
 
 
 def create(root: str, board: BoardDescription, options: str, source: str, engine: Engine) -> None:
-    """Compile a program into the library; raises BuildFailed with the compiler's log."""
+    """Compiles a program into the library. Raises BuildFailed with the compiler's log."""
     folder = folder_of(root, board, options, source)
     try:
         made = compile_source(source, board, Options(tuple(shlex.split(options))), engine)
@@ -61,7 +61,7 @@ def create(root: str, board: BoardDescription, options: str, source: str, engine
 
 
 def load(root: str, board: BoardDescription, options: str, source: str) -> bytes:
-    """A program of the library; raises BuildFailed where it is not in it."""
+    """Returns a program of the library. Raises BuildFailed if it is not there."""
     file = folder_of(root, board, options, source) / "kernels.aocx"
     try:
         data = read_input(file, LARGEST_CONTAINER)

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 def link(
     context: ProgramContext, devices: list[Device], options: str, programs: list[Program]
 ) -> tuple[Program, CLError | None]:
-    """Link compiled programs into an executable or a library (OpenCL 3.0, 5.8.3.2).
+    """Links compiled programs into an executable or a library (OpenCL 3.0, 5.8.3.2).
 
-    What does not link is a program, too, which has the log; the error is beside it. Raises the error of a link that
-    cannot even begin.
+    If linking fails, it returns a program that has the log, and the error. Raises the error of a link that cannot
+    begin.
     """
     engine = context.platform.engine
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs from binaries: what clGetProgramInfo gave, .aocx files with source, and those for real boards."""
+"""Creates programs from binaries: those of clGetProgramInfo, .aocx files with source, and those for real boards."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def from_binary(context: ProgramContext, devices: list[Device], data: bytes) -> Program:
-    """Raises InvalidBinary for bytes that are not what clGetProgramInfo gave."""
+    """Returns a program. Raises InvalidBinary for bytes that clGetProgramInfo did not return."""
     if data.startswith(MAGIC):
         return _from_container(context, devices, data)
     binary = ProgramBinary.decode(data)
@@ -37,9 +37,9 @@ def from_binary(context: ProgramContext, devices: list[Device], data: bytes) -> 
 
 
 def from_binaries(context: ProgramContext, pairs: list[tuple[Device, bytes]]) -> Program:
-    """A program with a binary for each device, the same or another. Raises InvalidBinary.
+    """Returns a program with one binary for each device; some may be equal. Raises InvalidBinary.
 
-    Queries that name no device are answered by the binary of the first one.
+    Queries that name no device are answered from the binary of the first one.
     """
     groups: dict[bytes, list[Device]] = {}
     for device, data in pairs:
@@ -51,8 +51,8 @@ def from_binaries(context: ProgramContext, pairs: list[tuple[Device, bytes]]) ->
 
 
 def _from_container(context: ProgramContext, devices: list[Device], data: bytes) -> Program:
-    """A program from an .aocx; built at once. Raises InvalidBinary for one that does not fit a device."""
-    from fpgart.aocx.checks import check  # only who has an .aocx needs it
+    """Returns a program from an .aocx, built. Raises InvalidBinary for one that does not fit a device."""
+    from fpgart.aocx.checks import check  # few hosts need it
 
     try:
         container = Container.decode(data)
@@ -79,7 +79,7 @@ def _from_container(context: ProgramContext, devices: list[Device], data: bytes)
 
 
 def _from_hardware(context: ProgramContext, devices: list[Device], container: Container, origin: Origin) -> Program:
-    """A program for a real board: its kernels' interfaces are known, Python models run them."""
+    """Returns a program for a real board: its kernels' interfaces are known, and Python models run them."""
     from fpgart.aocx.interfaces import interfaces_of, value_sizes
 
     made = ModelProgram(interfaces_of(container), value_sizes(container))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Local memory: what a device has, and what a kernel needs of it with its arguments."""
+"""Local memory: the size that a device has, and the size that a kernel needs with its arguments."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from fpgart.runtime.programs.kernel import Kernel
 
 BYTES = Struct("Q")
 LEAST = 32768
-"""What a device has where neither its board nor the engine says it: the least that OpenCL allows."""
+"""The size if neither the board nor the engine says it: the least that OpenCL allows, in bytes."""
 
 
 def engine_local_memory(engine: Engine) -> int:
-    """Bytes of local memory that a work-group has on the engine's device."""
+    """Returns the bytes of local memory that a work-group has on the engine's device."""
     answer = engine.device_info(cl.CL_DEVICE_LOCAL_MEM_SIZE)
     return int(BYTES.unpack(answer)[0]) if len(answer) == BYTES.size else LEAST
 
 
 def local_memory(device: Device) -> int:
-    """Bytes of local memory that a work-group has on a device: CL_DEVICE_LOCAL_MEM_SIZE."""
+    """Returns the bytes of local memory that a work-group has on a device: CL_DEVICE_LOCAL_MEM_SIZE."""
     return device.board.local_memory or device.platform.engine_local_memory
 
 
 def local_memory_used(kernel: Kernel) -> int:
-    """Bytes of the variables in local memory and of the local arguments that are set: CL_KERNEL_LOCAL_MEM_SIZE."""
+    """Returns the bytes of a kernel's variables and set arguments in local memory: CL_KERNEL_LOCAL_MEM_SIZE."""
     kernel.hear()
     given = sum(argument[1] for argument in kernel.arguments if argument is not None and argument[0] == LOCAL)
     return own_local_memory(kernel) + given
 
 
 def own_local_memory(kernel: Kernel) -> int:
-    """Bytes of the variables that a kernel declares in local memory; 0 where the engine does not say.
+    """Returns the bytes of the variables that a kernel declares in local memory; 0 if the engine does not say.
 
     Raises EXHAUSTED.
     """
@@ -51,7 +51,7 @@ def own_local_memory(kernel: Kernel) -> int:
 
 
 def check_local_memory(kernel: Kernel, device: Device, given: int) -> None:
-    """Raises OutOfResources when a launch with `given` bytes of local arguments needs more than the device has."""
+    """Raises OutOfResources if a launch with `given` bytes of local arguments needs more than the device has."""
     own, most = own_local_memory(kernel), local_memory(device)
     if own + given > most:
         raise OutOfResources(

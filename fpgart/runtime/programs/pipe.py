@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pipes between kernels, and host pipes between a kernel and the host.
 
-As the FPGA runtime has them: packets move whole or not at all, a host pipe belongs to the first kernel that it
-is given to, and is open once that kernel has been enqueued.
+As in the FPGA runtime, packets move whole or not at all. A host pipe belongs to the first kernel whose argument it is,
+and is open once that kernel has been enqueued.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class PipeEnd(Protocol):
 
 
 class Pipe:
-    """A pipe object (OpenCL 3.0, 5.4): `packet_size` bytes, `max_packets`; with a CL_MEM_HOST_* flag a host pipe.
+    """A pipe object (OpenCL 3.0, 5.4) of `max_packets` packets with `packet_size` bytes.
 
-    Raises OutOfHostMemory.
+    With a CL_MEM_HOST_* flag it is a host pipe. Raises OutOfHostMemory.
     """
 
     def __init__(self, context: ProgramContext, flags: int, packet_size: int, max_packets: int) -> None:
@@ -63,13 +63,15 @@ class Pipe:
         self._using = threading.Lock()
 
     def _depth(self) -> int:
-        """Kernels' pipes are as deep as is fast, if the user has not chosen otherwise; host pipes as declared."""
+        """Returns the depth in packets: as declared for host pipes; otherwise one that is fast, unless an option
+        forbids it.
+        """
         if self.is_host_pipe or config.CHANNEL_DEPTH.value != "ignoredepth":
             return max(self.max_packets, 1)
         return max(self.max_packets, FAST_LEAST, FAST_BYTES // self.packet_size)
 
     def bind(self, kernel: PipeEnd, declared: PipeArgument, words: str) -> None:
-        """Make it an argument of `kernel`; a host pipe has one kernel. Raises InvalidArgValue, InvalidArgSize."""
+        """Makes the pipe an argument of `kernel`; a host pipe has one. Raises InvalidArgValue, InvalidArgSize."""
         if self.is_host_pipe:
             bound = self._kernel() if self._kernel is not None else None
             if bound is not None and bound is not kernel:
@@ -82,12 +84,12 @@ class Pipe:
             self._kernel = ref(kernel)
 
     def check_packet(self, size: int, words: str) -> None:
-        """Raises InvalidArgSize when the kernel's packets have another size."""
+        """Raises InvalidArgSize if the kernel's packets have another size."""
         if size and size != self.packet_size:
             raise InvalidArgSize(f"{words} has packets of {size} bytes, the pipe of {self.packet_size}")
 
     def open(self) -> None:
-        """Its kernel has been enqueued."""
+        """Opens the pipe, as its kernel has been enqueued."""
         self._opened = True
 
     def _check_host_end(self, wanted: int, does: str) -> None:
@@ -101,7 +103,7 @@ class Pipe:
             raise InvalidKernel("the pipe has not been given to a kernel (clSetKernelArg)")
 
     def read(self, address: int) -> None:
-        """One packet to the host's memory. Raises PipeEmpty."""
+        """Copies one packet to the host's memory. Raises PipeEmpty."""
         self._check_host_end(cl.CL_MEM_HOST_READ_ONLY, "read")
         if not address:
             raise InvalidValue("the destination pointer is NULL")
@@ -110,7 +112,7 @@ class Pipe:
                 raise PipeEmpty("no packet is in the pipe")
 
     def write(self, address: int) -> None:
-        """One packet from the host's memory, also before the kernel runs. Raises PipeFull."""
+        """Copies one packet from the host's memory, also before the kernel runs. Raises PipeFull."""
         self._check_host_end(cl.CL_MEM_HOST_WRITE_ONLY, "write")
         if not address:
             raise InvalidValue("the source pointer is NULL")
@@ -123,9 +125,9 @@ class Pipe:
         return bool(self.flags & cl.CL_MEM_HOST_WRITE_ONLY)
 
     def map(self, requested: int) -> tuple[int, int]:
-        """Address and bytes of packets to read, or of room to write; behind what is mapped already.
+        """Returns the address and the size of packets to read, or of room to write, behind those mapped before.
 
-        `requested` 0: as much as there is. Raises OutOfResources if there is nothing.
+        `requested` is in bytes; 0 means all. Raises OutOfResources if there is nothing to map.
         """
         self._check_host_end(HOST_ENDS, "use")
         with self._using:
@@ -137,7 +139,7 @@ class Pipe:
             return address, size
 
     def unmap(self, address: int, size: int) -> int:
-        """The first `size` bytes of what was mapped first are used; returns how many were taken.
+        """Completes the first `size` bytes of the oldest mapping. Returns `size`.
 
         Raises InvalidValue for another address, or for more bytes than are mapped.
         """

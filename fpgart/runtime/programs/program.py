@@ -37,7 +37,7 @@ NUMBERS = count(1)
 
 
 class ProgramKernel(Protocol):
-    """A kernel that keeps its program from being built anew."""
+    """A kernel; the program cannot be built again while it exists."""
 
     @property
     def name(self) -> str: ...
@@ -47,7 +47,7 @@ _attributes = lru_cache(maxsize=64)(kernel_attributes)
 
 
 class Origin:
-    """What the binary that a program was loaded from says of it; empty for source and SPIR-V."""
+    """The facts in the binary that a program was loaded from; empty for source and SPIR-V."""
 
     __slots__ = ("binary", "container", "image", "interleaving", "memories", "options")
 
@@ -60,20 +60,20 @@ class Origin:
         binary: ProgramBinary | None = None,
     ) -> None:
         self.container = container
-        """The .aocx."""
+        """The bytes of the .aocx."""
         self.image = image
-        """What of the container a board gets."""
+        """The part of the container that a board is programmed with."""
         self.options = ""
-        """Those that the container was made with."""
+        """The options that the container was compiled with."""
         self.interleaving = interleaving
-        """By memory, whether its banks are interleaved; None for binaries that say nothing of that."""
+        """True, by memory, if the binary interleaves the banks; None if it does not say so."""
         self.memories: frozenset[str] | None = None
-        """Memories that a buffer_location may name; None: any. Others are passed over."""
+        """The memories that a buffer_location may name; others are ignored. None allows any."""
         self.binary = binary
 
 
 class Program:
-    """Source, intermediate language or binaries, and what was built from them."""
+    """A program of source, intermediate language or binaries, and the results of building it."""
 
     def __init__(
         self,
@@ -105,9 +105,9 @@ class Program:
         self._number = next(NUMBERS)
         self._others: dict[Device, Program] = {}
         self.end_kernels: Callable[[], bool] = lambda: True
-        """Have kernels be made here, after a build; False while kernels live that were not made here."""
+        """Has Python make the next kernels after a build. Returns False while kernels exist that C made."""
         self.linked = False
-        """Whether clLinkProgram made it, with success or not."""
+        """True if clLinkProgram created it, also if linking failed."""
         self._parts: tuple[str | None, ...] = ()
         for device in devices:
             if device.memories.keeps_programs:
@@ -115,11 +115,11 @@ class Program:
 
     @property
     def interleaving(self) -> tuple[bool, ...] | None:
-        """By memory, whether the binary interleaves its banks; None for programs that say nothing of that."""
+        """True, by memory, if the binary interleaves the banks; None for programs that do not say so."""
         return self.origin.interleaving
 
     def add(self, other: Program) -> None:
-        """What of it is for the devices of another program. Raises InvalidBinary where that has other kernels."""
+        """Adds the devices and builds of another program. Raises InvalidBinary if that has other kernels."""
         if self._kernel_names() != other._kernel_names():
             raise InvalidBinary("the devices' binaries do not have the same kernels")
         self.devices = [*self.devices, *other.devices]
@@ -127,14 +127,14 @@ class Program:
         self._others |= dict.fromkeys(other.devices, other)
 
     def on(self, device: Device) -> Program:
-        """What of it is for a device."""
+        """Returns the program with the binary for a device."""
         return self._others.get(device, self)
 
     # Building
 
     @property
     def is_container(self) -> bool:
-        """Whether it was loaded from an .aocx."""
+        """True if it was loaded from an .aocx."""
         return bool(self.origin.container)
 
     @property
@@ -145,20 +145,20 @@ class Program:
         )
 
     def specialize(self, id: int, value: bytes) -> None:
-        """Set a specialisation constant for the builds from now on; raises the engine's error."""
+        """Sets a specialisation constant for the builds to come. Raises the engine's error."""
         self._program().specialize(id, value)
         self._constants[id] = value
 
     def build(self, devices: list[Device], options: str) -> None:
-        """Compile and link for `devices`; raises CLError, the log has the compiler's words.
+        """Compiles and links for `devices`. Raises CLError; the log has the compiler's messages.
 
-        A container's program has been built; building it again is trivial. Where devices have binaries of their own
-        each is built, whichever fail.
+        A container's program is built when it is loaded, so that building it again does nothing. If devices have
+        binaries of their own, all are built even if some fail.
         """
         self._build_parts(list({self.on(device): None for device in devices}), devices, options)
 
     def _build_parts(self, parts: list[Program], devices: list[Device], options: str) -> None:
-        """Build one after another what is for these devices."""
+        """Builds the programs for these devices, one after another."""
         part, *others = parts
         chosen = [device for device in devices if self.on(device) is part]
         try:
@@ -180,7 +180,7 @@ class Program:
         )
 
     def compile(self, devices: list[Device], options: str, headers: dict[str, Program]) -> None:
-        """Compile for `devices` with headers that #include finds by name; raises CLError."""
+        """Compiles for `devices`; #include finds the headers by name. Raises CLError."""
         built = {name: header._program() for name, header in headers.items()}
         self._step(
             devices,
@@ -190,7 +190,7 @@ class Program:
         )
 
     def _compile(self, made: BuiltProgram, devices: list[Device], options: str) -> str:
-        """Build as the context's compiler mode says; returns the log. Raises BuildFailed."""
+        """Builds as the context's compiler mode says, and returns the log. Raises BuildFailed."""
         mode, source = self.context.compiler_mode, self.source
         if mode in (1, 2) and source is not None and not self.origin.container:
             from fpgart.runtime.programs import library
@@ -203,7 +203,7 @@ class Program:
         return made.build(devices[0].board.build_options(options))
 
     def claim(self, devices: list[Device]) -> None:
-        """Mark a build as begun; raises InvalidOperation while one is running or kernels exist."""
+        """Marks a build as begun. Raises InvalidOperation while another one runs or kernels exist."""
         with self._building:
             if any(self.builds[device].status == cl.CL_BUILD_IN_PROGRESS for device in devices):
                 raise InvalidOperation("a build of this program is still running")
@@ -213,14 +213,14 @@ class Program:
                 self.builds[device] = Build(cl.CL_BUILD_IN_PROGRESS)
 
     def admit(self, kernel: ProgramKernel) -> None:
-        """A kernel was made: no build begins while it lives. Raises InvalidProgramExecutable if one began before."""
+        """Registers a new kernel, which keeps builds from beginning. Raises InvalidProgramExecutable during a build."""
         with self._building:
             if not self.executable:
                 raise InvalidProgramExecutable(f"the program is being rebuilt while kernel '{kernel.name}' is made")
             self._kernels.add(kernel)
 
     def _step(self, devices: list[Device], options: str, work: Callable[[BuiltProgram], str], kind: int) -> None:
-        """One build step, already claimed, from in progress to success or error."""
+        """Runs a build step that claim() began, and sets its status to success or error."""
         status, log, failure = cl.CL_BUILD_SUCCESS, "", None
         try:
             log = work(self._program(fresh=True))
@@ -233,7 +233,7 @@ class Program:
             status, failure = cl.CL_BUILD_ERROR, BuildProgramFailure("the build failed within the driver")
             raise
         finally:
-            # Another thread asks for kernels as soon as a build is a success: nothing of the last one is left then.
+            # Another thread may ask for kernels once the status is a success: drop those of the last build before.
             self._interfaces = {}
             self._identity = ""
             for device in devices:
@@ -249,7 +249,7 @@ class Program:
                 failure = None  # or it and this frame would hold each other, and the program
 
     def adopt(self, made: BuiltProgram, options: str, log: str, kind: int, parts: list[Program]) -> None:
-        """Take over what linking made of `parts`."""
+        """Stores the result of linking `parts`."""
         self.linked = True
         self._made = made
         self._parts = tuple(part.listing for part in parts)
@@ -261,15 +261,16 @@ class Program:
             self.builds[device] = Build(cl.CL_BUILD_SUCCESS, options, log, kind)
 
     def adopt_failure(self, options: str, log: str) -> None:
-        """Linking has failed: there is nothing but the log."""
+        """Stores the log of linking that failed."""
         self.linked = True
         for device in self.devices:
             self.builds[device] = Build(cl.CL_BUILD_ERROR, options, log)
 
     def _program(self, *, fresh: bool = False) -> BuiltProgram:
-        """What the engine has of this program.
+        """Returns the engine's program.
 
-        `fresh`, to build it: not what the engine has made kernels of, which it would not build again.
+        With `fresh`, for a build, it is a new one if the engine has made kernels of the last one: engines do not build
+        that again.
         """
         if self._made is None or (fresh and self._interfaces and (self.il or self.source is not None)):
             engine = self.context.platform.engine
@@ -280,12 +281,12 @@ class Program:
 
     @property
     def made(self) -> BuiltProgram:
-        """What the engine has of this program."""
+        """The engine's program."""
         return self._program()
 
     @property
     def identity(self) -> str:
-        """40 hexadecimal digits, the same for programs that a board need not be programmed anew for."""
+        """40 hexadecimal digits; a board need not be programmed again for a program with the same ones."""
         if not self._identity:
             build = next((b for b in self.builds.values() if b.kind != cl.CL_PROGRAM_BINARY_TYPE_NONE), Build())
             self._identity = sha1(b"\0".join((self.image(), build.options.encode(errors="replace")))).hexdigest()
@@ -296,11 +297,14 @@ class Program:
         self._identity = identity
 
     def was_loaded_as(self, identity: str) -> bool:
-        """Whether that is its identity; one that was never asked for its identity was never loaded."""
+        """True if it was loaded with this identity. A program without a computed identity was never loaded."""
         return self._identity == identity
 
     def image(self) -> bytes:
-        """What is loaded onto the board. A binary that the driver made counts as its source, which a host may cache."""
+        """Returns the bytes that a board is programmed with.
+
+        For a binary that the driver made they are its source, so that hosts may cache the binary.
+        """
         if self.origin.image:
             return self.origin.image
         if self.origin.binary is not None:
@@ -311,7 +315,7 @@ class Program:
     # Kernels and binaries
 
     def interfaces(self) -> dict[str, KernelInterface]:
-        """The kernels of a built program; raises InvalidProgramExecutable before it is built."""
+        """Returns the kernels of a built program. Raises InvalidProgramExecutable before it is built."""
         if not self.executable:
             raise InvalidProgramExecutable("the program has not been built successfully")
         if not self._interfaces:
@@ -319,13 +323,13 @@ class Program:
         return self._interfaces
 
     def _kernel_names(self) -> set[str]:
-        """Of the kernels that it has, or will have when it is built."""
+        """Returns the names of the kernels that it has, or will have once it is built."""
         return set(self.interfaces() if self.executable else self.known())
 
     def known(self) -> dict[str, KernelInterface]:
-        """Interfaces that the engine need not or cannot tell: of SPIR-V, and what a binary says of itself."""
+        """Returns the interfaces that do not come from the engine: those in SPIR-V and in the driver's binaries."""
         if self.il and not self._known:
-            from fpgart.kernels import spirv  # only who has SPIR-V needs it
+            from fpgart.kernels import spirv  # few hosts need it
 
             self._known = spirv.interfaces(self.il)
             if self.context.platform.personality.ignores_wrong_locations:
@@ -335,7 +339,7 @@ class Program:
 
     @property
     def listing(self) -> str | None:
-        """All the OpenCL C that it is made of; None where some of it is not known."""
+        """All OpenCL C of the program; None if part of it is unknown."""
         if self.source is not None:
             return self.source
         if self.origin.binary is not None:
@@ -343,7 +347,7 @@ class Program:
         return "\n".join(part or "" for part in self._parts) if self._parts and None not in self._parts else None
 
     def locations(self) -> dict[str, tuple[str, ...]]:
-        """By kernel, the buffer_location of each argument, where the source or what was linked has any."""
+        """Returns, by kernel, the buffer_location of each argument, from the source or the linked programs."""
         if self.source is None:
             return self._locations
         found = buffer_locations(self.source, self.options)
@@ -353,7 +357,7 @@ class Program:
         return {name: tuple(place if place in known else "" for place in places) for name, places in found.items()}
 
     def hardware(self) -> dict[str, dict[str, tuple[int, ...]]]:
-        """By kernel, the numbers of its attributes for hardware, from the source, what was linked, or a binary."""
+        """Returns, by kernel, the numbers of its hardware attributes, from the source, linked programs or a binary."""
         if self.source is None:
             return self._hardware
         options = self.options
@@ -363,11 +367,11 @@ class Program:
 
     @property
     def options(self) -> str:
-        """Those of the last build, on any device; a container's own, which building it again does not change."""
+        """The options of the last build, on any device. A container's own ones do not change."""
         return self.origin.options or next((build.options for build in self.builds.values() if build.options), "")
 
     def engine_kernel(self, name: str) -> EngineKernel:
-        """Raises InvalidKernelName for a name that the program does not have."""
+        """Returns a new kernel of the engine. Raises InvalidKernelName if the program has none of that name."""
         if name not in self.interfaces():
             known = ", ".join(sorted(self.interfaces())) or "none"
             raise InvalidKernelName(f"the program has no kernel '{name}'; its kernels: {known}")
@@ -379,7 +383,7 @@ class Program:
         return found
 
     def binary(self, device: Device) -> bytes:
-        """What clCreateProgramWithBinary takes; empty for a device the program is not built for."""
+        """Returns the bytes for clCreateProgramWithBinary; empty for a device that the program is not built for."""
         if device in self._others:
             return self._others[device].binary(device)
         build = self.builds[device]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Work-groups above the engine's limit: which kernels can have them, and how the engine then runs them.
+"""Runs work-groups above the engine's limit as smaller ones, for the kernels that allow it.
 
-Boards have no such limit. Where a kernel's work-items know nothing of their group, and do not wait for each other, the
-engine gets the same ND-range in smaller groups.
+Boards have no such limit. If a kernel's work-items do not use their group and do not wait for each other, the engine
+gets the same ND-range in smaller groups.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from fpgart.runtime.programs.program import Program
 
 COUNT, SIZES3, SIZES9 = Struct("Q"), Struct("3Q"), Struct("9Q")
 NO_LIMIT = (1 << 31) - 1
-"""Work-items of a group: what aoc writes into an .aocx for kernels without max_work_group_size."""
+"""The work-items of a group that aoc writes into an .aocx for kernels without max_work_group_size."""
 DEFAULT = 4096
-"""The same where there is no engine that could say it."""
+"""The work-items of a group if there is no engine to ask."""
 
 GROUP_BOUND = pattern(
     r"barrier|(__)?local|get_(enqueued_)?local_\w+|get_group_id|get_num_groups|(intel_)?(sub|work)_group_\w+"
     r"|get_(max_|enqueued_num_|num_)?sub_groups?_\w+|async_work_group_\w+|wait_group_events|read_pipe\w*|write_pipe\w*"
 )
-"""Names of what depends on the group that a work-item is in."""
+"""Matches the names of functions and types that depend on a work-item's group."""
 
 
 def largest_group(kernel: Kernel, device: Device) -> tuple[int, str]:
-    """Work-items of the largest group that a kernel can have on a device, and in words what keeps it from more."""
+    """Returns the work-items of a kernel's largest group on a device, and the reason for that limit in words."""
     most, reason = engine_limit(kernel), f"engine '{device.platform.engine.name}' accepts no more"
     board = NO_LIMIT if kernel.program.is_container else device.board.largest_group
     if most >= board:
@@ -48,7 +48,7 @@ def largest_group(kernel: Kernel, device: Device) -> tuple[int, str]:
 
 
 def takes_uneven_groups(program: Program, device: Device) -> bool:
-    """Whether work-groups may differ in size: the language has to be OpenCL C 2.0 or newer, or SPIR-V."""
+    """True if work-groups may differ in size, which needs OpenCL C 2.0 or newer, or SPIR-V."""
     options = program.builds[device].options.split()
     if "-cl-uniform-work-group-size" in options:
         return False
@@ -56,13 +56,13 @@ def takes_uneven_groups(program: Program, device: Device) -> bool:
 
 
 def engine_limit(kernel: Kernel) -> int:
-    """Work-items of the largest group of a kernel that the engine can run as it is."""
+    """Returns the work-items of a kernel's largest group that the engine can run."""
     answer = kernel.engine_kernel.work_group_info(cl.CL_KERNEL_WORK_GROUP_SIZE)
     return int(COUNT.unpack(answer)[0]) if len(answer) == COUNT.size else NO_LIMIT
 
 
 def engine_limits(engine: Engine) -> tuple[int, tuple[int, ...]]:
-    """Work-items of the largest group of the engine's device, and by dimension its largest local size."""
+    """Returns the largest group of the engine's device in work-items, and its largest local size by dimension."""
     most = engine.device_info(cl.CL_DEVICE_MAX_WORK_GROUP_SIZE)
     items = engine.device_info(cl.CL_DEVICE_MAX_WORK_ITEM_SIZES)
     return (
@@ -72,13 +72,13 @@ def engine_limits(engine: Engine) -> tuple[int, tuple[int, ...]]:
 
 
 def fits_engine(device: Device, local: tuple[int, ...]) -> bool:
-    """Whether the engine takes groups of a size."""
+    """True if the engine accepts groups of this local size."""
     most, limits = device.platform.group_limits
     return prod(local) <= most and all(map(int.__le__, local, limits))
 
 
 def for_engine(kernel: Kernel, device: Device, sizes: bytes) -> bytes:
-    """The offset, global and local size of a launch with groups that the engine takes."""
+    """Returns the offset, global and local size of a launch with groups that the engine accepts."""
     numbers = SIZES9.unpack(sizes)
     local = numbers[6:]
     if fits_engine(device, local):
@@ -91,7 +91,7 @@ def for_engine(kernel: Kernel, device: Device, sizes: bytes) -> bytes:
 
 @lru_cache(maxsize=256)
 def bound_to_groups(source: str, kernel: str, options: str) -> str:
-    """What ties a kernel to its work-groups, in words; "" for a kernel whose groups may be split."""
+    """Returns the reason why a kernel's groups cannot be split, in words, or ""."""
     used = names_used(source, kernel, options)
     if used is None:
         return "its source does not show that it can do without them"
@@ -100,7 +100,7 @@ def bound_to_groups(source: str, kernel: str, options: str) -> str:
 
 
 def smaller_group(local: tuple[int, ...], most: int, per_dimension: tuple[int, ...]) -> tuple[int, ...]:
-    """The largest local size that divides `local` and keeps to the limits: `most` work-items, and by dimension."""
+    """Returns the largest local size that divides `local`, has `most` work-items at most, and keeps `per_dimension`."""
     found = [_largest_divisor(size, min(limit, most)) for size, limit in zip(local, per_dimension, strict=False)]
     for index in reversed(range(len(found))):
         others = prod(found[:index] + found[index + 1 :])

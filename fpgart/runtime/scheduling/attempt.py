@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 def attempt(event: Event, act: Callable[[], T]) -> tuple[int, T | None]:
-    """Do something for a command: CL_COMPLETE and what it returns, or the status of the error that it raises."""
+    """Runs a step of a command. Returns CL_COMPLETE and the result, or the status of the error that was raised."""
     try:
         return COMPLETE, act()
     except CLError as error:
@@ -29,7 +29,7 @@ def attempt(event: Event, act: Callable[[], T]) -> tuple[int, T | None]:
 
 
 def fail_with(error: CLError) -> None:
-    """What a command does that can only fail."""
+    """Raises `error`: the step of a command that can only fail."""
     raise error
 
 

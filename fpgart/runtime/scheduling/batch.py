@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from fpgart.engine.interface import Batch, EngineKernel
 
 Attempt = Callable[[Event, Callable[[], None]], tuple[int, None]]
-"""Does something for a command; returns CL_COMPLETE, or the status of the error that it raised."""
+"""Runs a step of a command; returns CL_COMPLETE, or the status of the error that it raised."""
 Command = tuple[Event, Launch]
 
 
 class RefusedBatch:
-    """In place of a batch that the engine could not make: each launch that is added fails with the engine's error."""
+    """Replaces a batch that the engine could not make: each launch that is added fails with the engine's error."""
 
     takes_more = True
     failure: CLError | None = None
@@ -53,14 +53,14 @@ def _batch_of(first: Launch, most: int) -> Batch:
 
 
 class LaunchBatch:
-    """Claimed commands in one batch of the engine. `left`: those whose ends are not known yet, oldest first."""
+    """Claimed commands in one batch of the engine. `left`: those whose end is not known, oldest first."""
 
     __slots__ = ("_attempt", "_batch", "_failed", "_now", "_since", "_waiting", "left")
 
     def __init__(self, commands: Sequence[Command], now: Callable[[], int], attempt: Attempt) -> None:
         self.left: deque[Command] = deque()
         self._waiting: deque[Command] = deque()
-        """Those of them that the engine has not been given yet."""
+        """Those of `left` that the engine has not got."""
         self._batch = _batch_of(commands[0][1], len(commands))
         self._attempt = attempt
         self._failed: dict[Event, int] = {}
@@ -69,12 +69,12 @@ class LaunchBatch:
         self.follow(commands)
 
     def follow(self, commands: Sequence[Command]) -> None:
-        """Claimed commands come behind the others; the engine is given them when ended() is called next."""
+        """Adds claimed commands at the end. The next call of ended() gives them to the engine."""
         self.left += commands
         self._waiting += commands
 
     def ended(self) -> list[tuple[Event, int]]:
-        """Wait until the oldest one has ended; that one and those behind it that have, too, each with its status."""
+        """Waits until the oldest command has ended. Returns it and the ended ones behind it, with their statuses."""
         if self._waiting and (self._batch.takes_more or len(self._waiting) == len(self.left)):
             launches = list(self._waiting)
             self._waiting.clear()
@@ -82,7 +82,7 @@ class LaunchBatch:
         return self._ended_launches()
 
     def _hand_over_launches(self, rest: Sequence[Command]) -> None:
-        """Give launches to the engine, but for those that fail in this, and those that wait for such a one."""
+        """Gives launches to the engine. Those that fail, and those that wait for such a one, end with an error."""
         while rest:
             added = [(event, launch) for event, launch in rest if self._add(event, launch)]
             done, error = self._batch.submit()

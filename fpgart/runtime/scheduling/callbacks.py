@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls the host back about events (OpenCL 3.0, 5.11), on the thread on which that is due.
 
-Callbacks of a thread are a queue: what becomes due while one runs is called when that has returned. So a callback may
-register callbacks of ended events, or end user events that have some, as often as it likes: the stack does not grow.
-A callback that waits for a command has those behind it called first, because the command may need what they do.
+The callbacks of a thread are a queue: one that is due while another runs is called after that has returned. So a
+callback may register callbacks of ended events, or end user events that have some, as often as it likes: the stack does
+not grow. Before a callback waits for a command, those behind it are called, because the command may need what they do.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class Callbacks:
         self._due: dict[int, deque[Call]] = {}
 
     def call(self, callback: Callback, event: Event, status: int) -> None:
-        """Call the host back, without a lock; on a thread that is in a callback, when that has returned.
+        """Calls the host back; if the thread is in a callback, after that has returned. No lock is held.
 
-        What a callback raises is logged and goes no further.
+        An exception of the callback is logged and not raised.
         """
         thread = self._ident()
         due = self._due.get(thread)
@@ -44,11 +44,11 @@ class Callbacks:
             del self._due[thread]
 
     def any_due(self) -> bool:
-        """Whether the calling thread is in a callback, and others are due behind that."""
+        """True if the calling thread is in a callback and others are due behind it."""
         return bool(self._due) and bool(self._due.get(self._ident()))
 
     def call_due(self) -> None:
-        """Call those; the calling thread is about to wait."""
+        """Makes the callbacks that are due, before the calling thread waits."""
         _empty(self._due[self._ident()])
 
 

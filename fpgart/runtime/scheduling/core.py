@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queues, commands and user events in C (core/core.h): their order, and who waits for whom.
+"""Queues, commands and user events in C (core/core.h): their order, and which commands wait for which.
 
-C knows each command of Python's by a number. The driver has a copy of the core, which carries commands, too; without
-the driver that of `_native` is used, which has no engine.
+C identifies each command of Python's by a number. The driver has a copy of the core, which carries commands too;
+without the driver that of `_native` is used, which has no engine.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from fpgart.base.errors import OutOfHostMemory
 from fpgart.runtime.scheduling.order import Role
 
 MOST = 64
-"""How many ready commands are taken at once."""
+"""The number of ready commands that are taken at once."""
 Decided = TypeVar("Decided")
 
 
 class Command:
-    """A command, or a user event."""
+    """A command or a user event."""
 
     __slots__ = ("_forget", "_lib", "pointer")
 
     def __init__(self, lib: Any, pointer: Any, forget: Callable[[Any], None] | None = None) -> None:
-        """`pointer` comes with a reference. `forget`: of a user event, which only whoever has this can set."""
+        """`pointer` comes with a reference. `forget` is set for a user event that only this object can set."""
         self._lib = lib
         self.pointer = pointer
         self._forget = forget
@@ -39,39 +39,39 @@ class Command:
         self._lib.core_release(self.pointer)
 
     def begin(self) -> None:
-        """It runs from now on."""
+        """Sets the status to CL_RUNNING."""
         self._lib.core_begin(self.pointer)
 
     def set(self, status: int) -> bool:
-        """It has ended, for those who wait for it; False if it had before."""
+        """Sets the final status, which ends the waits for the command. Returns False if it had ended before."""
         return bool(self._lib.core_set(self.pointer, status))
 
     def let_follow(self) -> bool:
-        """What follows it may go on; whether commands are to be taken. No lock held."""
+        """Lets the commands that follow begin. Returns True if commands are ready to be taken. No lock is held."""
         return bool(self._lib.core_let_follow(self.pointer, True))
 
     def claim(self) -> bool:
-        """Of a user event: whether the caller is the first to set the status, and has to."""
+        """Claims a user event. Returns True if the caller is the first, and so has to set the status."""
         return bool(self._lib.core_claim(self.pointer))
 
     def status(self) -> int:
-        """As the engine says, if it has it. No lock held."""
+        """Returns the status, which the engine is asked for if it has the command. No lock is held."""
         return int(self._lib.core_status(self.pointer))
 
     def has_ended(self) -> bool:
-        """Whether that is known, without asking the engine."""
+        """True if the end is known without asking the engine."""
         return bool(self._lib.core_has_ended(self.pointer))
 
     def wait(self) -> None:
-        """Return when it has ended; what became ready by that is to be taken. No lock held."""
+        """Returns when the command has ended. The caller then takes the commands that are ready. No lock is held."""
         self._lib.core_wait_for_caller(self.pointer)
 
     def sleepers(self) -> int:
-        """How many threads sleep until it has ended."""
+        """Returns the number of threads that sleep until the command has ended."""
         return int(self._lib.core_sleepers(self.pointer))
 
     def followers(self) -> int:
-        """How many commands wait for it."""
+        """Returns the number of commands that wait for this one."""
         return int(self._lib.core_followers(self.pointer))
 
 
@@ -89,15 +89,15 @@ class CoreQueue:
         self._lib.core_queue_release(self.pointer)
 
     def enqueued(self) -> int:
-        """How many commands have been put into it so far."""
+        """Returns the number of commands that have been put into the queue."""
         return int(self._lib.core_enqueued(self.pointer))
 
 
 class Core(Generic[Decided]):
-    """The commands of one scheduler, which decides them. Its lock is held when they are put into queues or taken."""
+    """The commands that one scheduler runs. Its lock is held when they are put into queues or taken."""
 
     def __init__(self, ffi: Any = native_ffi, lib: Any = native, call: Any = None) -> None:
-        """`call`: C's function that is called when commands are to be taken that a thread in C has made ready."""
+        """`call`: the C function that is called when a thread in C has made commands ready."""
         self._ffi = ffi
         self._lib = lib
         self.caller = lib.core_caller_new(call or ffi.NULL, ffi.NULL)
@@ -106,7 +106,7 @@ class Core(Generic[Decided]):
         self._errors = ffi.new("int32_t[]", MOST)
         self._carried = ffi.new("struct core_command **")
         self.commands: dict[int, Decided] = {}
-        """Those that have not ended, and may do so, by their numbers."""
+        """The commands that have not ended, by their numbers."""
 
     def __del__(self) -> None:
         self._lib.core_caller_release(self.caller)
@@ -115,22 +115,22 @@ class Core(Generic[Decided]):
         return CoreQueue(self._lib, self._made(self._lib.core_queue_new(self.caller, in_order)))
 
     def times(self, command: Command) -> tuple[int, int, int, int]:
-        """When a command of C's was enqueued, submitted, begun and ended; asked once it has ended."""
+        """Returns the times at which a carried command was enqueued, submitted, begun and ended. It has ended."""
         found = self._ffi.new("uint64_t[4]")
         self._lib.core_times(command.pointer, found)
         return found[cl.CL_QUEUED], found[cl.CL_SUBMITTED], found[cl.CL_RUNNING], found[cl.CL_COMPLETE]
 
     def unfinished(self, queue: CoreQueue, last: int) -> tuple[Command, Decided | None] | None:
-        """One of the first `last` commands of a queue that has not ended, and what it is if C does not carry it.
+        """Returns one of the first `last` commands of a queue that has not ended, with Python's object if it has one.
 
-        None if all have, and what they left has been settled. No lock held.
+        Returns None if all have ended and their callbacks have returned. No lock is held.
         """
         known = self._ffi.new("uintptr_t *")
         pointer = self._lib.core_unfinished(queue.pointer, last, known)
         return (Command(self._lib, pointer), self.commands.get(known[0])) if pointer else None
 
     def queue_at(self, pointer: Any) -> CoreQueue:
-        """One that C has made."""
+        """Returns the object for a queue that C has made."""
         self._lib.core_queue_retain(pointer)
         return CoreQueue(self._lib, pointer)
 
@@ -138,13 +138,13 @@ class Core(Generic[Decided]):
         return Command(self._lib, self._made(self._lib.core_user_event()), self._forget)
 
     def command_at(self, address: int, *, is_user_event: bool) -> Command:
-        """One that C has made."""
+        """Returns the object for a command or a user event that C has made."""
         pointer = self._ffi.cast("struct core_command *", address)
         self._lib.core_retain(pointer)
         return Command(self._lib, pointer, self._forget if is_user_event else None)
 
     def _forget(self, user_event: Any) -> None:
-        """Commands that wait for a user event which nobody can set any more are Python's own again, and may die."""
+        """Drops the commands that wait for a user event which nothing can set, so that they can be destroyed."""
         known = self._ffi.new("uintptr_t[]", MOST)
         while found := self._lib.core_forget(user_event, MOST, known):
             for index in range(found):
@@ -158,13 +158,13 @@ class Core(Generic[Decided]):
     # With the lock held
 
     def number(self, decided: Decided) -> int:
-        """C knows a command by that from now on."""
+        """Returns a new number for a command, by which C identifies it."""
         number = next(self._numbers)
         self.commands[number] = decided
         return number
 
     def decide(self, queue: CoreQueue, role: Role, number: int, wait_list: Sequence[Command]) -> Command:
-        """Put a command at the end of a queue; what is ready is to be taken afterwards."""
+        """Puts a command at the end of a queue. The caller then takes the commands that are ready."""
         waits = [command.pointer for command in wait_list] or self._ffi.NULL
         pointer = self._lib.core_decide(queue.pointer, self._role(role), number, len(wait_list), waits)
         return Command(self._lib, self._made(pointer))
@@ -174,33 +174,33 @@ class Core(Generic[Decided]):
         return int(lib.CORE_WORK if role is Role.WORK else lib.CORE_MARKER if role is Role.MARKER else lib.CORE_BARRIER)
 
     def has_ready(self) -> bool:
-        """Whether commands are to be taken."""
+        """True if commands are ready to be taken."""
         return bool(self._lib.core_has_ready(self.caller))
 
     def take(self) -> list[tuple[Decided, int]]:
-        """The commands that are ready, each with the error that it has to end with, or 0."""
+        """Returns the commands that are ready, each with the error that it has to end with, or 0."""
         found: list[tuple[Decided, int]] = []
         taken = MOST
         while taken == MOST:
             taken = self._lib.core_take_ready(self.caller, MOST, self._known, self._errors)
             for index in range(taken):
                 decided = self.commands.get(self._known[index])
-                if decided is not None:  # it has not ended behind another one
+                if decided is not None:  # a batch may have ended it
                     found.append((decided, self._errors[index]))
         return found
 
     def needed(self, command: Command) -> tuple[Decided | None, Command | None]:
-        """What a thread that waits for a command may run for it, or else wait for in the engine."""
+        """Returns the command that a waiting thread may run for `command`, or else one to wait for in the engine."""
         known = self._lib.core_needed(command.pointer, self._carried)
         carried = self._carried[0]
         return self.commands.get(known), Command(self._lib, carried) if carried else None
 
     def next_in_line(self, command: Command) -> Decided | None:
-        """The next command of its queue, which waits for that one alone."""
+        """Returns the next command of the queue if it waits for `command` alone, else None."""
         return self.commands.get(self._lib.core_next_in_line(command.pointer))
 
     def awaited(self, command: Command) -> list[Decided]:
-        """Those that a command waits for; some of them, if they are many."""
+        """Returns the commands that a command waits for, 64 at most."""
         known = self._ffi.new("uintptr_t[]", MOST)
         found = (
             self.commands.get(known[index]) for index in range(self._lib.core_awaited(command.pointer, MOST, known))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Events: commands on their way through a queue, and user events (OpenCL 3.0, 5.11 and 5.12)."""
+"""Events: the states of commands, and user events (OpenCL 3.0, 5.11 and 5.12)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Callback = Callable[["Event", int], None]
 
 
 class EventScheduler(Protocol):
-    """What events ask of the scheduler."""
+    """The members of the scheduler that events use."""
 
     def add_callback(self, event: Event, status: int, callback: Callback) -> None: ...
 
@@ -53,7 +53,7 @@ class EventScheduler(Protocol):
 
 
 class EventContext(Protocol):
-    """What events, and the scheduler, ask of a context."""
+    """The members of a context that events and the scheduler use."""
 
     handle: int
 
@@ -69,7 +69,7 @@ class EventContext(Protocol):
 
 
 class EventDevice(Protocol):
-    """What events ask of their queue's device."""
+    """The members of a queue's device that events use."""
 
     @property
     def id(self) -> int: ...
@@ -79,13 +79,13 @@ class CarriedCommands(Protocol):
     """The commands of one queue that C carries."""
 
     def users(self, begin: int, end: int) -> Iterator[Command]:
-        """Those that have not ended and are given addresses there. No lock held."""
+        """Yields the commands that have not ended and have an argument in the range. No lock is held."""
 
     def flush(self) -> None: ...
 
 
 class EventQueue(Protocol):
-    """What events, and the scheduler, ask of a command queue."""
+    """The members of a command queue that events and the scheduler use."""
 
     handle: int
 
@@ -115,73 +115,73 @@ class EventQueue(Protocol):
 
 
 class Operation(Protocol):
-    """The work behind a command, or a stage of it."""
+    """The work of a command, or one stage of it."""
 
     @property
     def device(self) -> object:
-        """The device whose lists it stands in."""
+        """The device in whose lists it waits for its turn."""
 
     @property
     def needs_thread(self) -> bool:
-        """Whether it may wait for commands that come later: then a thread of its own runs it."""
+        """True if it may wait for later commands, so that a thread of its own has to run it."""
 
     @property
     def name(self) -> str:
-        """What it is, for watchers: transfer, migration, program, kernel or host."""
+        """Its kind, for watchers: transfer, migration, program, kernel or host."""
 
     @property
     def ready_list(self) -> ReadyList:
-        """Where it waits for its turn, behind those it may not overtake."""
+        """The list in which it waits for its turn, behind those that it may not overtake."""
 
     @property
     def short_launch(self) -> Launch | None:
-        """Itself, if it is a launch that others may be handed over behind while it runs."""
+        """The operation itself if it is a launch that others may be submitted behind while it runs, else None."""
 
     @property
     def direction(self) -> Direction:
-        """It may overtake those in its list that go other ways."""
+        """The directions of its bytes. It may overtake operations in its list with other directions."""
 
     def claim(self) -> Claim:
-        """Take what it keeps busy, if that is free now. The scheduler's lock is held."""
+        """Occupies what it needs, if that is free. The scheduler's lock is held."""
 
     def release(self, following: Operation | None) -> None:
-        """Give that back; `following` is the stage that comes next. The scheduler's lock is held."""
+        """Frees what claim() occupied. `following` is the next stage, if any. The scheduler's lock is held."""
 
     def run(self) -> Operation | None:
-        """Do it, holding no lock; returns the stage that has to follow, if any. Raises CLError."""
+        """Does the work and returns the next stage, if any. Raises CLError. No lock is held."""
 
     def abandon(self) -> None:
-        """Give back what it reserved when it was made, as its command ends without it. Called once, no lock held.
+        """Frees what it reserved when it was made, because its command ends without it. No lock is held.
 
-        run() sees to that by itself when it fails.
+        It is called once. run() calls it itself if it fails.
         """
 
 
 class Launch(Operation, Protocol):
-    """A launch that runs so shortly that those behind it need not wait until its end is known."""
+    """A launch that runs so briefly that the scheduler submits others behind it before its end is known."""
 
     @property
     def expected_ns(self) -> int:
-        """How long it will probably run."""
+        """The nanoseconds that the kernel will probably take."""
 
     def claim_behind(self, previous: Launch) -> bool:
-        """As claim(), with `previous` in front of it; False where it has to wait. The scheduler's lock is held."""
+        """Claims the launch behind `previous`. Returns False if it has to wait. The scheduler's lock is held."""
 
     def batch(self, most: int) -> Batch:
-        """What up to `most` launches are handed over with, this one first."""
+        """Returns a batch of the engine for up to `most` launches, of which this is the first."""
 
     def hand_over(self, batch: Batch) -> None:
-        """As run(), but only puts it into a batch, which hands it over. Raises CLError, BoardError."""
+        """Adds the launch to a batch, which submits it. Raises CLError, BoardError."""
 
     def took(self, elapsed_ns: int) -> None:
-        """It has ended; that is how long it ran."""
+        """Records that the kernel has ended after `elapsed_ns`."""
 
 
 class Event:
-    """A command, or (`queue` None) a user event.
+    """The event of a command, or a user event if `queue` is None.
 
-    `status` is QUEUED, SUBMITTED, RUNNING, COMPLETE or a negative error, and only ever goes down.
-    Times are in nanoseconds of the host's monotonic clock, 0 where a stage was never reached.
+    `status` is QUEUED, SUBMITTED, RUNNING, COMPLETE or a negative error; it only decreases. Times are in nanoseconds of
+    the host's monotonic clock, 0 for a stage that was not reached.
     """
 
     __slots__ = (
@@ -214,7 +214,7 @@ class Event:
         status: int = QUEUED,
         command: Command | None = None,
     ) -> None:
-        """`command`: the one of C's, or the user event, that this is a view of."""
+        """`command`: the command or user event in C that this object is a view of."""
         self.handle = 0
         self.context = context
         self.queue = queue
@@ -222,39 +222,39 @@ class Event:
         self.operation = operation
         self.status = status
         self.command = command
-        """What C knows of it: of a command, once it is in its queue."""
+        """The command in C, once it is in its queue; for a user event always."""
         self.is_view = command is not None
-        """Whether C made it, and ends it: look() finds that out."""
+        """True if C made the event and ends it; look() updates the status."""
         if queue is None and command is None:
             self.command = context.scheduler.user_event()
         self.number = 0
-        """By which C knows a command that has not ended."""
+        """The number by which C identifies a command that has not ended."""
         self.wait_list: tuple[Event, ...] = ()
-        """Until it is ready; without user events, which the host may have given up."""
+        """The wait list until the command is ready, without user events, which the host may have released."""
         self.is_awaited = False
-        """Whether a thread sleeps until it has ended."""
+        """True if a thread sleeps until the command has ended."""
         self.callbacks: list[tuple[int, Callback]] | None = None
         self.ready: ReadyList | None = None
-        """The list in which it waits for its turn."""
+        """The list in which the command waits for its turn."""
         self.queued_ns = self.submit_ns = self.start_ns = self.end_ns = 0
         for listener in NOTICES.event_made:
             listener(self)
 
     def when(self, status: int, callback: Callback) -> None:
-        """Call back when `status` is reached, at once if it already is; an abnormal end counts as all.
+        """Registers a callback for `status`; it is called at once if that is reached. An abnormal end reaches each one.
 
-        Raises InvalidValue for any status but SUBMITTED, RUNNING and COMPLETE (OpenCL 3.0, 5.11).
+        Raises InvalidValue for a status other than SUBMITTED, RUNNING and COMPLETE (OpenCL 3.0, 5.11).
         """
         check_callback_status(status)
         self.context.scheduler.add_callback(self, status, callback)
 
     def look(self) -> None:
-        """If this is a view, learn whether the command has ended."""
+        """Updates the status of a view."""
         if self.is_view:
             self.context.scheduler.look_at_view(self)
 
     def seen_status(self) -> int:
-        """The execution status, for a host that asks instead of waiting."""
+        """Returns the execution status to a host that polls it."""
         self.look()
         status = self.status
         if status <= COMPLETE:
@@ -264,7 +264,10 @@ class Event:
         return status
 
     def set_status(self, status: int) -> None:
-        """End a user event (OpenCL 3.0, 5.11): COMPLETE, or negative to fail all that wait for it."""
+        """Ends a user event (OpenCL 3.0, 5.11) with COMPLETE, or with an error, which commands that wait for it get.
+
+        Raises InvalidValue, and InvalidOperation if the status was set before.
+        """
         if status > COMPLETE:
             raise InvalidValue(f"a user event ends with CL_COMPLETE or a negative status, not {status}")
         if not self.context.scheduler.claim_user_event(self):
@@ -274,7 +277,10 @@ class Event:
         self.context.scheduler.end_user_event(self, status)
 
     def profiling_time(self, stage: str) -> int:
-        """Nanoseconds at which `stage` (queued, submit, start, end) was reached."""
+        """Returns the nanoseconds at which `stage` (queued, submit, start, end) was reached.
+
+        Raises ProfilingInfoNotAvailable.
+        """
         if self.queue is None:
             raise ProfilingInfoNotAvailable("user events are not profiled")
         if not self.queue.properties & cl.CL_QUEUE_PROFILING_ENABLE:
@@ -286,7 +292,7 @@ class Event:
 
 
 def check_callback_status(status: int) -> None:
-    """Raises InvalidValue for what no callback can be registered for."""
+    """Raises InvalidValue for a status that no callback can have."""
     if status not in (SUBMITTED, RUNNING, COMPLETE):
         raise InvalidValue(f"callbacks are for submitted, running and complete, not for status {status}")
 
@@ -294,14 +300,14 @@ def check_callback_status(status: int) -> None:
 class ReadyList(OrderedDict[Event, None]):
     """Ready commands of one kind on one device, oldest first.
 
-    `ends_by_itself`: whether each of them ends whatever the host does. A kernel may wait for the host for ever.
+    `ends_by_itself` is False for kernels, which may wait for what the host does next.
     """
 
     def __init__(self, *, ends_by_itself: bool) -> None:
         super().__init__()
         self.ends_by_itself = ends_by_itself
         self.newest_ns = 0
-        """When the youngest command that has stood here since it was last empty was enqueued."""
+        """The latest time at which one of its commands was enqueued, among those since the list was last empty."""
 
     def add(self, event: Event) -> None:
         self.newest_ns = max(event.queued_ns, self.newest_ns) if self else event.queued_ns

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operations that a board is busy with, and those that may begin beside them: the board's conflict matrix.
+"""The operations that occupy a board, and those that may begin beside them: the board's conflict matrix.
 
-Transfers exclude each other, on full-duplex boards only those in the same direction. Kernels run beside transfers
-and beside each other, but launches of one kernel with an end of a pipe take turns. Programming excludes everything.
-The scheduler's lock guards all state here.
+Transfers exclude each other, on full-duplex boards only those in the same direction. Kernels run beside transfers and
+beside each other, but launches of one kernel with an end of a pipe run one after another. Programming excludes
+everything. The scheduler's lock guards all state here.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Protocol
 
 
 class Direction(enum.IntEnum):
-    """Which way bytes go, seen from the board; what a half-duplex board can do only one of at a time.
+    """The direction of bytes as the board sees it. A half-duplex board transfers in one direction at a time.
 
-    The bits of several are combined as integers: flags of `enum` cost a microsecond per operation.
+    Directions are combined as integers, because flags of `enum` take a microsecond per operation.
     """
 
     NONE = 0
@@ -29,45 +29,46 @@ BOTH = Direction.BOTH
 
 
 class Claim(enum.Enum):
-    """Whether an operation may begin now."""
+    """The answer to an operation that would begin now."""
 
     TAKEN = "taken"
-    """It may, and the board is busy with it from now on."""
+    """It begins: the board is occupied."""
     WAITS = "waits"
-    """Not yet. Younger operations that conflict with it stay behind it."""
+    """It waits. Younger operations that conflict with it stay behind it."""
     YIELDS = "yields"
-    """Not before a running kernel has ended. That kernel may need commands to come, so these may pass."""
+    """It waits for a running kernel. That kernel may need later commands, so these may overtake it."""
 
 
 TAKEN, WAITS, YIELDS = Claim.TAKEN, Claim.WAITS, Claim.YIELDS
 
 
 class Carried(Protocol):
-    """The commands that C gives to the engine by itself, on one board."""
+    """The commands that C gives to the engine, on one board."""
 
     def stop(self) -> bool:
-        """Have none begin until go_on(); whether none is under way. Who may go on then is told to look again."""
+        """Lets none begin until go_on(). Returns True if none is running; otherwise the scheduler is told when that is
+        so.
+        """
 
     def go_on(self) -> None: ...
 
     def uses(self, handles: Iterable[int]) -> bool:
-        """Whether one that is under way needs one of these objects, by their handles."""
+        """True if a running one uses an object with one of these handles."""
 
     def loaded(self) -> str:
-        """The identity of the program that the board is loaded with; "" for none."""
+        """Returns the identity of the program on the board; "" for none."""
 
     def has_loaded(self, identity: str) -> None: ...
 
 
 class Occupancy:
-    """What one board is busy with.
+    """The operations that occupy one board.
 
-    `moving`: the directions in which transfers are under way. `programming`: whether it is being programmed.
-    `launches`: how many launches count on the binary that is loaded. `busy_cores`: how many cores run tasks.
-    `alone`: the kernels that run and whose launches run one after another. `closing`: whether a launch waits to program
-    the board for transfers alone; no other transfer begins then, or hosts that never pause would keep it waiting for
-    ever. `carried`: the commands that C carries, if it may; none is
-    under way while the board is programmed or buffers are migrated.
+    `moving`: the directions of running transfers. `programming`: True while it is programmed. `launches`: the number of
+    launches that need the loaded binary. `busy_cores`: the number of cores that run tasks. `alone`: the running kernels
+    whose launches run one after another. `closing`: True while a launch waits only for transfers in order to program
+    the board; no other transfer begins, because a host that never pauses would delay it for ever. `carried`: the
+    commands that C carries, if it may; none runs while the board is programmed or buffers are migrated.
     """
 
     __slots__ = (
@@ -83,7 +84,7 @@ class Occupancy:
     )
 
     def __init__(self, *, full_duplex: bool, cores: int) -> None:
-        """`cores`: how many tasks can run at once; 0 for no limit."""
+        """`cores`: the number of tasks that can run at once; 0 for no limit."""
         self.full_duplex = full_duplex
         self.cores = cores
         self.moving: int = Direction.NONE
@@ -95,13 +96,13 @@ class Occupancy:
         self.carried: Carried | None = None
 
     def lanes(self, way: Direction) -> Direction:
-        """The directions that a transfer keeps busy which goes `way`."""
+        """Returns the directions that a transfer in direction `way` occupies."""
         return way if self.full_duplex else BOTH
 
     def stop_carrying(self, handles: Iterable[int] | None = None) -> bool:
-        """Have no carried command begin until carry_on(); whether none is under way that needs one of these objects.
+        """Lets no carried command begin until carry_on(). True if no running one uses the objects with these handles.
 
-        Without `handles`: whether none is under way at all.
+        Without `handles` it is True if none is running.
         """
         if self.carried is None or self.carried.stop():
             return True
@@ -114,7 +115,7 @@ class Occupancy:
     # Transfers
 
     def admits(self, way: Direction) -> bool:
-        """Whether a transfer may begin."""
+        """True if a transfer may begin."""
         return not (self.programming or self.closing or self.moving & self.lanes(way))
 
     def begin_transfer(self, way: Direction) -> None:
@@ -126,7 +127,7 @@ class Occupancy:
     # Programming
 
     def claim_programming(self) -> Claim:
-        """Begin to program the board when nothing runs on it; from when only transfers do, no new ones begin."""
+        """Begins to program the board if nothing runs on it. While only transfers run, no others begin."""
         if self.programming or self.launches:
             return WAITS
         if self.moving:
@@ -145,10 +146,10 @@ class Occupancy:
     # Launches
 
     def claim_launch(self, cores: int, alone: str = "") -> Claim:
-        """Count a launch among those that the loaded binary is needed for; `cores` of the board are busy with it.
+        """Counts a launch among those that need the loaded binary; it occupies `cores` of the board.
 
-        `alone`: the name of a kernel whose launches run one after another. Other kernels may pass one that waits for
-        its turn: the launch in front of it may wait for them.
+        `alone`: the name of a kernel whose launches run one after another. Other kernels may overtake one that waits
+        for its turn, because the running launch may wait for them.
         """
         if self.programming or (cores and self.busy_cores + cores > self.cores):
             return WAITS

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The order of a command queue: which commands each new one has to follow (OpenCL 3.0, 5.1, 5.13).
+"""The order of a command queue: the commands that each new one has to follow (OpenCL 3.0, 5.1, 5.13).
 
-This is the only place that knows the rule. The scheduler, the simulated clock and the happens-before check each keep
-a `QueueOrder` per queue, of commands of their own and with ends of their own.
+The scheduler's copy of the rule is in C (core/queue.c). The simulated clock and the happens-before check each keep a
+`QueueOrder` per queue, with commands and ends of their own.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ Command = TypeVar("Command")
 
 
 class Role(enum.Enum):
-    """What a command is to the order of its queue."""
+    """The role of a command in the order of its queue."""
 
     WORK = "work"
     MARKER = "marker"
-    """It ends when what it follows has ended; commands behind it do not wait for it."""
+    """It ends when the commands that it follows have ended; later commands do not wait for it."""
     BARRIER = "barrier"
-    """As a marker, but commands behind it wait for it, in out-of-order queues too."""
+    """A marker for which later commands wait, in out-of-order queues too."""
 
 
 class QueueOrder(Generic[Command]):
     """The commands of one queue that later ones may have to follow.
 
-    `open` holds those that have not ended, oldest first. `last` is the command that was enqueued last and `barrier`
-    the last barrier, until they are forgotten.
+    `open` has those that have not ended, oldest first. `last` is the command that was enqueued last and `barrier` the
+    last barrier, until forget().
     """
 
     __slots__ = ("barrier", "in_order", "last", "open")
@@ -39,9 +39,9 @@ class QueueOrder(Generic[Command]):
         self.barrier: Command | None = None
 
     def follow(self, command: Command, role: Role, *, waits: bool) -> tuple[Command, ...]:
-        """Put a command at the end of the queue; returns those of the queue that it follows.
+        """Puts a command at the end of the queue. Returns the commands of the queue that it follows.
 
-        `waits`: whether it was given a wait list. A marker or barrier without one waits for all commands before it.
+        `waits` is True if it has a wait list. A marker or barrier without one waits for all commands before it.
         """
         before: tuple[Command, ...] = ()
         if self.in_order:
@@ -58,11 +58,11 @@ class QueueOrder(Generic[Command]):
         return before
 
     def ended(self, command: Command) -> None:
-        """`command` has ended: markers and barriers to come do not wait for it."""
+        """Records the end of a command, for which later markers and barriers do not wait."""
         self.open.pop(command, None)
 
     def forget(self, command: Command) -> None:
-        """As ended(), and nothing that comes later has to follow `command` in any way."""
+        """Records the end of a command that nothing later has to follow."""
         self.open.pop(command, None)
         if self.last is command:
             self.last = None

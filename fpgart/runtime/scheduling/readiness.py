@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ready commands: the commands that each waits for, its turn, and the commands that its end makes ready.
+"""Decides which commands are ready, whose turn it is, and ends them.
 
-A command is *ready* once everything that it follows has ended; C knows that (core.py). Ready commands stand in a
+A command is *ready* once everything that it follows has ended; C knows that (core.py). Ready commands wait in a
 `ReadyList`, oldest first: one per device for transfers, one per device for kernels, one for work on host memory. A
-thread *claims* a ready command that nothing conflicts with, and runs it.
+thread *claims* a ready command that conflicts with nothing, and runs it.
 
-There are no threads and no locks in this module: the caller (scheduler.py) holds its lock during each call. An
-`Aftermath` collects the work that must wait until the lock is released; so must what follows a command that has ended.
+This module has no threads and no locks: the caller (scheduler.py) holds its lock during each call. An `Aftermath`
+collects the work that must wait until the lock is released. So must the commands that follow one that has ended.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ from fpgart.runtime.scheduling.occupancy import BOTH, TAKEN, Claim
 from fpgart.runtime.scheduling.order import Role
 from fpgart.runtime.scheduling.unclaimable import Unclaimable
 
-BATCH = 128  # how many launches are under way at once in one batch, at most
-BATCH_NS = 20_000_000  # how long those will probably take, at most, but for the last of them
+BATCH = 128  # the number of launches of a batch that the engine has at once, at most
+BATCH_NS = 20_000_000  # the time that those without the last one will probably take, at most
 
 
 class Aftermath(list[Callable[[], None]]):
-    """What is left to do, in this order, when the lock is no longer held.
+    """Work to do, in this order, after the lock is released.
 
-    That is to call the host back, and to abandon the operations of commands that have ended without being run.
+    It makes callbacks, and abandons the operations of commands that have ended without running.
     """
 
     __slots__ = ()
 
     def settle(self) -> None:
-        """Do it. Whatever a callback raises is logged and goes no further."""
+        """Does the work. Exceptions are logged and not raised."""
         for act in self:
             try:
                 act()
@@ -55,17 +55,17 @@ class Aftermath(list[Callable[[], None]]):
 
 
 def role_of(event: Event) -> Role:
-    """A command without an operation is a marker or a barrier."""
+    """Returns the role of a command. One without an operation is a marker or a barrier."""
     if event.operation is not None:
         return Role.WORK
     return Role.BARRIER if event.command_type == cl.CL_COMMAND_BARRIER else Role.MARKER
 
 
 class Readiness:
-    """The commands of all queues of a process, between their enqueueing and their end.
+    """The commands of all queues of a process, from their enqueueing to their end.
 
-    `horizon`, in nanoseconds of the monotonic clock: commands that were enqueued until then are *due*. The host has
-    flushed them, waits for something, or has had its time to wait. Threads of the driver take what is due only.
+    `horizon`: commands that were enqueued until this time are *due* (nanoseconds of the monotonic clock). The host has
+    flushed them, waits for something, or has had its time to wait. The driver's threads claim only due commands.
     """
 
     __slots__ = ("core", "horizon", "lists", "running")
@@ -74,26 +74,26 @@ class Readiness:
         self.core = core
         self.horizon = 0
         self.running = 0
-        """Commands that are claimed."""
+        """The number of claimed commands."""
         self.lists: list[ReadyList] = []
 
     def new_list(self, *, ends_by_itself: bool) -> ReadyList:
-        """Where ready commands of one kind wait for their turn."""
+        """Returns a new list for ready commands of one kind."""
         made = ReadyList(ends_by_itself=ends_by_itself)
         self.lists.append(made)
         return made
 
-    # What there is
+    # Queries
 
     def any_ready(self) -> bool:
         return any(self.lists)
 
     def at_rest(self) -> bool:
-        """Whether nothing runs and nothing is ready to run."""
+        """True if no command runs and none is ready."""
         return not (self.running or self.any_ready())
 
     def any_due(self) -> bool:
-        """Whether a thread of the driver may find something; it may still have to wait for its turn."""
+        """True if a due command is ready; it may still conflict with running ones."""
         horizon = self.horizon
         for ready in self.lists:  # noqa: SIM110 - asked after each command; any() takes three times as long
             if ready and next(iter(ready)).queued_ns <= horizon:
@@ -101,14 +101,14 @@ class Readiness:
         return False
 
     def any_later_than(self, horizon: int) -> bool:
-        """Whether a ready command may have been enqueued after `horizon`."""
+        """True if a ready command may have been enqueued after `horizon`."""
         for ready in self.lists:  # noqa: SIM110 - as above
             if ready and ready.newest_ns > horizon:
                 return True
         return False
 
     def make_due(self, until: int) -> None:
-        """Commands that were enqueued until `until` are due, and those that follow them in no time."""
+        """Makes the commands due that were enqueued until `until`."""
         if until > self.horizon:
             self.horizon = until
 
@@ -117,7 +117,7 @@ class Readiness:
     def enter(
         self, event: Event, queue: EventQueue, wait_list: tuple[Event, ...], now: int, after: Aftermath
     ) -> list[Event]:
-        """Put a command at the end of its queue; it is ready at once if all that it follows has ended.
+        """Puts a command at the end of its queue; it is ready at once if all that it follows has ended.
 
         Returns the commands that have ended, as take() does.
         """
@@ -135,13 +135,13 @@ class Readiness:
         return self.take(now, after)
 
     def take(self, now: int, after: Aftermath) -> list[Event]:
-        """Give each command its turn that follows nothing any more.
+        """Makes the commands ready that the core returns.
 
-        Returns those that have ended without being run: what follows them is for the caller, without the lock.
+        Returns those that have ended without running: the caller lets their followers begin, without the lock.
         """
         ended = []
         for event, error in self.core.take():
-            if event.status == SUBMITTED:  # it was handed over behind another one
+            if event.status == SUBMITTED:  # the engine has it in a batch
                 self.begins(event, now, after)
             elif error or event.operation is None:
                 self._pass_through(event, error, now, after)
@@ -151,7 +151,7 @@ class Readiness:
         return ended
 
     def make_ready(self, event: Event, now: int, after: Aftermath) -> None:
-        """All that a command follows has ended."""
+        """Makes a command ready: all that it follows has ended."""
         assert event.operation is not None
         event.wait_list = ()
         event.status = SUBMITTED
@@ -161,7 +161,7 @@ class Readiness:
         self._stand(event, event.operation)
 
     def _pass_through(self, event: Event, error: int, now: int, after: Aftermath) -> None:
-        """A command without work of its own, or whose wait list failed, ends as soon as it may begin."""
+        """Ends a command that has no operation, or whose wait list failed."""
         if event.operation is not None:
             after.append(event.operation.abandon)
         event.wait_list = ()
@@ -171,16 +171,16 @@ class Readiness:
         self.end(event, error, now, after)
 
     def _stand(self, event: Event, operation: Operation) -> None:
-        """Put a ready command behind the others of its kind."""
+        """Puts a ready command into its list."""
         event.ready = ready = operation.ready_list
-        if event.queued_ns <= self.horizon and ready:  # what stands before it must not keep it from its turn
+        if event.queued_ns <= self.horizon and ready:  # those before it must be due too, or it would wait for them
             self.make_due(ready.newest_ns)
         ready.add(event)
 
     # Claiming
 
     def claim(self, event: Event) -> bool:
-        """Start a ready command, if nothing that it conflicts with runs or is older."""
+        """Claims a ready command. Returns False if it conflicts with a running or an older one."""
         ready, operation = event.ready, event.operation
         assert ready is not None
         assert operation is not None
@@ -194,7 +194,7 @@ class Readiness:
         return self._take(event, operation) is TAKEN
 
     def claim_first(self, ready: ReadyList, horizon: int) -> Event | None:
-        """The oldest due command of a list that may begin now."""
+        """Claims the oldest due command of a list that may begin now."""
         before = 0
         for event in ready:
             if event.queued_ns > horizon:
@@ -213,7 +213,7 @@ class Readiness:
         return None
 
     def claim_any(self) -> Event | None:
-        """A command that is due and may begin now."""
+        """Claims any command that is due and may begin now."""
         for ready in self.lists:
             if ready:
                 event = self.claim_first(ready, self.horizon)
@@ -222,11 +222,11 @@ class Readiness:
         return None
 
     def claim_needed(self, command: Command, event: Event | None) -> tuple[Event | None, Command | None]:
-        """Something that has to run before a command can end, itself at best; or what the engine has of that.
+        """Claims a command that has to run before `command` can end, at best itself.
 
-        `event`: the command's, if C does not carry it.
-
-        Never a kernel that merely stands before it: that may wait for what the host does next.
+        If there is none, the second result is a carried command to wait for in the engine. `event` is the command's if
+        C does not carry it. A kernel that merely stands before the command is never claimed: it may wait for what the
+        host does next.
         """
         carried = None
         if event is None or event.ready is None:
@@ -241,9 +241,9 @@ class Readiness:
     def claim_followers(
         self, under_way: Sequence[tuple[Event, Launch]], last: Event | None, now: int
     ) -> list[tuple[Event, Launch]]:
-        """What may be handed over behind short launches that are claimed, or under way, in its order.
+        """Claims the launches that may be submitted behind short ones, claimed or running, in their order.
 
-        Not beyond `last`: a thread that waits for it must not wait for more. None: all that are due.
+        It stops at `last`, because a thread that waits for `last` must not wait for more. None: all that are due.
         """
         found: list[tuple[Event, Launch]] = []
         event, launch = under_way[-1]
@@ -265,12 +265,12 @@ class Readiness:
         return found
 
     def _next_in_line(self, event: Event, until: int) -> Event | None:
-        """The command of the same queue that waits for `event` alone, if it was enqueued by `until`."""
+        """Returns the next command of the queue if it waits for `event` alone and was enqueued until `until`."""
         other = self.core.next_in_line(event.command) if event.command is not None else None
         return other if other is not None and other.queued_ns <= until and not other.callbacks else None
 
     def _take(self, event: Event, operation: Operation) -> Claim:
-        """Ask the operation; one that cannot even be asked is taken, and fails when it is run."""
+        """Claims an operation. One whose claim() raises is claimed, too, and fails when it runs."""
         try:
             claim = operation.claim()
         except BaseException as error:
@@ -284,7 +284,7 @@ class Readiness:
         return claim
 
     def begins(self, event: Event, now: int, after: Aftermath) -> None:
-        """`event` runs from now on."""
+        """Records that `event` runs."""
         event.start_ns = now
         event.status = RUNNING
         if event.command is not None:
@@ -295,11 +295,11 @@ class Readiness:
     # Ending
 
     def release(self, event: Event, status: int, following: Operation | None) -> tuple[int, Operation | None]:
-        """A stage of a claimed command is over: what it kept busy is free.
+        """Frees what a stage of a claimed command occupied.
 
-        Returns the status of the stage and the stage that follows it. If none follows, the caller destroys the
-        operation without the lock, and then calls end_claimed(): whoever sees the end finds the memory free that the
-        operation alone kept.
+        Returns the status of the stage and the stage that follows. If none follows, the caller destroys the operation
+        without the lock and then calls end_claimed(), so that memory which only the operation held is free when the end
+        is observed.
         """
         operation = event.operation
         assert operation is not None
@@ -311,9 +311,9 @@ class Readiness:
         return status, following
 
     def go_on(self, event: Event, following: Operation) -> Operation | None:
-        """Start the stage that follows one that is over, or have it wait for its turn.
+        """Begins the next stage of a command, or puts it into its list.
 
-        Returns the stage that the calling thread has to run now.
+        Returns the stage if the calling thread has to run it now.
         """
         self.running -= 1
         event.operation = following
@@ -323,12 +323,12 @@ class Readiness:
         return None
 
     def end_claimed(self, event: Event, status: int, now: int, after: Aftermath) -> None:
-        """The end of a claimed command whose last stage is over."""
+        """Ends a claimed command after its last stage."""
         self.running -= 1
         self.end(event, status, now, after)
 
     def end_launch(self, event: Event, status: int, now: int, after: Aftermath) -> None:
-        """As end_claimed() for a launch that was handed over with others: it fails with what it waited for, too."""
+        """Ends a launch of a batch. It fails if a command in its wait list has failed."""
         if event.status == SUBMITTED:
             self.begins(event, now, after)
         if any(other.status < COMPLETE for other in event.wait_list):
@@ -337,7 +337,7 @@ class Readiness:
         self.end_claimed(event, status, now, after)
 
     def end(self, event: Event, status: int, now: int, after: Aftermath) -> None:
-        """`event` has ended: for those who wait for it and those who are called back. What follows it comes later."""
+        """Ends a command: sets its status and collects its callbacks. The caller lets its followers begin later."""
         event.end_ns = now
         event.status = status
         if event.number:
@@ -352,7 +352,7 @@ class Readiness:
 
 
 def collect(event: Event, status: int, after: Aftermath) -> None:
-    """Move the callbacks that are due with `status` to the aftermath; an abnormal end counts as every status."""
+    """Moves the callbacks that are due with `status` to the aftermath. An abnormal end makes all due."""
     due = [entry for entry in event.callbacks or () if entry[0] >= status]
     if due:
         event.callbacks = [entry for entry in event.callbacks or () if entry[0] < status]

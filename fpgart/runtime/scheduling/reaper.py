@@ -13,38 +13,38 @@ Work = Callable[[], None]
 
 
 class Reaper(deque[Work]):
-    """Work that destructors leave behind, oldest first: the host's destructor callbacks, and memory that is free.
+    """Work that destructors defer, oldest first: the host's destructor callbacks, and freeing memory.
 
-    Destructors run wherever Python allocates, also where the same thread holds any lock of the driver: they take no
-    lock and call nobody back, but append here.
+    Destructors run wherever Python allocates, also where the thread holds any lock of the driver. So they take no lock
+    and make no callback, but append to this queue.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self._memory: deque[Work] = deque()
         self._freeing = threading.RLock()
-        """Held while memory is freed, so that reap() returns only when other threads have freed theirs, too."""
+        """Held while memory is freed, so that reap() returns only when other threads have freed theirs."""
 
     def __bool__(self) -> bool:
         return bool(len(self) or self._memory)
 
     def free_later(self, free: Work) -> None:
-        """Have the next call of reap() or free() free memory; reap() makes the callbacks that stand here first."""
+        """Defers `free` to the next call of reap() or free(). reap() makes the callbacks first."""
         self._memory.append(free)
 
     def reap(self) -> None:
-        """Do it all. Must be called without a lock. What was to be freed before the call is free afterwards."""
+        """Does all deferred work. No lock is held. Memory that was deferred before the call is free afterwards."""
         do_all(self)
         self.free()
 
     def free(self) -> None:
-        """As reap(), but only free memory. Must be called without a lock."""
+        """Does the deferred freeing of memory, and makes no callbacks. No lock is held."""
         with self._freeing:
             do_all(self._memory)
 
 
 def do_all(left: deque[Work]) -> None:
-    """Do what is left, and what is added meanwhile."""
+    """Does the deferred work, and what is added meanwhile."""
     while len(left):
         try:
             dispose = left.popleft()
@@ -53,4 +53,4 @@ def do_all(left: deque[Work]) -> None:
         try:
             dispose()
         except Exception:
-            log.bug("what a dead object left could not be disposed of")
+            log.bug("deferred work of a destructor failed")

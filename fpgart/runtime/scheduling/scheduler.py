@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scheduler: it decides the time and the thread of each command that C does not carry.
 
-C keeps the order of commands (core.py); what may begin is decided in readiness.py. A thread that waits for an event
-runs what that event needs by itself: handing work to another thread costs more than everything else in a small call.
-Workers (workers.py) take what nobody waits for, at once after a flush and otherwise after a short delay.
+C keeps the order of commands (core.py); readiness.py decides which may begin. A thread that waits for an event runs
+what that event needs, because giving work to another thread takes longer than everything else in a small call. Workers
+(workers.py) run the rest, at once after a flush and otherwise after a short delay.
 
-One lock guards the state of all events. It is never held while a command runs, while bytes move, while the
-host is called back, or while objects of the host are destroyed.
+One lock guards the state of all events. It is never held while a command runs, bytes move, the host is called back, or
+objects of the host are destroyed.
 """
 
 from __future__ import annotations
@@ -41,30 +41,30 @@ T = TypeVar("T")
 
 
 class CarriedBoard(Protocol):
-    """The commands that C gives to the engine by itself, on one board."""
+    """The commands that C gives to the engine, on one board."""
 
     is_awaited: bool
-    """Whether some were under way when it was held, and idle() has not been called since."""
+    """True if some were running when hold() was called, and idle() has not been called since."""
 
     def hold(self) -> None:
-        """Have none begin until resume() has been called as often. The scheduler's lock is held."""
+        """Lets none begin until resume() has been called as often as hold(). The scheduler's lock is held."""
 
     def resume(self) -> None: ...
 
     def is_open(self) -> bool:
-        """Whether some are under way. No lock held."""
+        """True if some are running. No lock is held."""
 
     def idle(self) -> None:
-        """None is under way. The scheduler's lock is held."""
+        """Records that none is running. The scheduler's lock is held."""
 
 
 class Scheduler:
     """Runs the commands of all queues of a process."""
 
     ends_are_news = False
-    """Whether it matters which thread learns of an end, each time that one does."""
+    """True if the thread that observes an end matters, each time that one does."""
     carries = True
-    """Whether C may give commands to the engine by itself."""
+    """True if C may give commands to the engine."""
 
     def __init__(self, threads: Threads | None = None, core: Core[Event] | None = None) -> None:
         self._threads = threads or SystemThreads()
@@ -73,42 +73,39 @@ class Scheduler:
         self.core: Core[Event] = core or Core()
         self._ready = Readiness(self.core)
         self.host_ready = self.new_ready_list(ends_by_itself=True)
-        """Ready commands that touch host memory only."""
+        """Ready commands that use host memory only."""
         self.reaper = Reaper()
-        """What dead contexts have left; every thread that forgets a command sees to it."""
+        """The deferred work of destroyed contexts. Each thread that drops a command runs it."""
         self._workers = Workers(self._lock, self._threads, self._ready, self._run_where_it_may, self.reaper.reap)
         self._still = self._threads.bell()
         self._waits_for_still = 0
         self._callbacks = Callbacks(self._threads.ident)
         self._closed = False
         self.boards: list[CarriedBoard] = []
-        """Those on which C carries commands."""
+        """The boards on which C carries commands."""
         self._held_at_end: list[CarriedBoard] = []
-        """Those on which it carries none any more."""
+        """The boards that close() has held."""
 
-    # What the runtime asks for
+    # Called by the runtime
 
     def new_ready_list(self, *, ends_by_itself: bool) -> ReadyList:
-        """Where the ready commands of one kind on one device wait for their turn."""
+        """Returns a new list for the ready commands of one kind on one device."""
         return self._ready.new_list(ends_by_itself=ends_by_itself)
 
     def core_queue(self, *, in_order: bool) -> CoreQueue:
-        """What C knows of a new queue."""
+        """Returns the core's part of a new queue."""
         return self.core.queue(in_order=in_order)
 
     def user_event(self) -> Command:
-        """What C knows of a new user event."""
+        """Returns the core's part of a new user event."""
         return self.core.user_event()
 
     def enqueue(self, event: Event, wait_list: tuple[Event, ...] = ()) -> None:
-        """Put a command at the end of its queue."""
+        """Puts a command at the end of its queue."""
         self._enqueue(event, wait_list, runs_here=False)
 
     def run_blocking(self, event: Event, wait_list: tuple[Event, ...] = ()) -> None:
-        """Put a command at the end of its queue and return when it has ended.
-
-        Raises the error that it ended with.
-        """
+        """Puts a command at the end of its queue, returns when it has ended, and raises its error."""
         if self._enqueue(event, wait_list, runs_here=True):
             self._run_where_it_may(event)
             self._stop_looking()
@@ -117,13 +114,13 @@ class Scheduler:
             raise error_of(event.status, "the command did not complete")
 
     def _enqueue(self, event: Event, wait_list: tuple[Event, ...], *, runs_here: bool) -> bool:
-        """Put a command at the end of its queue; whether the calling thread has claimed it, which may run it."""
+        """Puts a command at the end of its queue. Returns True if this thread has claimed it and has to run it."""
         queue = event.queue
         assert queue is not None
         after = Aftermath()
         with self._lock:
             self._refuse_when_closed()
-            now = event.queued_ns = self._now()  # not before the ends of what it follows
+            now = event.queued_ns = self._now()  # under the lock: after the ends of what it follows
             self._entering(event, queue, wait_list)
             ended = self._ready.enter(event, queue, wait_list, now, after)
             calls_back = ended or after  # a callback may wait for a claimed command
@@ -137,10 +134,10 @@ class Scheduler:
         return is_mine
 
     def wait(self, event: Event) -> None:
-        """Return when `event` has ended, however it ended; until then run what it needs.
+        """Returns when `event` has ended, well or not; runs what it needs meanwhile.
 
-        What the host has released and the command alone kept is gone then, and the host's destructor callbacks of it
-        have been made.
+        Objects that the host has released and only the command kept are then destroyed, and their destructor callbacks
+        made.
         """
         self.call_due()
         if event.status > COMPLETE:
@@ -150,7 +147,7 @@ class Scheduler:
         reap(event)
 
     def wait_for(self, command: Command, event: Event | None = None) -> None:
-        """As wait(), but for what the host has released. `event`: the command's, if C does not carry it."""
+        """Returns when a command has ended. `event` is the command's if C does not carry it."""
         helped = False
         while not command.has_ended():
             mine = carried = None
@@ -159,7 +156,7 @@ class Scheduler:
                     mine, carried = self._ready.claim_needed(command, event)
                 if mine is None and carried is None:
                     self._ready.make_due(self._now())
-                if mine is None or helped:  # what this thread has made ready must not wait until it looks again
+                if mine is None or helped:  # other threads run what this thread has made ready
                     self._workers.leave()
                 if mine is None and self._workers.stranded:
                     mine = self._workers.claim()
@@ -194,12 +191,12 @@ class Scheduler:
             host_waits(False)
 
     def _take(self) -> None:
-        """Take what is ready since the calling thread waited in C. Without the lock."""
+        """Makes commands ready that the core had ready while the calling thread waited in C. No lock is held."""
         ended, after = self._take_ready()
         settle_and_reap(after, ended)
 
     def _take_ready(self) -> tuple[list[Event], Aftermath]:
-        """Give each command its turn that is ready: those that have ended without being run, and what comes behind."""
+        """Makes commands ready. Returns those that ended without running, and the work to do after that."""
         after = Aftermath()
         with self._lock:
             ended = self._ready.take(self._now(), after)
@@ -207,13 +204,13 @@ class Scheduler:
         return ended, after
 
     def flush(self) -> None:
-        """Have everything that was enqueued until now begin as soon as it may, without further calls."""
+        """Makes all commands due that are enqueued, so that they begin as soon as they may."""
         with self._lock:
             self._ready.make_due(self._now())
         self._leave()
 
     def _leave(self) -> None:
-        """Have the driver's threads run what is due; where none can be made, run it here. Without the lock."""
+        """Lets the driver's threads run what is due. If none can be created, runs it here. No lock is held."""
         with self._lock:
             self._workers.leave()
             stranded = self._workers.stranded
@@ -225,7 +222,7 @@ class Scheduler:
             self._run_where_it_may(event)
 
     def finish(self, queue: EventQueue) -> None:
-        """Return when every command that is in `queue` now has ended."""
+        """Returns when every command that is in `queue` at the call has ended."""
         self.call_due()
         if queue.carried is not None:
             self.flush()
@@ -235,17 +232,17 @@ class Scheduler:
         reap(queue)
 
     def unfinished(self, queues: Sequence[EventQueue]) -> list[Event]:
-        """The commands in some queues that have not ended."""
+        """Returns the commands in the queues that have not ended."""
         with self._lock:
             return [event for queue in queues for event in queue.open]
 
     def awaited(self, event: Event) -> list[Event]:
-        """The commands that one waits for, but for those that C carries; some of them, if they are many."""
+        """Returns the commands that one waits for, without those that C carries; 64 at most."""
         with self._lock:
             return self.core.awaited(event.command) if event.command is not None else []
 
     def add_callback(self, event: Event, status: int, callback: Callback) -> None:
-        """Call back when `status` is reached, or at once; in a callback, when that has returned."""
+        """Calls back when `status` is reached, or at once; if the thread is in a callback, after that has returned."""
         call = partial(self._callbacks.call, callback)
         with self._lock:
             pending = event.status > status
@@ -257,14 +254,14 @@ class Scheduler:
             call(event, min(event.status, status) if event.status < 0 else status)
 
     def claim_user_event(self, event: Event) -> bool:
-        """Whether the caller is the first to set the status of a user event, which it has to end then."""
+        """Claims a user event. Returns True if the caller is the first, and so has to end it."""
         assert event.command is not None
         return event.command.claim()
 
     def end_user_event(self, event: Event, status: int) -> None:
-        """End a user event. Its callbacks return before what waits for it begins: hosts of boards rely on that.
+        """Ends a user event. Its callbacks return before commands that wait for it begin: hosts of boards rely on that.
 
-        In a callback they come when that has returned, and what waits for the event does not wait for them.
+        If the thread is in a callback, they are called after that has returned, and the commands do not wait for them.
         """
         after, then = Aftermath(), Aftermath()
         with self._lock:
@@ -278,17 +275,17 @@ class Scheduler:
         self._stop_looking()
 
     def host_polls(self) -> None:
-        """The host asks for the status of a command that has not ended, and may do nothing else from now on."""
+        """Flushes if no worker can be created, because a host that polls a status may do nothing else."""
         if self._workers.stranded:
             self.flush()
 
     def settle(self, patience_s: float) -> bool:
-        """Wait until nothing runs and nothing is ready to run; False when that takes longer."""
+        """Waits until no command runs and none is ready. Returns False if that takes longer than `patience_s`."""
         self.flush()
         return self._wait_until_still(patience_s, self._ready.at_rest)
 
     def at_rest(self) -> bool:
-        """Whether nothing runs and nothing is ready to run."""
+        """True if no command runs and none is ready, those that C carries included."""
         if any(board.is_open() for board in self.boards):
             return False
         with self._lock:
@@ -297,7 +294,7 @@ class Scheduler:
     # Commands that C carries
 
     def run_handed_over(self, event: Event, began: Callback, ended: Callback) -> None:
-        """Run a command of C's queues, which has kept its order: it waits for its turn on the board only."""
+        """Runs a command of C's queues. It only waits for its turn on the board: C has kept its order."""
         after = Aftermath()
         event.callbacks = [(RUNNING, began), (COMPLETE, ended)]
         event.queued_ns = self._now()
@@ -309,31 +306,31 @@ class Scheduler:
         after.settle()
 
     def run_apart(self, work: Callable[[], None]) -> None:
-        """Do something on a thread that has nothing else to do, here if the system cannot create one."""
+        """Runs `work` on a new thread, or here if the system cannot create one."""
         if not self._threads.start(work):
             work()
 
     def call_due(self) -> None:
-        """Make the callbacks that are due behind the one that the calling thread is in, as it is about to wait."""
+        """Makes the callbacks that are due behind the calling thread's callback, before the thread waits."""
         if self._callbacks.any_due():
             self._callbacks.call_due()
 
     def commands_ready(self) -> None:
-        """A thread in C has made commands ready. The host is called back on another thread."""
+        """Takes the commands that a thread in C has made ready. Another thread makes the host's callbacks."""
         ended, after = self._take_ready()
         self._leave()
         if after:
             self.run_apart(partial(settle_and_reap, after, ended))
 
     def board_idle(self, board: CarriedBoard) -> None:
-        """What C carried on a board has ended, and more may not begin."""
+        """Records that no carried command runs on a board that is held."""
         with self._lock:
             board.idle()
             self._tell_still()
             self._workers.leave()
 
     def look_at_view(self, event: Event) -> None:
-        """Have a view say that its command has ended, if that has."""
+        """Updates a view's status and times if its command has ended."""
         assert event.command is not None
         status = event.command.status()
         if status <= COMPLETE < event.status:
@@ -342,34 +339,34 @@ class Scheduler:
             event.status = status
 
     def user_event_ended(self, event: Event, status: int) -> None:
-        """C has ended a user event while somebody made the view `event` of it. Reaps nothing."""
+        """Ends the view `event` of a user event that C ended while the view was made. It runs no deferred work."""
         after = Aftermath()
         with self._lock:
             event.status = status
             collect(event, status, after)
         after.settle()
 
-    # Time, for those who ask; a scheduler with a clock of its own answers otherwise
+    # Time; a scheduler with a simulated clock overrides these
 
     def host_time(self) -> int:
-        """Nanoseconds of the clock that stage_time() is in, now."""
+        """Returns the present time of the clock that stage_time() uses, in nanoseconds."""
         return self._now()
 
     def stage_time(self, event: Event, stage: str) -> int:
-        """Nanoseconds at which a command reached a stage: queued, submit, start or end."""
+        """Returns the nanoseconds at which a command reached a stage: queued, submit, start or end."""
         return int(getattr(event, f"{stage}_ns"))
 
     def saw_end(self, event: Event) -> None:
-        """The host has seen by itself that a command has ended."""
+        """Is called when the host has observed the end of a command without the scheduler."""
 
     def queue_made(self, queue: EventQueue) -> None:
-        """The host has made a queue."""
+        """Is called when the host has created a queue."""
 
     def boards_renewed(self) -> None:
-        """The boards are as new, and nothing runs."""
+        """Is called when the boards have been reset; no command runs."""
 
     def close(self, patience_s: float) -> bool:
-        """Start nothing more, and wait for what runs; True when everything stands still."""
+        """Begins no more commands and waits for running ones. Returns True if all have ended."""
         with self._lock:
             self._closed = True
             self._held_at_end = list(self.boards)
@@ -379,7 +376,7 @@ class Scheduler:
         return self._wait_until_still(patience_s, lambda: not self._ready.running)
 
     def reopen(self) -> None:
-        """Take commands again after close()."""
+        """Accepts commands again after close()."""
         with self._lock:
             self._closed = False
             for board in self._held_at_end:
@@ -388,9 +385,9 @@ class Scheduler:
             self._workers.reopen()
 
     def while_none_begins(self, decide: Callable[[], T]) -> T:
-        """What a short look at, or change of, the boards' state gives while no command begins or ends.
+        """Returns the result of `decide`, which runs while no command begins or ends.
 
-        It must destroy nothing of the host's.
+        `decide` has to be short and must not destroy objects of the host.
         """
         with self._lock:
             return decide()
@@ -402,12 +399,12 @@ class Scheduler:
             raise OutOfResources("the process is exiting")
 
     def _entering(self, event: Event, queue: EventQueue, wait_list: tuple[Event, ...]) -> None:
-        """A command is about to enter its queue; for schedulers with a clock of their own."""
+        """Is called before a command enters its queue, for schedulers with a simulated clock."""
 
     # Without the lock
 
     def _let_follow(self, ended: Sequence[Event], after: Aftermath) -> list[Event]:
-        """What follows commands that have ended may go on; the same for those that end without being run.
+        """Lets the followers of ended commands begin, and those of commands that end without running.
 
         Returns the latter.
         """
@@ -425,7 +422,7 @@ class Scheduler:
         return passed
 
     def _stop_looking(self) -> None:
-        """The calling thread runs nothing more: whoever is needed for what is ready takes over."""
+        """Is called when the calling thread runs no more commands: a worker takes over if any is ready."""
         if self._ready.any_ready():
             with self._lock:
                 self._workers.leave()
@@ -451,9 +448,9 @@ class Scheduler:
                 board.resume()
 
     def _run_where_it_may(self, event: Event, awaited: Event | None = None) -> None:
-        """Run a claimed command here; one that may wait for later commands on a thread of its own.
+        """Runs a claimed command here, or on a new thread if it may wait for later commands.
 
-        `awaited`: what the calling thread waits for, if it is one of the host's.
+        `awaited`: the command that the calling thread waits for, if it is one of the host's.
         """
         if event.operation is None or not event.operation.needs_thread:  # no local variable: it would keep it
             self._run(event, awaited)
@@ -464,13 +461,13 @@ class Scheduler:
             )
 
     def _run_apart(self, only: list[Event]) -> None:
-        """Run a command on a thread that has nothing else to do, and forget it."""
+        """Runs a command on a thread of its own. The list is emptied, so that nothing keeps the command."""
         self._run(only.pop())
         self.reaper.reap()
         self._stop_looking()
 
     def _run(self, event: Event, awaited: Event | None = None) -> None:
-        """Run a claimed command as far as its stages may follow each other, and short launches behind it.
+        """Runs a claimed command until a stage has to wait, and short launches behind it.
 
         Only the event refers to its operation, so that _ended_stage() destroys it before the command has ended.
         """
@@ -483,21 +480,21 @@ class Scheduler:
                 break
 
     def _begin(self, event: Event) -> None:
-        """Take note that a claimed command runs."""
+        """Records that a claimed command runs."""
         after = Aftermath()
         with self._lock:
             self._ready.begins(event, self._now(), after)
         after.settle()
 
     def _ended_stage(self, event: Event, status: int, following: Operation | None) -> bool:
-        """Take note of the end of a stage; whether this thread has to run the next one of the command."""
+        """Ends a stage. Returns True if this thread has to run the command's next one."""
         operation = event.operation  # destroyed without the lock
         goes_on = False
         with self._lock:
             status, following = self._ready.release(event, status, following)
             if following is not None:
                 goes_on = self._ready.go_on(event, following) is not None
-                if goes_on:  # this thread will not look at what the ended stage was in the way of
+                if goes_on:  # other threads run what the ended stage blocked
                     self._workers.leave()
                 self._tell_still()
             else:
@@ -508,7 +505,7 @@ class Scheduler:
         return goes_on
 
     def _end_claimed(self, event: Event, status: int) -> None:
-        """End a command whose operation is destroyed. A thread that waits for it makes the destructor callbacks."""
+        """Ends a command whose operation is destroyed. A thread that waits for it makes the destructor callbacks."""
         after = Aftermath()
         with self._lock:
             waited_for = event.is_awaited
@@ -521,9 +518,9 @@ class Scheduler:
             reap(event)
 
     def _run_batch(self, event: Event, awaited: Event | None) -> bool:
-        """Run a claimed launch together with those behind it; False if there are none, and nothing was done.
+        """Runs a claimed launch together with those behind it. Returns False if there are none.
 
-        Watchers of operations get each by itself.
+        Watchers of operations get each launch by itself.
         """
         if NOTICES.operation_began or NOTICES.operation_ended:
             return False
@@ -539,7 +536,7 @@ class Scheduler:
         return True
 
     def _batch_from(self, event: Event, last: Event | None) -> LaunchBatch | None:
-        """A claimed launch and those behind it, claimed now, but not beyond `last`; None if that is only one."""
+        """Returns a batch of a claimed launch and those behind it up to `last`, claimed now; None if there are none."""
         launch = event.operation.short_launch if event.operation is not None else None
         if launch is None:
             return None
@@ -549,9 +546,9 @@ class Scheduler:
         return LaunchBatch(first + behind, self._now, attempt) if behind else None
 
     def _end_batch(self, batch: LaunchBatch, last: Event | None) -> None:
-        """Take note of the ends of launches, and hand over what comes behind them meanwhile, but not beyond `last`.
+        """Ends the launches of a batch, and adds those that were enqueued behind them meanwhile, up to `last`.
 
-        What is called back may wait for the rest: another thread sees to that, and destructor callbacks come last.
+        A callback may wait for the remaining ends, so another thread observes them. Destructor callbacks come last.
         """
         waited_for = False
         while batch.left:
@@ -589,7 +586,7 @@ class Scheduler:
         self._stop_looking()
 
     def _tell_still(self) -> None:
-        """Have those look again who wait until nothing runs. With the lock held."""
+        """Wakes the threads that wait until nothing runs. The lock is held."""
         for _ in range(self._waits_for_still):
             self._still.ring()
         self._waits_for_still = 0
@@ -616,14 +613,14 @@ class OfContext(Protocol):
 
 
 def settle_and_reap(after: Aftermath, ended: Sequence[Event]) -> None:
-    """Do what comes behind the ends of commands, and dispose of what that leaves. Without the lock."""
+    """Does the work that follows ends of commands, and what their destructors deferred. No lock is held."""
     after.settle()
     for event in ended:
         reap(event)
 
 
 def reap(item: OfContext) -> None:
-    """Dispose of what dead objects of the item's context have left. Without the lock."""
+    """Does the deferred work of the item's context. No lock is held."""
     context = item.context
     if context.reaper:
         context.reap()

@@ -16,7 +16,7 @@ from fpgart.runtime.scheduling.core import Command
 
 
 class Lock(Protocol):
-    """What `with` needs."""
+    """A context manager that excludes other threads."""
 
     def __enter__(self) -> bool: ...
 
@@ -31,27 +31,27 @@ class Bell(Protocol):
     def ring(self) -> None: ...
 
     def wait(self, timeout_s: float | None = None) -> bool:
-        """Whether it rang; False after `timeout_s` seconds."""
+        """Waits for ring(). Returns False if `timeout_s` seconds pass before."""
 
 
 class Threads(Protocol):
-    """Threads and what they wait for."""
+    """The system's threads, as the scheduler uses them."""
 
     def now(self) -> int:
-        """Nanoseconds of the monotonic clock."""
+        """Returns the nanoseconds of the monotonic clock."""
 
     def ident(self) -> int:
-        """What identifies the calling thread."""
+        """Returns a number that identifies the calling thread."""
 
     def lock(self) -> Lock: ...
 
     def bell(self) -> Bell: ...
 
     def sleep_until_ended(self, command: Command) -> None:
-        """Return when a command has ended."""
+        """Returns when a command has ended."""
 
     def start(self, work: Callable[[], None]) -> bool:
-        """Run `work` on a thread of its own; False when the system has none to give."""
+        """Runs `work` on a new thread. Returns False if the system cannot create one."""
 
 
 class _SystemBell:
@@ -87,10 +87,10 @@ class SystemThreads:
         command.wait()
 
     def start(self, work: Callable[[], None]) -> bool:
-        """The thread belongs to nobody: the process does not wait for it when it ends."""
+        """Starts a thread that the process does not wait for when it exits."""
         try:
             _thread.start_new_thread(work, ())
         except (RuntimeError, MemoryError) as error:
-            log.note(f"no thread could be made: {error}")
+            log.note(f"the system cannot create a thread: {error}")
             return False
         return True

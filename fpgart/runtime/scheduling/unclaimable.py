@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operations that fail before they can begin."""
+"""Replaces operations whose claim() has raised an error."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fpgart.runtime.scheduling.occupancy import Claim, Direction
 
 
 class Unclaimable:
-    """In place of an operation whose claim() raised: it runs into that error, which ends its command and no other."""
+    """Takes the place of such an operation and raises its error when it runs, so that no other command fails."""
 
     __slots__ = ("_error", "_operation", "device")
     name = "host"
@@ -30,7 +30,7 @@ class Unclaimable:
         return Claim.TAKEN
 
     def release(self, following: Operation | None) -> None:
-        """It keeps nothing busy."""
+        pass
 
     def run(self) -> Operation | None:
         self._operation.abandon()
@@ -40,7 +40,6 @@ class Unclaimable:
         self._operation.abandon()
 
     def accesses(self) -> tuple[()]:
-        """Nothing, which is also what it does."""
         return ()
 
     def describe(self) -> dict[str, object]:

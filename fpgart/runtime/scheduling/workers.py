@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The driver's own threads, which run the commands that no waiting thread of the host runs.
 
-*Workers* take commands that are due and sleep when there is none. The *keeper* runs no command and keeps the time: it
-makes commands due that the host has neither flushed nor waited for, and adds a worker when all of them have been busy
-for a while and commands wait. So there is always a thread for what the conflict matrix lets run, also while kernels
-run that wait for other commands.
+*Workers* run commands that are due and sleep when there is none. The *keeper* runs no command. It makes commands due
+that the host has neither flushed nor waited for, and adds a worker when all of them have been busy for a while and
+commands wait. So there is always a thread for what the conflict matrix allows, also while kernels run that wait for
+other commands.
 
-A thread that makes commands ready, or frees what they wait for, and then looks no further has to call leave(). That
-is the one rule against lost wake-ups; tests explore it (tests/runtime/scheduling/test_scheduler_interleavings.py).
-
-The scheduler's lock guards all state here.
+A thread that makes commands ready, or ends what they wait for, and then claims no more has to call leave(). That is the
+rule against lost wake-ups; tests explore it (tests/runtime/scheduling/test_scheduler_interleavings.py). The scheduler's
+lock guards all state here.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ from fpgart.runtime.scheduling.event import Event
 from fpgart.runtime.scheduling.readiness import Readiness
 from fpgart.runtime.scheduling.threads import Lock, Threads
 
-PATIENCE_NS = 200_000  # how long a command that was not flushed waits for a thread of the host that runs it
+PATIENCE_NS = 200_000  # a command that was not flushed waits so long for a thread of the host that runs it
 MOST_PATIENCE_NS = 5_000_000  # the same while the host enqueues without a pause, with which a worker would interfere
-TICK_S = 0.0005  # how often the keeper looks while there is something to look after
-SLOW_TICK_S = 0.05  # the same while no thread can be made
-QUIET_NS = 20_000_000  # without new commands for that long, the keeper sleeps until it is rung
+TICK_S = 0.0005  # the keeper's interval while commands are ready or were enqueued lately
+SLOW_TICK_S = 0.05  # the same while the system creates no thread
+QUIET_NS = 20_000_000  # after so long without new commands, the keeper sleeps until ring()
 
 
 class Workers:
@@ -39,7 +38,9 @@ class Workers:
         run: Callable[[Event], None],
         forgotten: Callable[[], None],
     ) -> None:
-        """`run` runs a claimed command; `forgotten` is called when a worker has let go of it. Both without the lock."""
+        """`run` runs a claimed command; `forgotten` is called when a worker has dropped it. Both are called without the
+        lock.
+        """
         self._lock = lock
         self._threads = threads
         self._readiness = readiness
@@ -48,16 +49,16 @@ class Workers:
         self._base = max(2, os.cpu_count() or 2)
         self._count = 0
         self._idle = 0
-        """Workers that sleep and have not been rung."""
+        """The number of workers that sleep and have not been woken."""
         self._work_bell = threads.bell()
         self._short = False
-        """A worker was called when none was free, and none has looked since."""
+        """True if a worker was needed when none was free, and none has looked for commands since."""
         self._still_short = False
-        """The keeper has seen that, and no worker has looked since."""
+        """True if `_short` was set at the keeper's last look, and no worker has looked since."""
         self._kept = False
-        """Whether there is a keeper."""
+        """True if there is a keeper."""
         self._resting = False
-        """The keeper sleeps until it is rung."""
+        """True if the keeper sleeps until it is woken."""
         self._keeper_bell = threads.bell()
         self._latest_ns = 0
         self._closed = False
@@ -66,36 +67,36 @@ class Workers:
 
     @property
     def stranded(self) -> bool:
-        """Whether commands wait for a worker and the system has no thread for one."""
+        """True if commands wait for a worker and the system cannot create one."""
         return self._count == 0 and self._short
 
     def command_enqueued(self, now: int, *, ready: bool) -> None:
-        """The host has enqueued a command."""
+        """Records that the host has enqueued a command, and wakes the keeper if it is ready."""
         self._latest_ns = now
         if ready and (self._resting or not self._kept):
             self._wake_keeper()
 
     def claim(self) -> Event | None:
-        """A command for a thread that looks for any; somebody else looks for the next one."""
+        """Claims a command for a thread that runs any. A worker is called if more are due."""
         event = None if self._closed else self._readiness.claim_any()
         if event is not None and self._readiness.any_due():
             self.call()
         return event
 
     def leave(self) -> None:
-        """The calling thread looks no more for what is ready; whoever is needed takes over."""
+        """Calls a worker, or the keeper, for ready commands, because the calling thread claims no more."""
         readiness = self._readiness
         if readiness.any_due():
             self.call()
         self._remind_keeper()
 
     def _remind_keeper(self) -> None:
-        """What became ready and is not due yet must become so."""
+        """Wakes the keeper if commands are ready and not due yet."""
         if (self._resting or not self._kept) and self._readiness.any_later_than(self._readiness.horizon):
             self._wake_keeper()
 
     def call(self) -> None:
-        """Have a worker look for what is due."""
+        """Wakes or adds a worker."""
         if self._closed:
             return
         if self._idle:
@@ -106,7 +107,7 @@ class Workers:
             self._wake_keeper()
 
     def close(self) -> None:
-        """Have all threads end when they next look."""
+        """Lets all threads end when they next look for commands."""
         self._closed = True
         for _ in range(self._idle):
             self._work_bell.ring()
@@ -148,7 +149,7 @@ class Workers:
                     self._idle += 1
             if event is not None:
                 self._run(event)
-                event = None  # destroyed here, not when the next one takes its place, under the lock
+                event = None  # destroyed here, not at the next assignment, which is under the lock
                 self._forgotten()
             else:
                 self._work_bell.wait()
@@ -164,14 +165,14 @@ class Workers:
             self._keeper_bell.wait(pause)
 
     def _tend(self, now: int) -> float | None:
-        """One look of the keeper; returns seconds until the next one, None if it may sleep until it is rung."""
+        """Does the keeper's work. Returns the seconds until the next time; None to sleep until it is woken."""
         readiness = self._readiness
         before = readiness.horizon
         enqueueing = now - self._latest_ns < PATIENCE_NS
         readiness.make_due(now - (MOST_PATIENCE_NS if enqueueing else PATIENCE_NS))
         if readiness.any_due() and readiness.any_later_than(before):
             self.call()
-        if self._still_short:  # for a whole tick, all of them were busy
+        if self._still_short:  # all workers were busy since the last look
             self._short = not self._add()
             if self._short:
                 return SLOW_TICK_S

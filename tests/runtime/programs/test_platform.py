@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from machine import Machine
 
-from fpgart.engine.interface import NoEngine
 from fpgart.runtime.objects.platform import Platform
 
 Boards = Callable[..., Machine]
@@ -68,11 +67,6 @@ def test_an_engine_that_is_given_is_the_one(boards: Boards, choices: list[Any]) 
     given: Any = Engine()
     assert platform_of(boards, engine=given).engine is given
     assert choices == []
-
-
-@pytest.mark.parametrize(("engine", "found"), [(Engine(), True), (NoEngine("none is installed"), False)])
-def test_a_platform_knows_whether_anything_executes_kernels(boards: Boards, engine: Any, found: bool) -> None:
-    assert platform_of(boards, engine).has_engine is found
 
 
 def test_a_platform_begins_without_a_handle_and_knows_when(boards: Boards) -> None:

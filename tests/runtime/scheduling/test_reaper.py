@@ -35,7 +35,7 @@ def test_what_cannot_be_done_is_logged_and_keeps_nothing_from_being_done(capfd: 
     reaper.extend([fail, lambda: done.append("next")])
     reaper.reap()
     words = capfd.readouterr().err
-    assert "what a dead object left could not be disposed of" in words
+    assert "deferred work of a destructor failed" in words
     assert "out of order" in words
     assert done == ["next"]
 

@@ -16,7 +16,7 @@ NEVER = 1 << 60
 
 
 class Choice(NamedTuple):
-    """A piece for the run that begins somewhere and ends before buffer `after`."""
+    """A piece for a run of buffers, which ends before buffer `after`."""
 
     cost: int
     after: int
@@ -30,9 +30,9 @@ def ranges(destinations: Sequence[Block]) -> list[tuple[int, int]]:
 def choices_of(
     wanted: list[tuple[int, int]], blocks: list[tuple[int, int]], regions: int, chains: bool
 ) -> list[list[Choice]]:
-    """For each buffer the pieces of runs that begin with it, without those that others make useless.
+    """Returns, for each buffer, the pieces for runs that begin with it, without those that cannot be in a best plan.
 
-    A choice costs the bytes that it shows, whole pages, and one per region, so that memory matters first.
+    The cost of a choice is the bytes that it shows, in whole pages, plus one per region, so that memory matters first.
     """
     largest = max((_largest_region(block) for block in blocks), default=0)
     choices: list[list[Choice]] = []
@@ -60,7 +60,7 @@ def _choice(piece: Piece, after: int) -> Choice:
 
 
 class Side(NamedTuple):
-    """What regions on one side of a boundary show: `size` bytes, up to and with buffer `reached`."""
+    """The regions on one side of a boundary: they show `size` bytes, up to buffer `reached`."""
 
     reached: int
     size: int
@@ -75,11 +75,11 @@ def _add_chains(
     regions: int,
     choices: list[list[Choice]],
 ) -> None:
-    """Pieces of several regions for the runs whose coarsest boundary lies inside one buffer.
+    """Adds pieces of several regions for the runs whose coarsest boundary lies inside one buffer.
 
-    A region never crosses the coarsest boundary of what the piece shows. Where any boundary between regions lies
-    outside of all buffers, two pieces do as well as one; so only those with a buffer across each are of interest.
-    Smaller regions can begin at more addresses, and more of them show less that nobody needs.
+    A region never crosses the coarsest boundary of the bytes that the piece shows. If a boundary between regions lies
+    outside of all buffers, two pieces do as well as one; so only pieces with a buffer across each boundary are added.
+    Smaller regions can begin at more addresses, and more of them show fewer bytes that nothing needs.
     """
     begin, end = wanted[straddling]
     block = block_size(begin, end)
@@ -104,7 +104,7 @@ def _add_chains(
 def _sides(
     wanted: list[tuple[int, int]], straddling: int, middle: int, direction: int, half: int, step: int, regions: int
 ) -> Iterator[Side]:
-    """What regions of `step` bytes or less, the largest next to the boundary, can show in one direction from it."""
+    """Yields what regions of up to `step` bytes, the largest next to the boundary, can show in one direction."""
     far_end = 1 if direction > 0 else 0
     stop = len(wanted) if direction > 0 else -1
     for reached in range(straddling, stop, direction):
@@ -115,14 +115,16 @@ def _sides(
         shown = far - far % step
         if all(_inside(wanted, middle + direction * boundary) for boundary in range(step, shown, step)):
             for size, largest, count in _finer(wanted, middle, direction, shown, far - shown):
-                if size < beyond:  # else this is a way to show the next buffer
+                if size < beyond:  # else the next buffer would be shown, too
                     yield Side(reached, size, step if shown else largest, shown // step + count)
 
 
 def _finer(
     wanted: list[tuple[int, int]], middle: int, direction: int, shown: int, left: int
 ) -> Iterator[tuple[int, int, int]]:
-    """Ways to show `left` bytes behind the `shown` ones: all that is shown then, the largest region, how many."""
+    """Yields ways to show `left` bytes behind the `shown` ones: all bytes shown, the largest region, the number of
+    regions.
+    """
     largest = 1 << left.bit_length() >> 1
     before = 0
     for count in itertools.count():
@@ -140,18 +142,18 @@ def _finer(
 
 
 def _inside(wanted: list[tuple[int, int]], address: int) -> bool:
-    """Whether an address lies in a buffer, not at its begin."""
+    """True if an address lies in a buffer, but not at its begin."""
     index = bisect_left(wanted, (address, 0)) - 1
     return index >= 0 and address < wanted[index][1]
 
 
 def block_size(begin: int, end: int) -> int:
-    """Size of the smallest aligned power of two that has `begin` to `end`."""
+    """Returns the size of the smallest aligned power of two that contains `begin` to `end`."""
     return max(PAGE, 1 << (begin ^ end - 1).bit_length())
 
 
 def largest_region(destinations: Sequence[Block]) -> int:
-    """Bytes of the largest region that there is room for; 0 if there are no destinations."""
+    """Returns the bytes of the largest region that fits into the destinations; 0 if there are none."""
     return max((_largest_region(block) for block in ranges(destinations)), default=0)
 
 

@@ -13,12 +13,12 @@ REGIONS = 7
 
 
 class NoMapping(NotVisible):
-    """A kernel's buffers cannot be shown to it together; the sentences say what they need and what would fit."""
+    """No regions show a kernel's buffers together. The message says what they need and what would fit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """`size` bytes of physical memory that a kernel uses; `name` is for the words of errors."""
+    """`size` bytes of physical memory that a kernel uses; `name` is for error messages."""
 
     address: PhysicalAddress
     size: int
@@ -34,7 +34,7 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """`size` bytes from `physical` that the core finds from `dsp`."""
+    """`size` bytes of physical memory from `physical` on, at the core's address `dsp`."""
 
     physical: PhysicalAddress
     dsp: DspAddress
@@ -43,14 +43,14 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The regions to set up, in order of physical addresses, and where each need then begins."""
+    """The regions to set up, in order of physical addresses, and the core's address for each need."""
 
     regions: tuple[Region, ...]
     addresses: tuple[DspAddress, ...]
 
 
 class Piece(NamedTuple):
-    """Physical memory that consecutive regions show; each is `step` bytes or less."""
+    """Physical memory that consecutive regions of up to `step` bytes show."""
 
     begin: int
     size: int
@@ -58,7 +58,7 @@ class Piece(NamedTuple):
     regions: int
 
     def yields_to(self, other: Piece) -> bool:
-        """Whether this is of no use, because `other` shows less and can go wherever this one can."""
+        """True if `other` makes this piece useless: it shows less and fits wherever this one does."""
         return (
             other.begin >= self.begin
             and other.begin + other.size <= self.begin + self.size

@@ -7,15 +7,15 @@ from fpgart.board.keystone.mpax.model import Piece
 
 
 def has_place(piece: Piece, blocks: list[tuple[int, int]]) -> bool:
-    """Whether some block is large enough for a piece alone."""
+    """True if a block is large enough for a piece alone."""
     return any(begin + (piece.begin - begin) % piece.step + piece.size <= end for begin, end in blocks)
 
 
 def place(pieces: tuple[Piece, ...], blocks: list[tuple[int, int]]) -> list[int] | None:
-    """Where pieces can be put beside each other in blocks; None if they cannot.
+    """Returns addresses for the pieces, beside each other in the blocks; None if there are none.
 
-    Blocks are filled from their begin: whatever the order of the pieces in a block, the lowest place that
-    is possible is as good as any for each one. So it is the orders that are tried, the largest piece first.
+    Blocks are filled from their begin: for any order of the pieces in a block, the lowest possible address is as good
+    as any. So the orders are tried, the largest piece first.
     """
     order = sorted(range(len(pieces)), key=lambda index: -pieces[index].size)
     places = [0] * len(pieces)

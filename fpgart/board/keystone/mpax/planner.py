@@ -12,7 +12,7 @@ from fpgart.board.keystone.mpax.search import find
 
 
 def plan(needs: Sequence[Need], destinations: Sequence[Block], regions: int = REGIONS) -> Plan:
-    """Regions in `destinations` that show all needs, and little else; raises NoMapping if there are none."""
+    """Returns regions in `destinations` that show all needs and the least other memory. Raises NoMapping."""
     found = find(needs, destinations, regions)
     if found is None:
         raise NoMapping(why_not(needs, destinations, regions))

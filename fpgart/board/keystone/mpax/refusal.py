@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why regions cannot show a launch's buffers."""
+"""Says why regions cannot show a launch's buffers."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _why_not_alone(need: Need, destinations: Sequence[Block], regions: int) -> s
 
 
 def _together(needs: Sequence[Need], destinations: Sequence[Block], regions: int) -> list[Need]:
-    """Needs that can be shown together: each in turn that goes with those before it."""
+    """Returns needs that can be shown together: each one that fits with those before it."""
     together: list[Need] = []
     for need in needs:
         if fits([*together, need], destinations, regions):

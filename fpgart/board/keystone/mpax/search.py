@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The combination of pieces that shows all needs and the least memory.
+"""Searches the combination of pieces that shows all needs and the least memory.
 
 A table over (first buffer, regions left) has the least memory that the remaining buffers take. With it as a bound, the
-cuts come in order of the memory that they show (A*), until one is found whose pieces can be placed. If none is left,
-there is no mapping.
+combinations come in order of the memory that they show (A*), until one is found whose pieces can be placed. If none is
+left, there is no mapping.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from fpgart.board.keystone.mpax.placing import place
 
 
 def find(needs: Sequence[Need], destinations: Sequence[Block], regions: int = REGIONS) -> Plan | None:
-    """Regions in `destinations` that show all needs, and little else; None if there are none.
+    """Returns regions in `destinations` that show all needs and the least other memory; None if there are none.
 
-    One region per run is tried first. Only if that fails, a run may take several.
+    One region per run is tried first, and several only if that fails.
     """
     wanted = _merged(needs)
     placed = _search(wanted, destinations, regions, chains=False) or _search(wanted, destinations, regions, chains=True)
@@ -33,20 +33,20 @@ def find(needs: Sequence[Need], destinations: Sequence[Block], regions: int = RE
 
 
 def fits(needs: Sequence[Need], destinations: Sequence[Block], regions: int = REGIONS) -> bool:
-    """Whether find() finds regions for these needs."""
+    """True if find() finds regions for these needs."""
     wanted = _merged(needs)
     return any(_search(wanted, destinations, regions, chains) is not None for chains in (False, True))
 
 
 def least_shown(needs: Sequence[Need], destinations: Sequence[Block], regions: int) -> int | None:
-    """The least memory that regions show together with all needs, wherever they are; None if they are too few."""
+    """Returns the least memory that regions show with all needs, wherever they are; None if they are too few."""
     blocks = ranges(destinations)
     least = _least(choices_of(_merged(needs), blocks, regions, chains=True), regions)[0][regions]
     return None if least >= NEVER else least & -PAGE
 
 
 def _merged(needs: Sequence[Need]) -> list[tuple[int, int]]:
-    """Begin and end of what is needed, in pages and in order; needs that share bytes are one."""
+    """Returns begin and end of the needs, in whole pages and sorted. Needs that share bytes are joined."""
     merged: list[tuple[int, int]] = []
     for begin, end in sorted((need.address, need.end) for need in needs if need.size):
         if merged and begin < merged[-1][1]:
@@ -57,7 +57,7 @@ def _merged(needs: Sequence[Need]) -> list[tuple[int, int]]:
 
 
 def _pages(wanted: list[tuple[int, int]]) -> int:
-    """Bytes of the pages that are needed; two neighbours may have one in common."""
+    """Returns the bytes of the needed pages. Two neighbours may share a page."""
     total = reached = 0
     for begin, end in wanted:
         total += end - max(begin, reached)
@@ -73,7 +73,7 @@ def _address(need: Need, shown: list[tuple[int, int, int]]) -> DspAddress:
 
 
 def _regions_of(piece: Piece, dsp: int) -> Iterator[Region]:
-    """The regions of a piece: each time the largest that both addresses and what is left allow."""
+    """Yields the regions of a piece, each time the largest that both addresses and the remaining bytes allow."""
     at, end = piece.begin, piece.begin + piece.size
     while at < end:
         size = piece.step
@@ -86,7 +86,7 @@ def _regions_of(piece: Piece, dsp: int) -> Iterator[Region]:
 def _search(
     wanted: list[tuple[int, int]], destinations: Sequence[Block], regions: int, chains: bool
 ) -> list[tuple[Piece, int]] | None:
-    """Pieces that show everything, each with its place in the core's address space."""
+    """Returns pieces that show everything, each with its address for the core; None if there are none."""
     blocks = ranges(destinations)
     room = sum(end - begin for begin, end in blocks)
     if _pages(wanted) > room:
@@ -121,7 +121,7 @@ def _search(
 
 
 def _least(choices: list[list[Choice]], regions: int) -> list[list[int]]:
-    """The least cost of showing the buffers from each one on, by how many regions are left."""
+    """Returns the least cost of showing the buffers from each one on, by the number of regions left."""
     least = [[NEVER] * (regions + 1) for _ in choices]
     least.append([0] * (regions + 1))
     for first in range(len(choices) - 1, -1, -1):
