@@ -312,13 +312,13 @@ def test_a_host_gets_no_signal_when_its_board_process_has_gone() -> None:
 OWN_ENVIRONMENT = """
 import ctypes
 from fpgart._native import lib
-from fpgart.engine.driver import say
+from fpgart.engine.driver import set_variable
 getenv = ctypes.CDLL(None).getenv
 getenv.restype = ctypes.c_char_p
-say("FPGART_TEST_HOSTS", "1")
+set_variable("FPGART_TEST_HOSTS", "1")
 lib.environment_is_ours()
-say("FPGART_TEST_OURS", "2")
-say("FPGART_TEST_USERS", "3", unless_set=True)
+set_variable("FPGART_TEST_OURS", "2")
+set_variable("FPGART_TEST_USERS", "3", unless_set=True)
 print(*(getenv(name) for name in (b"FPGART_TEST_HOSTS", b"FPGART_TEST_OURS", b"FPGART_TEST_USERS")))
 """
 
