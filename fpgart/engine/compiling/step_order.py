@@ -36,7 +36,7 @@ def one_at_a_time(kind: str, contents: Iterable[bytes]) -> Iterator[None]:
         yield
     finally:
         if descriptor >= 0:
-            os.close(descriptor) 
+            os.close(descriptor)
 
 
 def _locked(kind: str, contents: Iterable[bytes]) -> int:

@@ -251,7 +251,9 @@ def _link_inputs(driver: Driver, options: str, inputs: Sequence[ProgramInput]) -
         handle = create(driver, ProgramInput(binary=code))
         try:
             return handle, _build(driver, handle, "")
-        except BuildFailed:  # linking reports the error, or works: PoCL cannot read a file while another process replaces it
+        except (
+            BuildFailed
+        ):  # linking reports the error, or works: PoCL cannot read a file while another process replaces it
             release(driver, handle)
     with created(driver, inputs) as parts:
         return link(driver, options, parts)
