@@ -106,7 +106,7 @@ class Container:
 
     @classmethod
     def decode(cls, data: bytes) -> Container:
-        """Read a file's bytes; raises AocxError for anything that is not a whole ELF file."""
+        """Reads a file's bytes; raises AocxError for anything that is not a whole ELF file."""
         sections: dict[str, bytes] = {}
         for name, content in _read_sections(data):
             if name in sections:
@@ -116,7 +116,7 @@ class Container:
 
     @classmethod
     def read(cls, path: Path) -> Container:
-        """Read a file; raises AocxError for one that is no container, OSError for one that cannot be read."""
+        """Reads a file; raises AocxError for one that is no container, OSError for one that cannot be read."""
         return cls.decode(read_input(path, LARGEST_CONTAINER))
 
 

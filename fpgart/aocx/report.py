@@ -87,7 +87,7 @@ class _Line:
 
 
 def read(source: str) -> Findings:
-    """Look through a source behind the preprocessor, in which `#line` says where lines come from."""
+    """Looks through a source behind the preprocessor, in which `#line` says where lines come from."""
     bare = HIDDEN.sub(lambda found: re.sub(r"[^\n]", " ", found[0]) if found[0][0] == "/" else found[0], source)
     lines = list(_placed(bare))
     channels = [

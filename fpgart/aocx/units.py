@@ -145,7 +145,7 @@ def compile_text(
 
 
 def check_text(text: Text, board: BoardDescription, engine: Engine, tell: Callable[[str], None] = ignore) -> None:
-    """Compile without linking, for the errors and warnings alone; raises CompileError as compile_text() does."""
+    """Compiles without linking, for the errors and warnings alone; raises CompileError as compile_text() does."""
     try:
         log = engine.from_source(text.source).compile(board.build_options(text.options.text()), {})
     except BuildFailed as failed:

@@ -164,7 +164,7 @@ SPELLING = {
 
 
 def begin(given: dict[str, str]) -> None:
-    """Apply the options of the command line. Raises OptionError if they, or the environment, are invalid."""
+    """Applies the options of the command line. Raises OptionError if they, or the environment, are invalid."""
     os.environ.update(given)
     refuse_wrong_options({name: flag for name, flag in SPELLING.items() if name in given})
     for words in config.misspelt(os.environ):

@@ -43,7 +43,7 @@ class Meeting:
         self._folder = Path(folder) / f"fpgart-{job}"
 
     def leave(self, name: str, facts: dict[str, str]) -> None:
-        """Write where a cable's reading end is, whole or not at all. Raises OutOfResources."""
+        """Writes where a cable's reading end is, whole or not at all. Raises OutOfResources."""
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             with tempfile.NamedTemporaryFile("w", dir=self._folder, delete=False) as file:
@@ -60,7 +60,7 @@ class Meeting:
             return {}
 
     def forget(self, name: str) -> None:
-        """Remove an address, and the folder behind the last one."""
+        """Removes an address, and the folder behind the last one."""
         try:
             (self._folder / name).unlink(missing_ok=True)
             self._folder.rmdir()
@@ -90,7 +90,7 @@ class Remote:
         self._pumps: list[Pump] = []
 
     def lead_on(self, link: Link, name: str) -> Pump:
-        """Pass on what goes through a cable; `link` is the end of its ring that kernels of this process do not have.
+        """Passes on what goes through a cable; `link` is the end of its ring that kernels of this process do not have.
 
         It is closed behind the last packet, or at once where this raises OutOfResources.
         """
@@ -141,7 +141,7 @@ class Pump:
         self._thread.start()
 
     def retire(self) -> None:
-        """Stop once all is sent that was written."""
+        """Stops once all is sent that was written."""
         self._ended.set()
         self._thread.join(LOST_MS / 1000)
 
@@ -239,7 +239,7 @@ class Pump:
         return facts
 
     def _pass(self, message: bytes) -> bool:
-        """Send a message once there is room; False if the peer is gone."""
+        """Sends a message once there is room; False if the peer is gone."""
         while not self._socket.poll(SLICE_MS, self._remote.zmq.POLLOUT):
             if self._is_lost():
                 return False
@@ -255,7 +255,7 @@ class Pump:
                 return
 
     def _deliver(self, message: bytes) -> bool:
-        """Write a message's packets into the ring; False if nobody reads them any more, or it is none."""
+        """Writes a message's packets into the ring; False if nobody reads them any more, or it is none."""
         (packet,) = HEADER.unpack_from(message.ljust(HEADER.size, b"\0"))
         if not 0 < packet <= lib.link_largest_packet() or len(message) > HEADER.size + CHUNK:
             log.warning(f"{self._link.cable}: a message of {len(message)} bytes is invalid for packets of {packet}")

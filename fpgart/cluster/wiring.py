@@ -82,7 +82,7 @@ class Wiring:
         return self._first + device
 
     def plug_in(self, device: int) -> Links:
-        """Take the ends of a device's cables, once. Raises OutOfResources where another process has one."""
+        """Takes the ends of a device's cables, once. Raises OutOfResources where another process has one."""
         if device not in self._ends:
             board = self.number(device)
             taken: dict[str, Link] = {}
@@ -96,7 +96,7 @@ class Wiring:
         return self._ends[device]
 
     def _take(self, index: int, cable: Cable, undo: ExitStack, *, writing: bool) -> Link:
-        """Take an end; `undo` learns how to give it back."""
+        """Takes an end; `undo` learns how to give it back."""
         folder = folder_of(self._place.job)
         leads_away = self._leads_away(cable.target.board if writing else cable.source.board)
         name = f"{index}.{'out' if writing else 'in'}.ring" if leads_away else f"{index}.ring"
@@ -142,7 +142,7 @@ class Wiring:
                 return
 
     def close(self) -> None:
-        """Give all ends back; no kernel uses them any more."""
+        """Gives all ends back; no kernel uses them any more."""
         for links in self._ends.values():
             for link in links.values():
                 link.close()

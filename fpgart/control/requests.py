@@ -30,7 +30,7 @@ def is_running() -> bool:
 
 
 def ask(name: str, *arguments: Any) -> Any:
-    """Have the driver, which is loaded, carry out a request; it is started for that, if need be.
+    """Has the driver, which is loaded, carry out a request; it is started for that, if need be.
 
     Raises ControlError, and what the request raises (FaultSyntaxError, OSError).
     """

@@ -53,7 +53,7 @@ def unfinished() -> int:
 
 
 def settle(patience_s: float) -> bool:
-    """Wait for what runs or is ready to; False when that takes longer."""
+    """Waits for what runs or is ready to; False when that takes longer."""
     return the_platform().scheduler.settle(patience_s)
 
 
@@ -66,7 +66,7 @@ def renew_boards() -> None:
 
 
 def take_off_boards(numbers: Collection[int]) -> None:
-    """Move some buffers to the host's memory, when nothing runs. They can be used as before.
+    """Moves some buffers to the host's memory, when nothing runs. They can be used as before.
 
     Some stay where they are: mapped ones, because the host has pointers to them, and those with CL_MEM_USE_HOST_PTR,
     because nobody knows whether that memory is still there.
@@ -137,5 +137,5 @@ def begin_trace(path: str) -> None:
 
 
 def end_trace() -> None:
-    """End the trace that was begun last."""
+    """Ends the trace that was begun last."""
     _end_trace.pop()()

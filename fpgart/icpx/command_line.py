@@ -96,7 +96,7 @@ def read_command_line(words: list[str]) -> CommandLine:
 
 
 def _name_dependencies(made: CommandLine) -> None:
-    """Have the dependencies for make (-MD, -MMD) be about the output and beside it, not about a file that is gone."""
+    """Has the dependencies for make (-MD, -MMD) be about the output and beside it, not about a file that is gone."""
     if not {"-MD", "-MMD"}.intersection(made.host) or not made.sources:
         return
     output = made.output or Path(made.sources[0].stem + ".o")

@@ -28,7 +28,7 @@ def find_tools(folder: Path, asked: str = "") -> Tools:
 
 
 def compile_sample() -> Tools:
-    """Find out whether the compilers work together. Raises IcpxError, PassFailed, OSError."""
+    """Finds out whether the compilers work together. Raises IcpxError, PassFailed, OSError."""
     with tempfile.TemporaryDirectory(prefix="icpx-") as folder:
         tools = find_tools(Path(folder))
         path = Path(folder) / "sample.cpp"
@@ -38,7 +38,7 @@ def compile_sample() -> Tools:
 
 
 def compile_all(asked: CommandLine) -> None:
-    """Make what was asked for. Raises IcpxError, PassFailed or OSError; nothing temporary stays."""
+    """Makes what was asked for. Raises IcpxError, PassFailed or OSError; nothing temporary stays."""
     with tempfile.TemporaryDirectory(prefix="icpx-") as folder:
         tools = find_tools(Path(folder), asked.host_compiler)
         objects = []
@@ -82,7 +82,7 @@ def link(objects: list[Path], asked: CommandLine, tools: Tools) -> None:
 
 
 def become_host_compiler(words: list[str]) -> None:
-    """Compile what has no device code as clang++ would, in the place of this process."""
+    """Compiles what has no device code as clang++ would, in the place of this process."""
     compiler = host_compiler()
     left = [word for word in words if not word.lower().startswith(("-qactypes", "-fno-sycl", "-fsycl-host-compiler="))]
     os.execv(compiler, [str(compiler), *left])

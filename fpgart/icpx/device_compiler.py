@@ -79,7 +79,7 @@ def elements(kind: Any, array: Array) -> Any:
 
 
 def compile_source(library: Path, source: Path, options: list[str]) -> Result:
-    """Call the compiler."""
+    """Calls the compiler."""
     function = ctypes.CDLL(str(library)).compileSYCL
     function.restype = Result
     function.argtypes = [File, Array, Array, Array, ctypes.c_bool, ctypes.c_uint32]

@@ -20,7 +20,7 @@ DEMAND = re.compile(
 
 
 def write_headers(runtime: SyclRuntime, folder: Path) -> Path:
-    """Write the header below a folder, which is to be found before the runtime's own; returns the folder."""
+    """Writes the header below a folder, which is to be found before the runtime's own; returns the folder."""
     made = folder / "headers"
     file = made / HEADER
     file.parent.mkdir(parents=True)

@@ -70,7 +70,7 @@ class Source:
 
 
 def run(words: Sequence[str], verbose: bool) -> str:
-    """Run a program; returns what it says. Raises PassFailed with that if it refuses, IcpxError if it cannot run."""
+    """Runs a program; returns what it says. Raises PassFailed with that if it refuses, IcpxError if it cannot run."""
     if verbose:
         print(shlex.join(words), file=sys.stderr, flush=True)
     try:
@@ -168,7 +168,7 @@ def explained(failed: PassFailed, source: Source) -> PassFailed:
 
 
 def forget_temporary(dependencies: Path, folder: Path) -> None:
-    """Take the files of the private folder out of make's dependencies: they are gone when make looks for them."""
+    """Takes the files of the private folder out of make's dependencies: they are gone when make looks for them."""
     text = dependencies.read_text(errors="surrogateescape")
     kept = re.sub(rf"(?:\\\n)?[ \t]*{re.escape(str(folder))}/[^\s:]*(?::[ \t]*(?=\n|$))?", "", text)
     dependencies.write_text(kept, errors="surrogateescape")

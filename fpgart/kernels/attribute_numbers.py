@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Replaces the arguments of attributes and pragmas for hardware by their values.
 
-An argument is an integer constant expression of C. Whoever reads attributes behind this module finds decimal digits.
+An argument is an integer constant expression of C. The modules that read attributes find decimal digits.
 
     enum { ROWS = 2 };
     __attribute__((num_compute_units(ROWS * 4))) kernel void k(...)
@@ -27,7 +27,7 @@ LARGEST = (1 << 31) - 1
 
 
 class Numbers(NamedTuple):
-    """How many numbers an attribute or a pragma takes, and which."""
+    """The number of arguments that an attribute or a pragma takes, and their range."""
 
     fewest: int = 1
     most: int = 1
@@ -64,7 +64,7 @@ PRAGMAS = {
     "unroll": Numbers(fewest=0),
 }
 CLAUSES = {"depth": Numbers(smallest=1), "safelen": Numbers(smallest=1)}
-"""What the pragmas loop_fuse and ivdep have numbers in."""
+"""The clauses with numbers of the pragmas loop_fuse and ivdep."""
 NAME = re.compile(rf"\b(?:__)?(?P<name>{'|'.join(ATTRIBUTES)})(?:__)?\b\s*(?P<opens>\()?")
 PRAGMA = re.compile(rf"^[ \t]*#[ \t]*pragma[ \t]+(?P<name>{'|'.join(PRAGMAS)}|ivdep|loop_fuse)\b(?P<rest>[^\n]*)", re.M)
 CLAUSE = re.compile(rf"\b(?P<name>{'|'.join(CLAUSES)})\s*(?P<opens>\()")
@@ -74,7 +74,7 @@ USES = re.compile(
     rf"|^[ \t]*#[ \t]*pragma[ \t]+(?:(?:{'|'.join(PRAGMAS)})\b(?![ \t]*\d*[ \t]*$)|(?:ivdep|loop_fuse)\b.*\()",
     re.MULTILINE,
 )
-"""What a text, before macros are put in, has arguments for that are perhaps no digits."""
+"""Finds attributes and pragmas whose arguments may be no digits, in a text before macros are expanded."""
 ORIGIN = re.compile(r'^[ \t]*#[ \t]*line[ \t]+(?P<line>[0-9]{1,18})\b(?:[ \t]*"(?P<file>[^"\n]*)")?', re.MULTILINE)
 
 
@@ -90,12 +90,12 @@ class Argument(NamedTuple):
 
 
 def has_numbers(text: str) -> bool:
-    """Return whether a text, before macros are put in, has arguments that need with_numbers()."""
+    """True if a text, before macros are expanded, has arguments that need with_numbers()."""
     return USES.search(text) is not None
 
 
 def with_numbers(text: str, *, strict: bool = True) -> str:
-    """Return a preprocessed text in which the arguments are numbers; lines stay.
+    """Returns a preprocessed text in which the arguments are numbers; lines stay.
 
     Raises PreprocessorError, with the file and line that #line gives, for an argument that is no constant, or that is
     too small or too large. Without `strict`, such an argument stays as it is.
@@ -165,7 +165,7 @@ class _Text:
         return Argument(found["name"], found.end(), end, known[found["name"]])
 
     def _words(self, argument: Argument) -> str:
-        """Return the values of the arguments, on as many lines. Raises ValueError or IndexError."""
+        """Returns the values of the arguments, on as many lines. Raises ValueError or IndexError."""
         written = self._text[argument.begin : argument.end]
         each = split(written) if written.strip() else []
         fewest, most, _, _ = argument.numbers
@@ -188,11 +188,11 @@ class _Text:
         return number
 
     def names(self, at: int) -> Names:
-        """Return the names that may be used at a position; the declarations are read when the first one is."""
+        """Returns the names that may be used at a position; the declarations are read when the first one is."""
         return self._declarations.before(at)
 
     def _error(self, at: int, words: str) -> PreprocessorError:
-        """Return an error at a position of the text, with the file and the line that #line gives it."""
+        """Returns an error at a position of the text, with the file and the line that #line gives it."""
         file, line, begin = "", 1, 0
         for said in ORIGIN.finditer(self._text, 0, at):
             file, line, begin = said["file"] or file, int(said["line"]), said.end() + 1

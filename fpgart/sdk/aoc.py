@@ -78,7 +78,7 @@ def compile_command(words: list[str]) -> int:
 
 
 def compile_all(words: list[str]) -> None:
-    """Do what the command line asks for; raises what status_of() tells."""
+    """Does what the command line asks for; raises what status_of() tells."""
     asked = read_command_line(words)
     package = package_of(asked.package)
     if asked.answer is not None or not words:
@@ -149,7 +149,7 @@ class Job:
         return cls(asked, with_separate_banks(board, _memories(asked, board, separate)), separate, inputs)
 
     def run(self) -> None:
-        """Write what was asked for; raises CompileError, AocxError or OSError."""
+        """Writes what was asked for; raises CompileError, AocxError or OSError."""
         engine = choose_engine()
         if self.asked.last is Last.OBJECT:
             for path in self.asked.sources:
@@ -201,7 +201,7 @@ class Job:
         return object_of(unit, self.board.name, self.separate)
 
     def _target(self, source: Path) -> Path:
-        """Return -o, which needs no ending, or else the source's name in the working folder."""
+        """Returns -o, which needs no ending, or else the source's name in the working folder."""
         output = self.asked.output
         if output is None:
             return Path(source.name).with_suffix(self.asked.last.value)

@@ -225,7 +225,7 @@ BINEDIT = "binedit <file> create | list | exists|print|get|add|set|update <secti
 
 
 def binedit(words: list[str]) -> str:
-    """Look into a container, or change its sections."""
+    """Looks into a container, or change its sections."""
     if len(words) < 2:
         raise AoclUsageError(BINEDIT)
     file, action, *rest = words

@@ -66,7 +66,7 @@ def package_of(given: Path | None) -> BoardPackage | None:
 
 
 def _root_in_words() -> str:
-    """Say what the variable for the package names."""
+    """Says what the variable for the package names."""
     root = os.environ.get(ROOT_VARIABLE)
     if not root:
         return "which is not set"

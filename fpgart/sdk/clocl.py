@@ -85,7 +85,7 @@ def run(words: list[str]) -> int:
 
 
 def answer(words: list[str]) -> None:
-    """Do what the command line asks for; raises what status_of() tells."""
+    """Does what the command line asks for; raises what status_of() tells."""
     asked = CommandLine.read(words)
     if "help" in asked.switches or not words:
         click.echo(HELP, nl=False)
@@ -98,7 +98,7 @@ def answer(words: list[str]) -> None:
 
 
 def compile_all(asked: CommandLine) -> None:
-    """Write what was asked for; raises CompileError, AocxError or OSError.
+    """Writes what was asked for; raises CompileError, AocxError or OSError.
 
     A binary is for every board, as TI's is for every partition of the memory.
     """

@@ -96,7 +96,7 @@ def system_loader() -> Path | None:
 
 
 def lay_out(root: Path) -> Path:
-    """Make the folder, or bring it up to date; returns its absolute path. Raises SdkError."""
+    """Makes the folder, or bring it up to date; returns its absolute path. Raises SdkError."""
     root = root.absolute()
     loader = system_loader() or LIBRARY
     stamp = root / STAMP
@@ -139,7 +139,7 @@ def _write_all(root: Path, loader: Path) -> None:
 
 
 def _put(file: Path, text: str, *, executable: bool = False) -> None:
-    """Write a file at once: programs that run beside see the old one or the new one."""
+    """Writes a file at once: programs that run beside see the old one or the new one."""
     file.parent.mkdir(parents=True, exist_ok=True)
     new = file.with_name(f".{file.name}.{os.getpid()}")
     new.write_text(text)

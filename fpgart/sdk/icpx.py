@@ -63,7 +63,7 @@ def compile_command(words: list[str]) -> int:
 
 
 def _leave(number: int, frame: FrameType | None) -> NoReturn:
-    """End by a signal only after the temporary files are gone."""
+    """Ends by a signal only after the temporary files are gone."""
     sys.exit(128 + number)
 
 

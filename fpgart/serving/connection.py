@@ -58,7 +58,7 @@ class Connection:
         return Spawned(socket.socket(fileno=session), socket.socket(fileno=life), output, failure)
 
     def close(self) -> None:
-        """Give everything back."""
+        """Gives everything back."""
         self._socket.close()
 
     def _exchange(self, request: object) -> tuple[object, Sequence[int]]:

@@ -26,7 +26,7 @@ class Pool:
         self._closed = threading.Event()
 
     def start(self) -> None:
-        """Have a process ready from now on."""
+        """Has a process ready from now on."""
         threading.Thread(target=self._refill, name="fpgart pool", daemon=True).start()
 
     def take(self) -> Spawned:
@@ -41,7 +41,7 @@ class Pool:
         return spawn()
 
     def close(self) -> None:
-        """Start no more, and end the one that is ready."""
+        """Starts no more, and ends the one that is ready."""
         with self._changing:
             self._closed.set()
             found, self._ready = self._ready, None

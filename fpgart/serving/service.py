@@ -70,7 +70,7 @@ class Client:
         return self._ends not in dict(poll.poll())
 
     def close(self) -> None:
-        """End its board process, and hear of it no more."""
+        """Ends its board process, and hear of it no more."""
         self.end_process()
         self.connection.close()
         if self._ends >= 0:
@@ -82,12 +82,12 @@ class Client:
         return self._life is not None
 
     def hang_up(self) -> None:
-        """Close the connection; the thread that attends to the client learns of it."""
+        """Closes the connection; the thread that attends to the client learns of it."""
         with suppress(OSError):  # the client was faster
             self.connection.shutdown(socket.SHUT_RDWR)
 
     def end_process(self) -> None:
-        """End its board process, if it has one."""
+        """Ends its board process, if it has one."""
         self.have_process(None)
 
     def have_process(self, life: socket.socket | None) -> None:
@@ -156,7 +156,7 @@ class Service:
         self._end()
 
     def stop(self) -> None:
-        """End run(), from any thread or a signal handler."""
+        """Ends run(), from any thread or a signal handler."""
         self._stopping = True
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
@@ -359,7 +359,7 @@ def descriptor_of(process: int) -> int:
 
 
 def refuse_folder_of_others(folder: str) -> None:
-    """Raise ServiceError for a folder where other users could put a socket of theirs in place of the service's."""
+    """Raises ServiceError for a folder where other users could put a socket of theirs in place of the service's."""
     try:
         facts = os.lstat(folder)
     except OSError as error:
@@ -379,7 +379,7 @@ def refuse_folder_of_others(folder: str) -> None:
 
 
 def remove_socket(path: str) -> None:
-    """Remove a socket, if there is one. Raises ServiceError for any other file, which somebody needs."""
+    """Removes a socket, if there is one. Raises ServiceError for any other file, which somebody needs."""
     with suppress(FileNotFoundError):
         if not stat.S_ISSOCK(os.lstat(path).st_mode):
             raise ServiceError(f"{path} exists, and is not a socket")

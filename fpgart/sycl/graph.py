@@ -116,7 +116,7 @@ class Graph:
     # Commands
 
     def _insert(self, command: Command) -> None:
-        """Run a command; it is part of the graph unless it fails at once."""
+        """Runs a command; it is part of the graph unless it fails at once."""
         try:
             command.run()
         except cl.Error as error:
@@ -129,7 +129,7 @@ class Graph:
         record.add(command, Mode.READ_WRITE)
 
     def execute(self, context: Context, uses: list[tuple[Record, Mode]], command: ExecCGCommand) -> None:
-        """Run a command group whose memory is in place already."""
+        """Runs a command group whose memory is in place already."""
         self._insert(command)
         for record, mode in uses:
             record.add(command, mode)
@@ -138,7 +138,7 @@ class Graph:
     def prepare(
         self, record: Record, context: Context, queue: cl.CommandQueue | None, mode: Mode
     ) -> tuple[Allocation, list[Command]]:
-        """Bring a memory object to a context; what it is in there, and what an access has to wait for."""
+        """Brings a memory object to a context; what it is in there, and what an access has to wait for."""
         allocation = self._allocation(record, context, queue, mode)
         if record.current is not allocation:
             self._move(record, allocation, mode)
@@ -224,7 +224,7 @@ class Graph:
     # Movement
 
     def _move(self, record: Record, target: Allocation, mode: Mode) -> None:
-        """Make `target` the allocation with the contents."""
+        """Makes `target` the allocation with the contents."""
         source = record.current
         if source is None or source.linked is target or mode.discards:
             self._activate(record, target, mode)
@@ -241,7 +241,7 @@ class Graph:
         record.current = target
 
     def _activate(self, record: Record, target: Allocation, mode: Mode) -> None:
-        """Make one side of a pair the active one; its contents come along as far as the mode needs them."""
+        """Makes one side of a pair the active one; its contents come along as far as the mode needs them."""
         if target.active and target.mapped is not None and mode.writes and not target.mapped.writes:
             self._unmap(record, target)
         if target.active or target.linked is None:
@@ -267,7 +267,7 @@ class Graph:
     # The end
 
     def release(self, record: Record) -> None:
-        """Give back all of an object's allocations, when what uses them has ended."""
+        """Gives back all of an object's allocations, when what uses them has ended."""
         for allocation in record.allocations:
             if allocation.on_host and allocation.mapped is not None:
                 self._unmap(record, allocation)
@@ -286,7 +286,7 @@ class Graph:
         return [command.kind for command in self.commands]
 
     def show(self) -> None:
-        """Print the commands in order."""
+        """Prints the commands in order."""
         print(drawing.as_text(self.commands))
 
     def __str__(self) -> str:
@@ -297,7 +297,7 @@ class Graph:
         return drawing.as_dot(self.commands)
 
     def save(self, path: str | Path) -> None:
-        """Write the graph to a file: .dot, or what Graphviz's `dot` draws (.svg, .png, .pdf). Raises SyclError."""
+        """Writes the graph to a file: .dot, or what Graphviz's `dot` draws (.svg, .png, .pdf). Raises SyclError."""
         drawing.save(self.commands, Path(path))
 
     def copied(self) -> dict[str, tuple[int, int]]:

@@ -26,7 +26,7 @@ _OPEN: weakref.WeakSet[Buffer] = weakref.WeakSet()
 
 @cache
 def close_at_exit() -> None:
-    """Close the buffers that are still open when the program ends; for when the drivers have been started."""
+    """Closes the buffers that are still open when the program ends; for when the drivers have been started."""
     atexit.register(_close_all)
 
 
@@ -107,7 +107,7 @@ class Buffer:
             raise SyclError(f"a host accessor of buffer {self.number} is open: this access would wait for its end")
 
     def close(self) -> None:
-        """Write the contents to their destination, and free the memory. Raises SyclError."""
+        """Writes the contents to their destination, and free the memory. Raises SyclError."""
         with self.graph.lock:
             if self._closed:
                 return

@@ -88,7 +88,7 @@ class Handler:
         *arguments: Any,
         local_size: tuple[int, ...] | None = None,
     ) -> None:
-        """Run a kernel. Arguments are accessors, and numpy scalars or bytes as pyopencl takes them."""
+        """Runs a kernel. Arguments are accessors, and numpy scalars or bytes as pyopencl takes them."""
         self._only()
         self.kernel = kernel
         self.arguments = arguments
@@ -96,11 +96,11 @@ class Handler:
         self.local_size = local_size
 
     def single_task(self, kernel: Kernel, *arguments: Any) -> None:
-        """Run a kernel once."""
+        """Runs a kernel once."""
         self.parallel_for(1, kernel, *arguments, local_size=(1,))
 
     def host_task(self, function: Callable[[], object]) -> None:
-        """Call a function on the host; the accessors' arrays are the contents meanwhile."""
+        """Calls a function on the host; the accessors' arrays are the contents meanwhile."""
         self._only()
         self.task = function
 
@@ -116,7 +116,7 @@ class Event:
         self.command = command
 
     def wait(self) -> None:
-        """Wait until it has ended. Raises SyclError if it failed."""
+        """Waits until it has ended. Raises SyclError if it failed."""
         try:
             self.command.wait()
         except cl.Error as error:
@@ -146,7 +146,7 @@ class Queue:
             close_at_exit()
 
     def submit(self, group: Callable[[Handler], object]) -> Event:
-        """Create a command group, bring its buffers here, and start it. Raises SyclError."""
+        """Creates a command group, bring its buffers here, and starts it. Raises SyclError."""
         handler = Handler()
         group(handler)
         if handler.kernel is None and handler.task is None:
@@ -157,7 +157,7 @@ class Queue:
             return Event(self._start(handler))
 
     def wait(self) -> None:
-        """Wait until everything that was submitted here has ended."""
+        """Waits until everything that was submitted here has ended."""
         if self.native is not None:
             self.native.finish()
 

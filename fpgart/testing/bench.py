@@ -41,7 +41,7 @@ class Keep:
     test: str
 
     def take(self, traces: Iterable[Path]) -> None:
-        """Copy a test's traces, those of all its programs."""
+        """Copies a test's traces, those of all its programs."""
         self.folder.mkdir(parents=True, exist_ok=True)
         workers = [os.environ[name] for name in ARRAYS if os.environ.get(name)]
         name = re.sub(r"[^A-Za-z0-9._-]+", "-", "-".join((*workers, self.test)))
@@ -104,7 +104,7 @@ class Bench:
         timeout: float | None = None,
         check: bool = False,
     ) -> HostRun:
-        """Run a program on boards of its own and return what it printed, how it ended and what it did.
+        """Runs a program on boards of its own and return what it printed, how it ended and what it did.
 
         `board`: other boards than the session's, as FPGART_BOARD has them; `env`: further variables. The rest is as
         subprocess.run() has it. Raises OSError, TimeoutExpired and, with `check`, CalledProcessError.

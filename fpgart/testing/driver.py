@@ -16,7 +16,7 @@ class DriverError(Exception):
 
 
 def load() -> None:
-    """Start the driver in this process, as a loader would; the loader will get the same one. Raises DriverError."""
+    """Starts the driver in this process, as a loader would; the loader will get the same one. Raises DriverError."""
     try:
         library = ctypes.CDLL(str(LIBRARY))
     except OSError as error:
@@ -33,7 +33,7 @@ def platform_handle() -> int:
 
 
 def settle(patience_s: float) -> bool:
-    """Wait for what runs or is ready to; False when that takes longer."""
+    """Waits for what runs or is ready to; False when that takes longer."""
     return bool(control.ask("settle", patience_s))
 
 
@@ -43,7 +43,7 @@ def renew_boards() -> None:
 
 
 def take_off_boards(numbers: Collection[int]) -> None:
-    """Move some buffers to the host's memory, when nothing runs. They can be used as before."""
+    """Moves some buffers to the host's memory, when nothing runs. They can be used as before."""
     control.ask("take_off_boards", list(numbers))
 
 

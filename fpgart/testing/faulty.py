@@ -22,7 +22,7 @@ class BenchFaults:
         self._asked: tuple[faults.Fault, ...] = ()
 
     def add(self, text: str) -> tuple[faults.Fault, ...]:
-        """Put faults in force from now on: here, and in programs that are started from now on.
+        """Puts faults in force from now on: here, and in programs that are started from now on.
 
         Returns one for each clause; they count what happens here. Raises FaultSyntaxError.
         """
@@ -33,7 +33,7 @@ class BenchFaults:
         return made
 
     def clear(self) -> None:
-        """Put those of the test out of force."""
+        """Puts those of the test out of force."""
         self._texts.clear()
         faults.remove(*(fault for fault in faults.active() if fault not in self._before))
 

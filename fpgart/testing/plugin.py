@@ -50,7 +50,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _register(config: pytest.Config, option: str) -> None:
-    """Have the loaders of this process find the driver; raises UsageError."""
+    """Has the loaders of this process find the driver; raises UsageError."""
     if BOARDS in config.stash:
         return
     settings = _of_project(config.rootpath)

@@ -149,7 +149,7 @@ class Traced:
         return self._files()
 
     def clear(self) -> None:
-        """Forget what happened so far: questions are about what comes now."""
+        """Forgets what happened so far: questions are about what comes now."""
         self._settle()
         for file in self.files():
             self._seen[file] = sum(1 for _ in report.events(file))

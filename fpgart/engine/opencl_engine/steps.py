@@ -251,9 +251,7 @@ def _link_inputs(driver: Driver, options: str, inputs: Sequence[ProgramInput]) -
         handle = create(driver, ProgramInput(binary=code))
         try:
             return handle, _build(driver, handle, "")
-        except (
-            BuildFailed
-        ):  # linking reports the error, or works: PoCL cannot read a file while another process replaces it
+        except BuildFailed:  # PoCL cannot read a file while another process replaces it; linking reports other errors
             release(driver, handle)
     with created(driver, inputs) as parts:
         return link(driver, options, parts)

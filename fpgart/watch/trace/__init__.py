@@ -6,8 +6,8 @@ all lines but perhaps the last are whole. Each thread of the host has a track (p
 under its device (process 2 + the device's number).
 
 - cat "fpgart": begin (args run, the run of `fpgart run`, process, clock, the monotonic time at which the trace
-  begins, and epoch, the time of day at which that clock began; command line, version of fpgart, computer; rank, job and machine of a process
-  among several), engine (the engine that runs the kernels), board (the description of a
+  begins, and epoch, the time of day at which that clock began; command line, version of fpgart, computer; rank, job
+  and machine of a process among several), engine (the engine that runs the kernels), board (the description of a
   device's board, and its figures for the model of time), not locked (the system refused to lock host memory; args size
   and limit), end.
 - cat "site": declares a number: the call that the event is named after, and its frames in the host's code. Commands,
@@ -31,10 +31,10 @@ under its device (process 2 + the device's number).
 - cat "time": a step of a command in the simulated clock (FPGART_TIME=model), at its simulated time, in processes of
   its own (1000 + the device's number): args command, queued, submit, begin, end (nanoseconds), bound, busy (by
   resource), banks (by name, the intervals in which the step has it), size; loops, if those of the kernel cannot be
-  counted; channels, the packets and waits of it and of autorun kernels at each (channel, kernel, writing, depth, packets,
-  waited, begin and end of that); deeper, depths that would have saved time; untold, the reason if they are not known; patterns,
-  accesses to memory that are not one after the other (array, index, line of the program's source, stride, 0 for
-  anywhere, size, and nanoseconds: takes of the memory, sequential for as many bytes in a row, saved of the kernel).
+  counted; channels, the packets and waits of it and of autorun kernels at each (channel, kernel, writing, depth,
+  packets, waited, begin and end of that); deeper, depths that would have saved time; untold, the reason if they are
+  not known; patterns, accesses to memory that are not one after the other (array, index, line of the program's
+  source, stride, 0 for anywhere, size, and nanoseconds: takes of the memory, sequential for as many bytes in a row, saved of the kernel).
 - cat "channel": counters, how many packets a channel holds (args packets, capacity), and stall, for as long as a kernel
   waited for it (args device, channel, capacity, kernel, writing); a busy channel is only sampled.
 - cat "autorun": an autorun kernel, from when the board was programmed, args device, units.
