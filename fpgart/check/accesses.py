@@ -83,7 +83,10 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """By what a launch can choose a part of a buffer: launches of one kernel that differ in it may not meet."""
+    """The values by which a launch can select a part of a buffer.
+
+    Launches of one kernel with different values may not overlap.
+    """
 
     kernel: str
     chosen: tuple[object, ...] = field(default=())

@@ -97,9 +97,7 @@ class Order:
         order = self._orders.get(queue)
         if order is None:
             order = self._orders[queue] = QueueOrder(queue.in_order)
-        for other_command in [
-            c for c in order.open if queue.in_order or self.known(c)
-        ]:  # the last command of an in-order queue is after all others
+        for other_command in [c for c in order.open if queue.in_order or self.known(c)]:  # the last is after all others
             order.ended(other_command)
         command.predecessors += order.follow(command, role_of(event), waits=bool(wait_list))
         for other_command in command.predecessors:

@@ -18,7 +18,7 @@ from fpgart.engine.driver import DriverError
 from fpgart.sdk import folder as sdk
 
 BESIDE = ("fpgart.icd", "fpgart.fcd", "interpreter.cfg")
-"""What `fpgart icd`, `fpgart fcd` and `fpgart run` write beside the library; uninstalling leaves it there."""
+"""Files that `fpgart icd`, `fpgart fcd` and `fpgart run` write beside the library; uninstalling leaves them there."""
 
 
 def left_behind(*, system: bool, kernels: bool) -> list[Path]:

@@ -39,11 +39,11 @@ PYOPENCL_PROBE = Path(__file__).with_name("pyopencl_probe.py")
 C_HOST = registration.PACKAGE / "c-host"
 LOADER = "libOpenCL.so.1"
 SECONDS = 120
-"""How long a host may take; PoCL compiles its first kernel in a few."""
+"""The time limit of a host; PoCL compiles its first kernel in a few seconds."""
 COMPILED = "compiled while the host runs"
-"""The one thing to be found in the host PROBE."""
+"""The only finding in the host PROBE."""
 FOREIGN = ("OCL_ICD_", "OPENCL_", "POCL_", "PYOPENCL_", "LD_PRELOAD", "LD_LIBRARY_PATH", "PYTHONPATH", "PYTHONHOME")
-"""Beginnings of the names of others' variables that change which driver, loader or Python is used."""
+"""Prefixes of the names of others' variables that select the driver, loader or Python."""
 
 
 class Failure(Exception):
@@ -267,10 +267,10 @@ NEEDS = {
     "checks": RUN_KERNELS,
     "emulator": ("driver", "options", "cache"),
 }
-"""The checks without which one fails for a cause that has been told already: then it is not tried."""
+"""For each check, those that it needs. If one of them has failed, the check is skipped."""
 COLOURS = {"ok": "green", "missing": "yellow", "failed": "red", "skipped": "yellow"}
 INDENT = 17
-"""Where the words of an outcome begin."""
+"""The column at which the words of an outcome begin."""
 SHOWN = {"ok": "ok", "missing": "--", "failed": "FAIL", "skipped": "skip"}
 
 

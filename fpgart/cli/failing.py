@@ -27,7 +27,7 @@ CHANGES = re.compile(rb"0x[0-9a-f]+|\d+")
 NUMBER = re.compile(r"-?(0x[0-9a-f]+|\d+)")
 TELLS = re.compile(r"err|fail|warn|cannot|could not|unable|invalid|out of|\bcl_|\bcl[A-Z]", re.IGNORECASE)
 LOSES_NOTHING = re.compile(r"cl(Get|Retain|Release|Flush|Unload|Set\w*Callback)")
-"""Calls without which a host can do its work all the same."""
+"""Calls whose failure does not affect a host's results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class Failing:
                 raise
 
     def _comparison(self, again: Run) -> Callable[[bytes], bytes]:
-        """What of an output two usual runs have in common: all of it, all but numbers, or nothing."""
+        """Returns a function for the common part of two usual runs' outputs: all, all but numbers, or none."""
         common: tuple[Callable[[bytes], bytes], ...] = (bytes, lambda text: CHANGES.sub(b"#", text))
         for kept in common:
             if kept(self.usual.output) == kept(again.output) and kept(self.usual.errors) == kept(again.errors):

@@ -12,7 +12,7 @@ from fpgart.watch.report import Args, Report, of, ordered
 
 INTERVAL_S = 1.0
 MOST_SHARE = 0.25
-"""Of a processor, that reading again and again may take."""
+"""The largest share of a processor for repeated reading."""
 
 
 def follow(trace: Path, draw: Callable[[Report], None], sleep: Callable[[float], None] = time.sleep) -> list[Args]:

@@ -63,7 +63,7 @@ def _chosen() -> tuple[list[BoardDescription], list[str]]:
 
 
 ORIGINS: dict[str, str] = {}
-"""By variable, the file of the project that says its value, and the key there."""
+"""By variable, the file of the project with its value, and the key there."""
 
 
 def collect() -> dict[str, Any]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from fpgart.watch.report.trace_events import ignore
 
 LARGE = 8 << 20
-"""Bytes from which on reading takes long enough to be shown."""
+"""The bytes from which on progress is shown."""
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from fpgart.watch.report import Report
 POLL_S = 0.1
 
 _read_here: Synchronized[int]
-"""In a process that reads: the bytes that all of them have read."""
+"""In a process that reads: the bytes that all processes have read."""
 
 
 def read_beside(files: tuple[Path, ...], tell: Callable[[int], None]) -> list[Report]:

@@ -160,7 +160,7 @@ SPELLING = {
     "FPGART_CAPTURE": "--capture",
     "FPGART_CAPTURE_KERNELS": "--capture-kernels",
 }
-"""The names in `fpgart run` of options with a value."""
+"""The flags of `fpgart run` for options with a value."""
 
 
 def begin(given: dict[str, str]) -> None:

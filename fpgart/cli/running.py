@@ -28,7 +28,7 @@ YIELD = PACKAGE / "libfpgart-yield.so"
 FOUND = 3
 """Exit status of a program with findings."""
 NOT_USED = 4
-"""Exit status of a run that was to use a board and did not."""
+"""Exit status of a run that should have used a board and did not."""
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
 

@@ -19,7 +19,7 @@ from fpgart.serving.connection import Connection
 from fpgart.serving.places import ServiceError
 
 SHOWN = 10
-"""Digits of an identity that are shown to people."""
+"""The digits of an identity that are shown to people."""
 
 
 @click.group()

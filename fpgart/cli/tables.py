@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`fpgart report` on a terminal: the lines of the plain text, with colours, and wrapped at the width of the terminal."""
+"""`fpgart report` on a terminal: the lines of the plain text, with colours, and wrapped at the terminal's width."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fpgart.watch.report import Report, as_text, verdict
 
 WARNINGS = ("  error", "the trace is incomplete")
 HANGING = 4
-"""Columns by which the further lines of a line that is broken are indented."""
+"""The columns by which the further lines of a wrapped line are indented."""
 
 
 def show(report: Report, console: Console, *, everything: bool = False) -> None:

@@ -27,11 +27,11 @@ from fpgart.watch.words import in_words
 
 MEGA = 1e6
 WIDTH = 120
-"""Of what is no terminal."""
+"""The width of an output that is no terminal."""
 NAME_LENGTH = 60
 BAR_WIDTH = 24
 MOST_BANKS = 8
-"""Banks of a memory that are shown."""
+"""The most banks of a memory that are shown."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the string."""
+"""Reads the autodiscovery string."""
 
 from __future__ import annotations
 

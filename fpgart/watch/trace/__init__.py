@@ -34,7 +34,8 @@ under its device (process 2 + the device's number).
   counted; channels, the packets and waits of it and of autorun kernels at each (channel, kernel, writing, depth,
   packets, waited, begin and end of that); deeper, depths that would have saved time; untold, the reason if they are
   not known; patterns, accesses to memory that are not one after the other (array, index, line of the program's
-  source, stride, 0 for anywhere, size, and nanoseconds: takes of the memory, sequential for as many bytes in a row, saved of the kernel).
+  source, stride, 0 for anywhere, size, and nanoseconds: takes of the memory, sequential for as many bytes in a row,
+  saved of the kernel).
 - cat "channel": counters, how many packets a channel holds (args packets, capacity), and stall, for as long as a kernel
   waited for it (args device, channel, capacity, kernel, writing); a busy channel is only sampled.
 - cat "autorun": an autorun kernel, from when the board was programmed, args device, units.
