@@ -86,7 +86,7 @@ def set_variable(name: str, value: str, *, unless_set: bool = False) -> None:
 
     With `unless_set` it does so only if the user has not set the variable. Raises DriverError.
     """
-    if not lib.environment_set_variable(os.fsencode(name), os.fsencode(value), unless_set):
+    if not lib.environment_say(os.fsencode(name), os.fsencode(value), unless_set):
         raise DriverError(f"no memory for the variable {name} of the engine")
 
 
