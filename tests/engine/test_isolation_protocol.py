@@ -1,4 +1,4 @@
-"""What a host and its board process say to each other: messages survive the way, and no bytes crash who reads them."""
+"""Messages between a host and its board process: they arrive unchanged, and no bytes crash the reader."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def process() -> Iterator[BoardProcess]:
 
 
 def lives(process: BoardProcess) -> bool:
-    """Whether it answers on a lane that nobody has had before."""
+    """True if it answers on a new lane."""
     lanes, process._lanes = process._lanes, []
     try:
         return bool(process.ask(m.DeviceInfo(0x102B), m.Data) is not None)
@@ -477,7 +477,7 @@ def test_launches_that_ctrl_c_stops_take_those_behind_them_along(engine: Isolate
 
 
 def submitted(batch: IsolatedBatch, kernel: EngineKernel, numbers: Sequence[int]) -> tuple[int, CLError | None]:
-    """What handing over launches with these arguments gives."""
+    """Submits launches with these arguments; returns the result."""
     for number in numbers:
         batch.add(kernel, arguments_of(number), 1, SIZES, True)
     return batch.submit()

@@ -49,11 +49,11 @@ class Ints:
 
     @property
     def here(self) -> list[int]:
-        """What is in this process's memory."""
+        """The contents of this process's memory."""
         return list(self.ints)
 
     def read(self) -> list[int]:
-        """What the board's Mmd reads."""
+        """Returns the contents as the board's Mmd reads them."""
         self.engine.mirrors.fetch(self.reach.address, self.reach.end)
         return self.here
 
