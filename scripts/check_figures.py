@@ -105,7 +105,7 @@ def targets(root: Path) -> str:
 
 
 def exists(command: str, root: Path) -> bool:
-    """Whether the repository has the command."""
+    """True if the repository has the command."""
     words = command.split()
     while words and "=" in words[0]:
         words.pop(0)

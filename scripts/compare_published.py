@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the model of time says of benchmarks whose results on real boards are published, beside these results.
+"""The model's times for benchmarks whose results on real boards are published, beside these results.
 
 python scripts/compare_published.py          the table of docs/time.md
 python scripts/compare_published.py --write  put it there

@@ -116,7 +116,7 @@ def cluster(folder: Path) -> list[Path]:
 
 
 def terminal(trace: Path, name: str) -> None:
-    """What `fpgart report` writes on a terminal."""
+    """Saves the output of `fpgart report` on a terminal as a picture."""
     with open(os.devnull, "w") as nowhere:
         console = Console(record=True, width=120, file=nowhere, force_terminal=True)
         show(report.read(trace), console)

@@ -67,7 +67,7 @@ class Breaks:
 
 @dataclass(frozen=True)
 class Statement:
-    """What a description says, and what is so here."""
+    """A statement of a description, and its state here."""
 
     identifier: str
     says: str
@@ -139,7 +139,7 @@ def read() -> list[Description]:
 
 @functools.cache
 def functions_of(file: Path) -> frozenset[str]:
-    """What can be named behind a file's `::`: tests of a Python file, functions of a C file."""
+    """Returns the names that may follow a file's `::`: tests of a Python file, functions of a C file."""
     text = file.read_text()
     if file.suffix == ".c":
         return frozenset(re.findall(r"^[a-z][\w *]*?\b(\w+)\([^;]*?\)\n\{", text, re.MULTILINE))
@@ -202,7 +202,7 @@ def cell(text: str) -> str:
 
 
 def explained(statement: Statement) -> str:
-    """What stands beside a statement's state."""
+    """Returns the text beside a statement's state."""
     parts = [link(reference) for reference in statement.tests]
     if statement.row:
         parts.insert(0, f"[{statement.row}](fidelity.md#{statement.row})")

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the tests that a statement names fail when the statement no longer holds: `make ledger`.
+"""Checks that the tests of a statement fail if the statement does not hold: `make ledger`.
 
     breaks = ["fpgart/api/usm.py", "alignment > LARGEST_ALIGNMENT", "False"]
 
-in docs/descriptions/*.toml says which change of the driver breaks a statement: a file, a text that it has once, and
-what takes its place. `unbroken = "reason"` says why there is no such change. Each change is made in a copy of the tree
+in docs/descriptions/*.toml is a change of the driver that breaks a statement: a file, a text that it has once, and
+its replacement. `unbroken = "reason"` says why there is no such change. Each change is made in a copy of the tree
 (build/ledger), so every process of the tests has it, and the tree itself stays as it is; after a change in icd/ or
 core/ the copy is built again. A statement is shown if one of its tests fails. Without any change all of them have to
 pass.
@@ -81,7 +81,7 @@ def broken(breaks: Breaks) -> Iterator[None]:
 
 
 def runnable(reference: str) -> list[str]:
-    """What pytest runs for a test that a statement names: for a C function the tests that run its program."""
+    """Returns the tests that pytest runs for a test of a statement: for a C function, those that run its program."""
     name, _, _ = reference.partition("::")
     if not name.endswith(".c"):
         return [reference]
@@ -91,7 +91,7 @@ def runnable(reference: str) -> list[str]:
 
 
 def runs(tests: Sequence[str]) -> Iterator[tuple[list[str], dict[str, str]]]:
-    """What pytest is given, and what its environment has besides: for each folder, and for each file of MEMORY_OBJECTS.
+    """Yields pytest's arguments and variables, for each folder, and for each file of MEMORY_OBJECTS.
 
     The tests in such a file run on boards and on PoCL, whose device has images.
     """
@@ -140,14 +140,14 @@ def try_each(statements: list[Statement]) -> int:
 
 
 def outcome(status: int) -> str:
-    """What an exit status of pytest says about a statement."""
+    """Returns the result of a statement by the exit status of pytest."""
     if status == FAILED or status < 0:
         return NOTICED
     return "NOT NOTICED" if status == PASSED else f"pytest ended with {status}"
 
 
 def is_asked_for(identifier: str, only: list[str]) -> bool:
-    """Whether a statement, its group or its description is named; all are, where none is."""
+    """True if a statement, its group or its description is named, or none is."""
     return not only or any(f"{identifier}.".startswith(f"{name}.") for name in only)
 
 

@@ -44,7 +44,7 @@ def engine_version(library: Path) -> str:
 
 
 def between(page: Path, command: str) -> tuple[str, str, str]:
-    """What is before a table, the table, and what is after it. Raises NoPlace."""
+    """Returns the text before a table, the table, and the text behind it. Raises NoPlace."""
     text = page.read_text()
     before, begin, rest = text.partition(f"<!-- table of: {command} -->\n")
     table, end, after = rest.partition(END)

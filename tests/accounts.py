@@ -1,4 +1,4 @@
-"""Whether a trace's copies and skipped migrations add up to what its MMD calls moved."""
+"""A comparison of a trace's copies and skipped migrations with the bytes of its MMD calls."""
 
 from __future__ import annotations
 

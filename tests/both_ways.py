@@ -10,7 +10,7 @@ PROGRAMS = Path(__file__).parent / "programs"
 
 
 def output(program: str, *options: str, arguments: tuple[str, ...] = ()) -> str:
-    """What a program prints. Where calls are traced, all of them are Python's."""
+    """Returns the output of a program. If calls are traced, Python handles all of them."""
     command = [sys.executable, "-m", "fpgart.cli", "run", *options, "--", sys.executable, str(PROGRAMS / program)]
     command += arguments
     run = subprocess.run(command, capture_output=True, text=True)

@@ -39,7 +39,7 @@ def wrapped_engine(name: str, into: Path) -> dict[str, str]:
 
 
 def plain_environment() -> dict[str, str]:
-    """That of the tests, with no option of the driver."""
+    """Returns the environment of the tests, without options of the driver."""
     return {
         name: value
         for name, value in os.environ.items()

@@ -1,4 +1,4 @@
-"""How much work Python code does, in calls: a number that neither the machine nor its load changes."""
+"""The work of Python code, in calls: a number that depends neither on the machine nor on its load."""
 
 from __future__ import annotations
 

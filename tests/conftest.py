@@ -34,7 +34,7 @@ SHAPES: set[frozenset[object]] = set()
 
 @pytest.fixture(scope="module")
 def engine() -> Engine:
-    """What compiles and runs kernels here; tests that need one are skipped where there is none."""
+    """Returns an engine that compiles and runs kernels; skips the test if there is none."""
     found = choose_engine()
     if isinstance(found, NoEngine):
         pytest.skip(found.reason)
@@ -72,7 +72,7 @@ def traces(folder: Path) -> Iterator[Path]:
 
 
 def shape(events: list[report.Args]) -> frozenset[object]:
-    """Which kinds of events there are, with what they say."""
+    """Returns the kinds of events, with the names of their arguments."""
     return frozenset(
         (e.get("cat"), e["ph"], e["name"] if e.get("cat") == "device" else "", frozenset(e.get("args", ())))
         for e in events

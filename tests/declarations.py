@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a folder of OpenCL headers declares, as pycparser reads it behind the compiler's preprocessor."""
+"""The declarations of a folder of OpenCL headers, preprocessed by the compiler and read with pycparser."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NOT_VALUES = re.compile(r"CL_(API|EXT)_(PREFIX|SUFFIX)|CL_API_(CALL|ENTRY)|CL_CA
 
 
 def target(version: int) -> str:
-    """What a host defines that is written for a version of OpenCL: 100 to 300."""
+    """Returns the macro of a host for a version of OpenCL: 100 to 300."""
     return f"CL_TARGET_OPENCL_VERSION={version}"
 
 
@@ -123,7 +123,7 @@ class _Reader:
 
 
 def preprocess(include: Path, *options: str) -> str:
-    """What the preprocessor makes of all headers in a folder, the system's in between."""
+    """Returns the preprocessed text of all headers in a folder, the system's included."""
     command = ["gcc", "-xc", "-w", *options, "-isystem", str(include), "-E", "-"]
     return subprocess.run(command, input=INCLUDES, capture_output=True, text=True, check=True).stdout
 

@@ -1,4 +1,4 @@
-"""How hard the tests with random examples and schedules try: `make nightly` multiplies their numbers."""
+"""The number of random examples and schedules in tests: `make nightly` multiplies it."""
 
 from __future__ import annotations
 

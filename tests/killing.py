@@ -21,7 +21,7 @@ from c_hosts import build, plain_environment
 MOST_LINES = 8
 """Of RUNS, between one killing and the next."""
 RUNS = "runs\n"
-"""What the host says whenever some launches went well."""
+"""The host prints it whenever some launches succeeded."""
 
 
 def board_processes(host: int) -> list[int]:
@@ -36,7 +36,7 @@ def board_processes(host: int) -> list[int]:
 
 
 def kill_all_the_time(enough: Callable[[int], bool], folder: Path) -> tuple[int, str, int]:
-    """How a host ended and what it said, and how many processes were killed: until that number is `enough`."""
+    """Kills processes of a host until `enough` accepts their number; returns its status, output and that number."""
     program = build("survivor", folder, "-lpthread")
     environment = plain_environment() | {"FPGART_ISOLATE": "1"}
     killed, said, left = 0, "", 1

@@ -68,7 +68,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
 ELSEWHERE = ("fpgart.serving", "fpgart.mmd", "fpgart.sycl", "fpgart.usm", "fpgart.boardprocess", "fpgart.cluster")
 """Of other programs and libraries, or of no thread that has another lock: not in the table."""
 WAITERS = {"fpgart.runtime.scheduling.scheduler:waiter"}
-"""What a thread waits for, and another one releases: no locks of a state."""
+"""Locks that a thread waits for and another one releases: they guard no state."""
 MADE_FOR_CALLERS = {"fpgart.runtime.scheduling.threads"}
 TARGET = re.compile(r"(\w+)(?::[^=]+)?\s*=\s")
 

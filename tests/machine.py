@@ -94,7 +94,7 @@ class PythonBatch:
     submitted: list[tuple[Any, ...]] = field(default_factory=list)
     tried: int = 0
     at_once: int = 1
-    """How many have ended when a wait is over."""
+    """The number of launches that have ended when a wait ends."""
     fail: set[int] = field(default_factory=set)
     """Numbers of launches that fail while they run, counted over all that were waited for."""
     waited: int = 0

@@ -1,4 +1,4 @@
-"""What kernels may do wrong, and how that has to end where they run in a process of their own.
+"""Mistakes of kernels, and the required end of their hosts if the kernels run in a process of their own.
 
 `python tests/misbehaviours.py` runs all of it in that process and on the engine in the host's, and prints the table of
 docs/isolation.md.
@@ -158,7 +158,7 @@ MISBEHAVIOURS = (
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a host ended: its exit status, and what it printed."""
+    """The end of a host: its exit status, and its output."""
 
     exit: int
     output: str
@@ -170,7 +170,7 @@ class Outcome:
 
     @property
     def failures(self) -> list[str]:
-        """What a host must be able to rely on, and could not."""
+        """Returns the guarantees to hosts that did not hold."""
         wanted = {"exit": (self.exit, 0), "first": (self.line("first"), "0 1"), "next": (self.line("next"), "0 1")}
         wrong = [f"{name}: {found}, not {right}" for name, (found, right) in wanted.items() if found != right]
         return wrong + (["wrong " + self.line("wrong")] if self.line("wrong") else [])

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bytes that clGetProgramInfo gives for a program and clCreateProgramWithBinary takes back.
+"""The binary of a program, which clGetProgramInfo returns and clCreateProgramWithBinary takes.
 
-A signature, the SHA-256 of the rest, the length of a JSON header, the header (engine, options, kind
-of binary, interfaces of the kernels, what their source says to boards, the OpenCL C as far as it is known), then the
-engine's own binary.
+It consists of a signature, the SHA-256 of the rest, the length of a JSON header, the header (engine, options, kind of
+binary, interfaces and hardware attributes of the kernels, the OpenCL C if it is known), and the engine's own binary.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ LENGTH = Struct("<Q")
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What is kept as JSON."""
+    """The JSON header."""
 
     engine: str
     kind: int
@@ -58,7 +57,7 @@ class ProgramBinary:
 
     @classmethod
     def decode(cls, data: bytes) -> ProgramBinary:
-        """Raises InvalidBinary, with words, for anything that encode() did not make."""
+        """Reads the result of encode(); raises InvalidBinary for anything else."""
         if not data.startswith(SIGNATURE):
             raise InvalidBinary("this is not a binary of this driver: its signature is missing")
         digest, body = data[len(SIGNATURE) : len(SIGNATURE) + 32], data[len(SIGNATURE) + 32 :]

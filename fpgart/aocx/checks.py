@@ -19,9 +19,9 @@ SKIP_BOARD_NAME = "ACL_PCIE_PROGRAM_SKIP_BOARDNAME_CHECK"
 
 
 def check(container: Container, board: BoardDescription) -> Autodiscovery:
-    """What the container says of its kernels; raises AocxError for the first thing that does not fit.
+    """Returns the container's autodiscovery; raises AocxError for the first part that does not fit the board.
 
-    One of -march=emulator is for any board: it is told with the memories of the board that loads it.
+    A container of -march=emulator fits any board: it gets the memories of the board that loads it.
     """
     name = container.text(sections.BOARD)
     emulated = name == sections.EMULATOR_BOARD

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From OpenCL C to a container, as `aoc` does it, with the engine's compiler.
+"""Compiles OpenCL C into a container, as `aoc` does, with the engine's compiler.
 
-What the board of a container "loads" (.acl.fpga.bin) is the source with its options and the kernels' interfaces:
-engines' own binaries differ from run to run, and the same input shall give the same bytes.
+The image for the board (.acl.fpga.bin) is the source with its options and the kernels' interfaces: engines' own
+binaries differ from run to run, and the same input shall give the same bytes.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ ACCESS = {
 
 
 class CompileError(AocxError):
-    """The compiler's own words, with file, line and caret."""
+    """Raised with the compiler's log, with file, line and caret."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What `aoc` was told: for the compiler (-I, -D, ...) and what is only written down.
+    """The options of `aoc`: for the compiler (-I, -D, ...), and those that are only recorded.
 
     `libraries`: options -l and -L. `emulator`: the container is for any board, as those of -march=emulator are.
     """
@@ -76,18 +76,18 @@ class Options:
         return " ".join(self.compiler)
 
     def recorded(self) -> str:
-        """All that a container says of them."""
+        """Returns the options as a container records them."""
         return " ".join((*self.compiler, *self.noted, *self.libraries))
 
 
 def ignore(words: str) -> None:
-    """What is told to nobody."""
+    """Ignores the words."""
 
 
 def compile_source(
     source: str, board: BoardDescription, options: Options, engine: Engine, tell: Callable[[str], None] = ignore
 ) -> Container:
-    """A container for `board`; raises CompileError with the compiler's log, warnings alone go to `tell`."""
+    """Compiles a container for `board`; raises CompileError with the compiler's log; `tell` gets warnings."""
     built = engine.from_source(source)
     build_options = board.build_options(options.text())
     try:
@@ -137,16 +137,16 @@ def _with_identity(
 
 
 def _padded(text: str) -> bytes:
-    """As real containers have it: blanks, one at least, up to a multiple of 256 bytes, whose last 8 are the length.
+    """Returns a text as real containers have it: with blanks up to a multiple of 256 bytes, at least one.
 
-    The length is in hexadecimal digits.
+    The last 8 bytes are the length in hexadecimal digits.
     """
     size = -(-(len(text) + 1 + 8) // TEXT_UNIT) * TEXT_UNIT
     return text.encode().ljust(size - 8) + b"%08X" % (len(text) + 1)
 
 
 def memories_of(board: BoardDescription) -> tuple[Memory, ...]:
-    """The board's memories as autodiscovery tells them; one whose ports are not described has a single one."""
+    """Returns the board's memories for autodiscovery; one whose ports are not described has a single one."""
     return tuple(
         Memory(
             memory.name,
@@ -163,10 +163,10 @@ def memories_of(board: BoardDescription) -> tuple[Memory, ...]:
 def sizes_of_structures(
     interfaces: dict[str, KernelInterface], source: str, build_options: str, engine: Engine
 ) -> dict[str, int]:
-    """Bytes of each type of the kernels' values that is no scalar and no vector.
+    """Returns the bytes of each type of the kernels' values that is no scalar and no vector.
 
-    Compilers do not tell, and some kernels take values of any size for a structure. So one kernel more for each
-    type says the size as that of its work-groups. Nothing is known where the compiler refuses those.
+    Compilers do not report them, and some kernels take values of any size for a structure. So an additional kernel for
+    each type has the size as that of its work-groups. The result is empty if the compiler refuses these kernels.
     """
     values = (
         a for interface in interfaces.values() for a in interface.arguments if not SPACES.get(a.address_qualifier)
@@ -190,7 +190,7 @@ def sizes_of_structures(
 def describe_kernels(
     interfaces: dict[str, KernelInterface], built: BuiltProgram, source: str, options: str, sizes: dict[str, int]
 ) -> tuple[DescribedKernel, ...]:
-    """The kernels of a built program as autodiscovery tells them, each with registers of its own.
+    """Returns the kernels of a built program for autodiscovery, each with registers of its own.
 
     `sizes`: those of structures, by the types' names.
     """
@@ -272,7 +272,7 @@ def _pipe(argument: ArgumentInterface, pipe: PipeArgument) -> Argument:
 
 
 def _host_pipes(interfaces: Iterable[KernelInterface]) -> tuple[HostPipe, ...]:
-    """The pipes between kernels and the host that the kernels' arguments declare."""
+    """Returns the pipes between kernels and the host that the kernels' arguments declare."""
     pipes = [(a.name, a.pipe) for i in interfaces for a in i.arguments if a.pipe is not None and a.pipe.host_accessible]
     return tuple(
         HostPipe(name, not pipe.writes, pipe.writes, size_of_type(pipe.type_name), max(pipe.depth, 1))
@@ -281,7 +281,7 @@ def _host_pipes(interfaces: Iterable[KernelInterface]) -> tuple[HostPipe, ...]:
 
 
 def _size_of_value(index: int, argument: ArgumentInterface, engine_kernel: EngineKernel) -> int:
-    """Bytes of a value: by its type's name or, for structures, what the compiler's kernel takes."""
+    """Returns the bytes of a value: by its type's name or, for structures, by the compiler's kernel."""
     known = size_of_type(argument.type_name)
     if known:
         return known

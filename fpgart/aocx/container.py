@@ -3,7 +3,7 @@
 
 Files of the real compiler are 32-bit little-endian ELF for x86-64 without type or program headers: section 0,
 the section names, an unnamed section of 4096 zero bytes, then one PROGBITS section per item at file
-offsets that are multiples of 128. Written is exactly that; read is any ELF file, of 32 or 64 bits.
+offsets that are multiples of 128. Files are written in exactly this form; any ELF file, of 32 or 64 bits, can be read.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Container:
     sections: dict[str, bytes] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> bytes:
-        """A section's bytes; raises AocxError when there is no such section."""
+        """Returns a section's bytes; raises AocxError if there is no such section."""
         found = self.sections.get(name)
         if found is None:
             raise AocxError(f"there is no section {name}")
@@ -61,14 +61,13 @@ class Container:
         return name in self.sections
 
     def text(self, name: str) -> str:
-        """A section as text, without NULs and blanks around it."""
+        """Returns a section as text, without NULs and blanks around it."""
         return self[name].decode(errors="surrogateescape").strip("\0 \t\r\n")
 
     def identity(self) -> str:
-        """40 hexadecimal digits from all sections, the identity itself left out wherever it occurs.
+        """Returns 40 hexadecimal digits of all sections; the identity itself is left out wherever it occurs.
 
-        What this driver's compiler writes as the random hash; so it also tells whether a container
-        has been changed since.
+        This driver's compiler writes them as the random hash. So they also show if a container has been changed.
         """
         digest = hashlib.sha1(usedforsecurity=False)
         current = self.sections.get(RANDOM_HASH, b"")
@@ -79,7 +78,7 @@ class Container:
         return digest.hexdigest()
 
     def encode(self) -> bytes:
-        """The file's bytes; the same sections give the same bytes."""
+        """Returns the file's bytes; the same sections give the same bytes."""
         names, starts = _names(self.sections)
         body = bytearray(HEADER.size)
         table = [_header(0, NULL, 0, 0, 0)]
@@ -106,7 +105,7 @@ class Container:
 
     @classmethod
     def decode(cls, data: bytes) -> Container:
-        """Read a file's bytes; raises AocxError for anything that is not a whole ELF file."""
+        """Reads a file's bytes; raises AocxError for anything that is not a complete ELF file."""
         sections: dict[str, bytes] = {}
         for name, content in _read_sections(data):
             if name in sections:
@@ -116,12 +115,12 @@ class Container:
 
     @classmethod
     def read(cls, path: Path) -> Container:
-        """Read a file; raises AocxError for one that is no container, OSError for one that cannot be read."""
+        """Reads a file; raises AocxError for one that is no container, OSError for one that cannot be read."""
         return cls.decode(read_input(path, LARGEST_CONTAINER))
 
 
 def _names(sections: dict[str, bytes]) -> tuple[bytes, dict[str, int]]:
-    """The section that holds the names, and where in it each name begins."""
+    """Returns the section with the names, and the offset of each name in it."""
     table, starts = bytearray(b"\0"), {}
     for name in (".shstrtab", *sections):
         encoded = name.encode(errors="surrogateescape")
@@ -137,8 +136,8 @@ def _header(name: int, kind: int, offset: int, size: int, alignment: int, flags:
 
 
 def _read_sections(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """Name and content of each named section that has content in the file, but the table of names."""
-    from elftools.elf.elffile import ELFFile  # only who reads containers needs it
+    """Yields name and content of each named section that has content in the file, except the table of names."""
+    from elftools.elf.elffile import ELFFile  # its import takes time
 
     if not data.startswith(MAGIC):
         raise AocxError("this is not an ELF file, and so no .aocx or .aocr")
@@ -147,7 +146,7 @@ def _read_sections(data: bytes) -> Iterator[tuple[str, bytes]]:
         header = elf.header
         offset, count, unit = header.e_shoff, header.e_shnum, header.e_shentsize
         names = header.e_shstrndx
-    except Exception as error:  # the parser raises whatever a damaged header leads it into
+    except Exception as error:  # the parser may raise anything for a damaged header
         raise AocxError(f"the ELF header is damaged or cut off ({error or type(error).__name__})") from None
     wanted = elf.structs.Elf_Shdr.sizeof()
     if not offset or not count or unit != wanted:
@@ -168,7 +167,7 @@ def _read_sections(data: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def _section(elf: object, data: bytes, offset: int, index: int) -> tuple[int, int, bytes]:
-    """Kind, place of the name, and content of the section whose header is at `offset`."""
+    """Returns kind, offset of the name, and content of the section whose header is at `offset`."""
     from elftools.common.utils import struct_parse
 
     header = struct_parse(elf.structs.Elf_Shdr, io.BytesIO(data), offset)  # type: ignore[attr-defined]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernels of a container as a runtime sees them."""
+"""The interfaces of a container's kernels."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ QUALIFIERS = (
 
 
 def visible(argument: Argument) -> bool:
-    """Whether a host sets the argument; those of printf are hidden: they have a name and no type."""
+    """True if a host sets the argument; those of printf are hidden: they have a name and no type."""
     return not (argument.name and not argument.type_name)
 
 
 def interfaces_of(container: Container) -> dict[str, KernelInterface]:
-    """The kernels' interfaces; raises AocxError."""
+    """Returns the kernels' interfaces; raises AocxError."""
     system = parse(container.text(sections.AUTODISCOVERY))
     return {
         kernel.name: KernelInterface(
@@ -50,7 +50,7 @@ def interfaces_of(container: Container) -> dict[str, KernelInterface]:
 
 
 def value_sizes(container: Container) -> dict[str, dict[int, int]]:
-    """By kernel, the bytes of the arguments passed by value."""
+    """Returns, by kernel, the bytes of the arguments passed by value."""
     system = parse(container.text(sections.AUTODISCOVERY))
     found = {}
     for kernel in system.kernels:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Libraries of `aoc -l`: a board has their circuits, a simulated one the models in OpenCL C that come with them.
+"""Libraries of `aoc -l`: boards have their circuits, simulated boards the models in OpenCL C that they contain.
 
 A library is an archive (`ar`) of objects, one object (ELF) whose sections named `...c_model` are such models, an
 object specification (XML) that names their files, or a file of OpenCL C. `aocl library` makes objects of
@@ -27,14 +27,14 @@ SPECIFICATION = ".comp.spec.xml"
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """OpenCL C of a library, and what messages call it."""
+    """OpenCL C of a library, and its name in messages."""
 
     name: str
     text: str
 
 
 def find_library(name: str, folders: list[Path]) -> Path:
-    """The file of `-l name`: as it is named, else in a folder of -L; raises AocxError."""
+    """Returns the file of `-l name`: the name itself, else in a folder of -L; raises AocxError."""
     for folder in (Path(), *folders):
         for each in (name, f"{name}.aoclib", f"lib{name}.a"):
             if (folder / each).is_file():
@@ -44,24 +44,24 @@ def find_library(name: str, folders: list[Path]) -> Path:
 
 
 def models_of(path: Path) -> list[Model]:
-    """The models that a library has; raises AocxError if it has none, or OSError."""
+    """Returns the models of a library; raises AocxError if it has none, or OSError."""
     found = list(_models(path.name, read_input(path, LARGEST_CONTAINER), path.parent))
     if not found:
-        raise AocxError(f"library '{path}' has no model in OpenCL C (a section '{MODEL}'), so nothing can run it")
+        raise AocxError(f"library '{path}' has no model in OpenCL C (a section '{MODEL}'), so it cannot run")
     return found
 
 
 def packaged(specification: Path) -> Container:
-    """An object with a specification and its models; raises AocxError if there is none, or OSError."""
+    """Returns an object with a specification and its models; raises AocxError if there is none, or OSError."""
     data = read_input(specification, LARGEST_DESCRIPTION)
     models = list(_specified(specification.name, data, specification.parent))
     if not models:
-        raise AocxError(f"object specification '{specification}' names no C_MODEL, so nothing could run its functions")
+        raise AocxError(f"object specification '{specification}' names no C_MODEL, so its functions cannot run")
     return Container({SPECIFICATION: data} | {f".{model.name}.{MODEL}": model.text.encode() for model in models})
 
 
 def archive(members: dict[str, bytes]) -> bytes:
-    """The members by their names as `ar` keeps them; names that its headers have no room for are cut."""
+    """Returns an archive (`ar`) of the members by their names; names longer than its header's field are cut."""
     parts = [ARCHIVE]
     for name, data in members.items():
         header = (
@@ -92,7 +92,7 @@ def _text(data: bytes) -> str:
 
 
 def _members(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """Name and content of each member of an archive."""
+    """Yields name and content of each member of an archive."""
     at = len(ARCHIVE)
     while at + MEMBER_HEADER <= len(data):
         header = data[at : at + MEMBER_HEADER]
@@ -106,7 +106,7 @@ def _members(data: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def _specified(name: str, data: bytes, folder: Path) -> Iterator[Model]:
-    """The files that an object specification calls its models."""
+    """Yields the files that an object specification declares as models."""
     files: list[Element] = []
 
     def visit(element: Element, around: Sequence[str]) -> None:

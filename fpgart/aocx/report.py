@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page that `aoc -report` writes: what is found in the source, and nothing that only hardware would tell.
+"""The page that `aoc -report` writes: facts of the source, none of hardware.
 
-Interfaces and memories come from the compiled program; channels, loops and local memories are read in the source as it
-is behind the preprocessor, by names, braces and parentheses: what macros and headers make is there, what conditions
-leave out is not. Places are those of the files.
+Interfaces and memories come from the compiled program; channels, loops and local memories are read in the preprocessed
+source, by names, braces and parentheses. Places are those of the files.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ class SourceLine:
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """A channel or an array of them; `depth` as it is written, "" where nothing is."""
+    """A channel or an array of them; `depth` as in the source, "" if there is none."""
 
     place: SourceLine
     declaration: str
@@ -53,7 +52,7 @@ class Channel:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A loop of a kernel or function: `nesting` is 1 for the outermost ones, `pragmas` are those right before it."""
+    """A loop of a kernel or function: `nesting` is 1 for the outermost ones, `pragmas` are those directly before it."""
 
     place: SourceLine
     function: str
@@ -64,7 +63,7 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class LocalMemory:
-    """A variable in local memory, as it is declared."""
+    """A variable in local memory, with its declaration."""
 
     place: SourceLine
     function: str
@@ -73,7 +72,7 @@ class LocalMemory:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What the source declares, in its order."""
+    """The declarations of the source, in its order."""
 
     channels: tuple[Channel, ...]
     loops: tuple[Loop, ...]
@@ -87,7 +86,7 @@ class _Line:
 
 
 def read(source: str) -> Findings:
-    """Look through a source behind the preprocessor, in which `#line` says where lines come from."""
+    """Reads a preprocessed source, in which `#line` gives the origin of lines."""
     bare = HIDDEN.sub(lambda found: re.sub(r"[^\n]", " ", found[0]) if found[0][0] == "/" else found[0], source)
     lines = list(_placed(bare))
     channels = [
@@ -107,7 +106,7 @@ def _depth(declaration: str) -> str:
 
 
 def _placed(source: str) -> Iterator[_Line]:
-    """The lines with the places that `#line` gives them."""
+    """Yields the lines with the places that `#line` gives them."""
     file, number = "", 1
     for text in source.splitlines():
         found = LINE.match(text)
@@ -128,7 +127,7 @@ class _Open:
 
 
 class _Scanner:
-    """Follows functions, braces and loops from word to word."""
+    """Scans functions, braces and loops word by word."""
 
     def __init__(self) -> None:
         self.loops: list[Loop] = []
@@ -185,7 +184,7 @@ class _Scanner:
         self._statement_ends()
 
     def _statement_ends(self) -> None:
-        """Loops without braces, whose body was that statement, have ended."""
+        """Ends loops without braces, whose body was that statement."""
         if not self._depth:
             self._head = []
         while not self._after_do and self._open and self._open[-1].depth == self._depth and not self._open[-1].braces:
@@ -196,7 +195,7 @@ class _Scanner:
 
 
 def _head_of(text: str) -> str:
-    """A loop up to the parenthesis that ends its head, or what of it is on this line."""
+    """Returns a loop up to the parenthesis that ends its head, or its part on this line."""
     depth = 0
     for index, character in enumerate(text):
         depth += {"(": 1, ")": -1}.get(character, 0)
@@ -206,7 +205,7 @@ def _head_of(text: str) -> str:
 
 
 def _name_of(head: list[str]) -> str:
-    """The function that is declared by the words before its body: what stands before its last parentheses."""
+    """Returns the name of the function that is declared by the words before its body."""
     depth = 0
     for index in range(len(head) - 1, 0, -1):
         depth += {")": 1, "(": -1}.get(head[index], 0)
@@ -216,7 +215,7 @@ def _name_of(head: list[str]) -> str:
 
 
 def as_page(source: str, options: str, system: Autodiscovery, name: str) -> str:
-    """The page, whole in itself."""
+    """Returns the page, complete in one file."""
     found = read(source)
     kernels = [kernel.name for kernel in system.kernels]
     parts = [

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The files between OpenCL C and an .aocx: objects (.aoco, one per source) and early containers (.aocr).
 
-An object is a container with the source as it is written, the headers that it includes, the models of its libraries,
-and what it is compiled with; the preprocessor runs again when objects are linked. An early container is an
-.aocx without what the board loads: kernels and interfaces are known, nothing can run yet. Both say all that the next
-step needs, so that one step and three give the same .aocx.
+An object is a container with the source unchanged, the headers that it includes, the models of its libraries, and its
+options; the preprocessor runs again when objects are linked. An early container is an .aocx without the board's image:
+kernels and interfaces are known, but cannot run. Both contain all input of the next step, so that one step and three
+give the same .aocx.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from fpgart.base.json_input import parse_json
 from fpgart.kernels.preprocessing.files import Embedded, Input, Inside
 
 STEP = ".acl.fpgart.step"
-"""What a later step needs to know, as JSON; only files before the last step have it."""
+"""The facts for later steps, as JSON; only files before the last step have it."""
 FILES = ".acl.fpgart.files"
 """The files of an object, as JSON."""
 OBJECT, EARLY = "object", "early"
@@ -31,7 +31,7 @@ OBJECT, EARLY = "object", "early"
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What an object or an early container says of how it was made; `separate` is what -no-interleaving named."""
+    """The facts in an object or an early container about its creation; `separate`: the memories of -no-interleaving."""
 
     kind: str
     board: str
@@ -52,7 +52,7 @@ class Step:
 
     @classmethod
     def of(cls, container: Container, file: str) -> Step:
-        """Raises AocxError for a file that no step made."""
+        """Reads them from a container; raises AocxError for a file that no step made."""
         if STEP not in container:
             raise AocxError(f"{file} has no section {STEP}: it is no .aoco or .aocr of this compiler")
         try:
@@ -64,7 +64,7 @@ class Step:
 
 
 def object_of(unit: Unit, board: str, separate: tuple[str, ...]) -> Container:
-    """What `aoc -c` writes of a unit that has its headers in it."""
+    """Returns the container that `aoc -c` writes for a unit which has its headers in it."""
     files = {
         "sources": [_told(each) for each in unit.sources],
         "models": [_told(each) for each in unit.models],
@@ -96,7 +96,7 @@ def _read(told: Mapping[str, Any]) -> Input:
 
 
 def unit_of(container: Container, step: Step, file: str) -> Unit:
-    """The files in an object; raises AocxError."""
+    """Returns the files in an object; raises AocxError."""
     try:
         files = parse_json(container[FILES])
         sources, models = (tuple(map(_read, files[kind])) for kind in ("sources", "models"))
@@ -106,18 +106,18 @@ def unit_of(container: Container, step: Step, file: str) -> Unit:
 
 
 def early(made: Container, step: Step) -> Container:
-    """What `aoc -rtl` writes: all of the container but what the board loads."""
+    """Returns the container that `aoc -rtl` writes: all but the board's image."""
     kept = {name: data for name, data in made.sections.items() if name != sections.BOARD_IMAGE}
     return Container({**kept, STEP: step.encode()})
 
 
 def text_of(container: Container, step: Step) -> Text:
-    """The text in an early container."""
+    """Returns the text in an early container."""
     return Text(container[sections.SOURCE].decode(errors="surrogateescape"), step.options)
 
 
 def joined(named: Sequence[tuple[str, Unit]]) -> Unit:
-    """Units as one, in their order; raises AocxError for those that are compiled with different options.
+    """Returns units as one, in their order; raises AocxError for units with different options.
 
     Macros are not among these: each file keeps its own.
     """

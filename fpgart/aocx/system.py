@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An autodiscovery string as objects: a board's memories and the kernels that were compiled for it.
 
-Sizes and addresses are in bytes. Names hold no blanks. An empty name stands for "none".
+Sizes and addresses are in bytes. Names have no blanks. An empty name stands for "none".
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class AddressSpace(enum.IntEnum):
 
 
 class Category(enum.IntEnum):
-    """How a host passes an argument."""
+    """The way in which a host passes an argument."""
 
     VALUE = 0
     MEMORY = 1
@@ -49,7 +49,7 @@ class Access(enum.IntEnum):
 
 
 class HostAccess(enum.IntEnum):
-    """What a host may do with a device global."""
+    """The host's access to a device global."""
 
     READ_ONLY = 0
     WRITE_ONLY = 1
@@ -58,7 +58,7 @@ class HostAccess(enum.IntEnum):
 
 
 class Port(enum.IntEnum):
-    """What a sideband signal of a host pipe carries."""
+    """The content of a sideband signal of a host pipe."""
 
     DATA = 0
     START_OF_PACKET = 1
@@ -76,7 +76,7 @@ class Interface:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """A global memory. `config_address` and `interleaved` are only told for several interfaces."""
+    """A global memory. `config_address` and `interleaved` are only given for several interfaces."""
 
     name: str
     interfaces: tuple[Interface, ...]
@@ -114,7 +114,7 @@ class HostPipe:
 
 @dataclass(frozen=True, slots=True)
 class DeviceGlobal:
-    """A variable of a program that the host can reach."""
+    """A variable of a program that the host can access."""
 
     name: str
     address: int
@@ -143,7 +143,7 @@ class PipeMapping:
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """Where one signal lies in a packet with sidebands, in bits."""
+    """The place of a signal in a packet with sidebands, in bits."""
 
     port: Port
     offset: int
@@ -162,9 +162,8 @@ class Sideband:
 class Argument:
     """A kernel's argument.
 
-    Only local ones have `local_space` and `local_bytes`; only pipes `host_channel`; `name`, `type_name` and
-    `access` are told only where the device says that argument information is there. `stream` names
-    the interface of a streamed argument.
+    Only local ones have `local_space` and `local_bytes`; only pipes `host_channel`; `name`, `type_name` and `access`
+    are given only if the device has argument information. `stream` names the interface of a streamed argument.
     """
 
     space: AddressSpace
@@ -183,7 +182,7 @@ class Argument:
 
     @property
     def buffer_location(self) -> str:
-        """Name of the memory that the argument's buffers lie in; the last counts if there are several."""
+        """The name of the memory of the argument's buffers; the last counts if there are several."""
         return self.buffer_locations[-1] if self.buffer_locations else ""
 
 
@@ -203,7 +202,7 @@ class LocalSpace:
 
 @dataclass(frozen=True, slots=True)
 class StreamingControl:
-    """Names of the interfaces that start a kernel and tell of its end."""
+    """Names of the interfaces that start a kernel and report its end."""
 
     start: str
     done: str
@@ -236,7 +235,7 @@ class DescribedKernel:
 
 @dataclass(frozen=True, slots=True)
 class Autodiscovery:
-    """Everything that a container says of board and kernels."""
+    """The facts of a container about board and kernels."""
 
     random_hash: str
     board: str

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compilation units: files of OpenCL C with their headers, and the models of libraries behind them.
 
-Each file is preprocessed as if it were alone, all of them into one text, in which what a shared header declares is
-there once. So objects, whose files carry their headers with them, link to the same text as their sources.
+Each file is preprocessed as if it were alone, and all of them into one text, which has the declarations of a shared
+header once. So objects, which contain their headers, link to the same text as their sources.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A unit behind the preprocessor: its text, the options that it still needs, and the files behind it."""
+    """A preprocessed unit: its text, the options that it still needs, and the files that it came from."""
 
     source: str
     options: Options
@@ -53,12 +53,12 @@ class Text:
 
 
 def given_headers() -> dict[str, str]:
-    """Headers that come with the compiler."""
+    """Returns the headers that come with the compiler."""
     return {APINT_HEADER: apint_header()}
 
 
 def read_unit(paths: Sequence[Path], options: Options) -> Unit:
-    """The files, and the models of the libraries that -l names; raises AocxError, or OSError."""
+    """Reads the files, and the models of the libraries that -l names; raises AocxError, or OSError."""
     read = CompilerOptions.of(options.compiler)
     headers = Includes(read.folders, given_headers())
     sources = tuple(
@@ -69,14 +69,14 @@ def read_unit(paths: Sequence[Path], options: Options) -> Unit:
 
 
 def with_libraries(unit: Unit, options: Options) -> Unit:
-    """The unit with the models of the libraries that the options name; raises AocxError, or OSError."""
+    """Returns the unit with the models of the libraries that the options name; raises AocxError, or OSError."""
     models = without_copies((*unit.models, *_models(options, CompilerOptions.of(options.compiler), ())))
     libraries = dict.fromkeys((*unit.options.libraries, *options.libraries))
     return replace(unit, models=models, options=replace(unit.options, libraries=tuple(libraries)))
 
 
 def _models(options: Options, read: CompilerOptions, beside: tuple[Path, ...]) -> Iterable[Input]:
-    """What libraries have in the place of circuits; their headers may also be beside the sources."""
+    """Yields the models of libraries; their headers may also be beside the sources."""
     folders = [Path(option[2:]) for option in options.libraries if option.startswith("-L")]
     names = [option[2:] for option in options.libraries if option.startswith("-l")]
     for library in (find_library(name, folders) for name in names):
@@ -86,12 +86,12 @@ def _models(options: Options, read: CompilerOptions, beside: tuple[Path, ...]) -
 
 
 def without_copies(models: Iterable[Input]) -> tuple[Input, ...]:
-    """Each model once, whatever number of files use its library."""
+    """Returns each model once, whatever number of files use its library."""
     return tuple({(model.name, model.text): model for model in models}.values())
 
 
 def embedded(unit: Unit, board: BoardDescription, engine: Engine) -> Unit:
-    """The same unit with all headers in it, so that it needs no file any more; raises as preprocessed() does."""
+    """Returns the unit with all headers in it, so that it needs no file; raises as preprocessed() does."""
     macros = _macros_of(engine, unit.options)
     return replace(
         unit,
@@ -108,14 +108,14 @@ def _embedded(given: Input, board: BoardDescription, macros: dict[str, str]) -> 
 
 
 def preprocessed(unit: Unit, board: BoardDescription, engine: Engine) -> Text:
-    """The unit as one text; raises CompileError, with the line that it is about, or OSError."""
+    """Returns the unit as one text; raises CompileError, with the line that it is about, or OSError."""
     made = _preprocess(unit.inputs, board, _macros_of(engine, unit.options))
     defines = dict.fromkeys(f"-D{macro}" for each in unit.inputs for macro in each.defines)
     return Text(made.text, replace(unit.options, noted=(*defines, *unit.options.noted)), made.files)
 
 
 def _preprocess(inputs: Iterable[Input], board: BoardDescription, macros: dict[str, str]) -> Preprocessed:
-    """The inputs as the board's compiler takes them: with its macros."""
+    """Preprocesses the inputs with the macros of the board's compiler."""
     files: dict[str, str] = {}
     try:
         return preprocess_all([replace(each, defines=(*board.macros, *each.defines)) for each in inputs], macros, files)
@@ -124,7 +124,7 @@ def _preprocess(inputs: Iterable[Input], board: BoardDescription, macros: dict[s
 
 
 def _macros_of(engine: Engine, options: Options) -> dict[str, str]:
-    """Those that the engine's compiler has of its own."""
+    """Returns the macros that the engine's compiler predefines."""
     version, extensions = (
         engine.device_info(query).rstrip(b"\0").decode(errors="replace")
         for query in (cl.CL_DEVICE_VERSION, cl.CL_DEVICE_EXTENSIONS)
@@ -135,7 +135,7 @@ def _macros_of(engine: Engine, options: Options) -> dict[str, str]:
 def compile_text(
     text: Text, board: BoardDescription, engine: Engine, tell: Callable[[str], None] = ignore
 ) -> Container:
-    """compile_source() with the source lines that errors are about; raises CompileError. Warnings go to `tell`."""
+    """Does as compile_source(); errors and warnings have source lines. Raises CompileError; `tell` gets warnings."""
     try:
         return compile_source(
             text.source, board, text.options, engine, lambda log: tell(with_carets(log, text.files).strip())
@@ -145,7 +145,7 @@ def compile_text(
 
 
 def check_text(text: Text, board: BoardDescription, engine: Engine, tell: Callable[[str], None] = ignore) -> None:
-    """Compile without linking, for the errors and warnings alone; raises CompileError as compile_text() does."""
+    """Compiles without linking, for errors and warnings; raises CompileError as compile_text() does."""
     try:
         log = engine.from_source(text.source).compile(board.build_options(text.options.text()), {})
     except BuildFailed as failed:
@@ -156,12 +156,12 @@ def check_text(text: Text, board: BoardDescription, engine: Engine, tell: Callab
 def compile_file(
     path: Path, board: BoardDescription, options: Options, engine: Engine, tell: Callable[[str], None] = ignore
 ) -> Container:
-    """A container from one file; raises CompileError, with the source lines that it is about, AocxError or OSError."""
+    """Compiles one file into a container; raises CompileError, with source lines, AocxError or OSError."""
     return compile_text(preprocessed(read_unit([path], options), board, engine), board, engine, tell)
 
 
 def with_carets(log: str, files: dict[str, str]) -> str:
-    """A compiler's log with each message as `file:line:column: error: ...`, the source line and a caret below it."""
+    """Returns a log with each message as `file:line:column: error: ...`, the source line and a caret below it."""
     lines = []
     for line in log.splitlines():
         found = MESSAGE.fullmatch(line)
@@ -181,7 +181,7 @@ def with_carets(log: str, files: dict[str, str]) -> str:
 
 
 def _column_in(line: str, column: int, words: str) -> int:
-    """Where the line of the source has what the message is about: columns are counted with macros put in."""
+    """Returns the column in the source line; the compiler's counts the results of macros."""
     for name in NAMED.findall(words):
         if not line.startswith(name, column - 1):
             found = re.search(rf"\b{name}\b", line)

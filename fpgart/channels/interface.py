@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 
 
 class Channel(Protocol):
-    """A channel of a program, which the host has one end of."""
+    """A channel of a program; the host has one end."""
 
     @property
     def packet(self) -> int:
-        """Bytes of a packet."""
+        """The bytes of a packet."""
 
     def read(self, address: int, wait_ms: int = 0) -> bool:
-        """Move one packet to the host's memory; False if there was none for so long."""
+        """Moves one packet to the host's memory; false if there was none for `wait_ms`."""
 
     def write(self, address: int, wait_ms: int = 0) -> bool:
-        """Move one packet from the host's memory; False if there was no room for so long."""
+        """Moves one packet from the host's memory; false if there was no room for `wait_ms`."""
 
 
 class Variable(Protocol):
@@ -30,13 +30,13 @@ class Variable(Protocol):
 
     @property
     def size(self) -> int:
-        """In bytes."""
+        """The size in bytes."""
 
     def read(self, offset: int, address: int, size: int) -> None:
-        """Copy a range of it to the host's memory."""
+        """Copies a range of it to the host's memory."""
 
     def write(self, offset: int, address: int, size: int) -> None:
-        """Copy from the host's memory to a range of it."""
+        """Copies from the host's memory to a range of it."""
 
 
 class Stall(NamedTuple):
@@ -49,34 +49,34 @@ class Stall(NamedTuple):
 
 
 class History(NamedTuple):
-    """What is remembered of a channel while it is watched; the more happens, the coarser."""
+    """The levels and stalls of a channel while it was watched; coarser if there are many."""
 
     name: str
     capacity: int
     levels: list[tuple[int, int]]
-    """When, in nanoseconds of the monotonic clock, it held how many packets."""
+    """The number of packets in it at times, in nanoseconds of the monotonic clock."""
     stalls: list[Stall]
 
 
 class KernelNetwork(Protocol):
-    """What the kernels of a program share on one board."""
+    """The channels and variables that the kernels of a program share on one board."""
 
     stopped: bool
     began: int
-    """When, in nanoseconds of the monotonic clock."""
+    """The begin, in nanoseconds of the monotonic clock."""
     autorun: dict[str, int]
-    """The kernels that run by themselves, and how many of each."""
+    """The autorun kernels, and the number of each."""
     links: Links
-    """The cables that its I/O channels lead into."""
+    """The cables of its I/O channels."""
 
     def history(self) -> list[History]:
-        """What happened to each channel since the last call, while channels were watched."""
+        """Returns the history of each channel since the last call, while channels were watched."""
 
     def stop(self) -> None:
-        """Every kernel in it leaves, at once or with its next word to another."""
+        """Makes every kernel in it end, at once or at its next channel operation."""
 
     def channel(self, name: str) -> Channel | None:
-        """None for a name that no kernel has used yet."""
+        """Returns a channel; None for a name that no kernel has used yet."""
 
     def variable(self, name: str) -> Variable | None:
-        """None for a name that no kernel has used yet."""
+        """Returns a variable; None for a name that no kernel has used yet."""

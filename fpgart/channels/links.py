@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ends of cables between boards (channels/links.c): what I/O channels of a `Network` may lead into."""
+"""The ends of cables between boards (channels/links.c), to which I/O channels of a `Network` may lead."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ MOST_USES = 16
 
 
 class Link:
-    """The writing or reading end of one direction of a cable; the other one has it in another process, or this."""
+    """The writing or reading end of one direction of a cable; the other end is in another process, or in this one."""
 
     __slots__ = ("cable", "handle", "writing")
 
     def __init__(self, path: str, cable: str, depth: int, patience_s: float, *, writing: bool) -> None:
-        """`path`: of the ring's file, the same for both ends. Raises OutOfResources where the end is taken."""
+        """`path`: the ring's file, the same for both ends. Raises OutOfResources if the end is in use."""
         words = ffi.new("char[]", WORDS_BYTES)
         milliseconds = min(int(patience_s * 1000), 0xFFFFFFFF)
         handle = lib.link_open(path.encode(), cable.encode(), writing, depth, milliseconds, words, WORDS_BYTES)
@@ -31,45 +31,45 @@ class Link:
 
     @property
     def moved(self) -> int:
-        """All bytes that ever went through this end."""
+        """The number of all bytes that went through this end."""
         return int(lib.link_moved(self.handle))
 
     @property
     def packet(self) -> int:
-        """Bytes of a packet as the writing end has them; 0 before the first one."""
+        """The bytes of a packet at the writing end; 0 before the first one."""
         return int(lib.link_packet(self.handle))
 
     @property
     def level(self) -> int:
-        """Bytes that were written and not read yet."""
+        """The bytes that were written and not read yet."""
         return int(lib.link_level(self.handle))
 
     @property
     def is_awaited(self) -> bool:
-        """Whether a kernel at the other end sleeps until something is moved here."""
+        """True if a kernel at the other end sleeps until packets are moved here."""
         return bool(lib.link_is_awaited(self.handle))
 
     def take(self, data: Any, wait_ms: int) -> int:
-        """Read at once what is there, into a C buffer; bytes, or -1 when nothing more can come."""
+        """Reads the bytes that are there into a C buffer; returns their number, or -1 if no more can come."""
         return int(lib.link_take(self.handle, data, len(data), wait_ms))
 
     def put(self, data: Any, size: int, packet: int, wait_ms: int) -> int:
-        """Write at once what there is room for, from a C buffer; bytes, or -1 when nobody can read it."""
+        """Writes the bytes that have room from a C buffer; returns their number, or -1 if no reader can come."""
         return int(lib.link_put(self.handle, data, size, packet, wait_ms))
 
     def retire(self) -> None:
-        """Remove the file of a cable whose other end nobody has taken, unless that would lose packets."""
+        """Removes the file of a cable whose other end was never opened, unless that would lose packets."""
         lib.link_retire(self.handle)
 
     def close(self) -> None:
-        """Give the end back; no kernel uses it any more."""
+        """Closes the end, which no kernel uses."""
         handle, self.handle = self.handle, ffi.NULL
         if handle != ffi.NULL:
             lib.link_close(handle)
 
 
 class LinkUse(NamedTuple):
-    """What a launch moved through a cable: positions in the stream of its bytes, times of first and last packet."""
+    """A launch's traffic on a cable: positions in the stream of its bytes, times of first and last packet."""
 
     channel: str
     link: Link
@@ -85,11 +85,11 @@ class LinkUse(NamedTuple):
 
 
 Links = Mapping[str, Link]
-"""By the names of I/O channels."""
+"""Ends of cables, by the names of I/O channels."""
 
 
 def last_uses(links: Links) -> tuple[LinkUse, ...]:
-    """What the last launch of this thread moved through each cable."""
+    """Returns the traffic of this thread's last launch on each cable."""
     found = ffi.new("struct link_use[]", MOST_USES)
     count = lib.network_uses(found, MOST_USES)
     by_handle = {link.handle: (channel, link) for channel, link in links.items()}

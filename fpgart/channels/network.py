@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Channels, pipes and program-scope variables that concurrent kernels share (channels/network.c, channels.c).
 
-A `Network` belongs to one program on one board, from when the board is programmed with it until the next time.
+A `Network` belongs to one program on one board, and exists until the board is programmed again.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ REPORT_BYTES = 4096
 
 
 class DepthMode(enum.IntEnum):
-    """CL_CONFIG_CHANNEL_DEPTH_EMULATION_MODE: how many packets channels hold.
+    """CL_CONFIG_CHANNEL_DEPTH_EMULATION_MODE: the depth of channels.
 
-    IGNOREDEPTH: as many as make kernels fast. DEFAULT: so only where the source gives no depth. STRICT: as the
-    source says, else 1.
+    IGNOREDEPTH: deep enough for fast kernels. DEFAULT: so only if the source has no depth. STRICT: the source's depth,
+    else 1.
     """
 
     IGNOREDEPTH = 0
@@ -38,13 +38,13 @@ class DepthMode(enum.IntEnum):
 
 
 class GaveUp(OutOfResources):
-    """A kernel was made to leave: a deadlock, or its board is wanted for another program."""
+    """Raised if a waiting kernel was stopped: because of a deadlock, or because its board is programmed again."""
 
 
 class Fifo:
-    """Packets of `packet` bytes, `capacity` of them at most; any thread at either end.
+    """A FIFO of packets of `packet` bytes, `capacity` of them at most; any thread may use either end.
 
-    Raises OutOfHostMemory.
+    Its creation raises OutOfHostMemory.
     """
 
     __slots__ = ("_memory", "_owner", "_place", "handle")
@@ -52,7 +52,7 @@ class Fifo:
     def __init__(
         self, name: str, packet: int, capacity: int, *, hosted: bool, memory: SharedMemory | None = None
     ) -> None:
-        """`hosted`: the host has one end. `memory`: where it has to be for kernels that run in another process."""
+        """`hosted`: the host has one end. `memory`: the memory of kernels that run in another process."""
         self._owner: object = None
         self._memory, self._place = memory, 0
         words = name.encode()
@@ -63,7 +63,7 @@ class Fifo:
                 return
         handle = ffi.NULL if memory is not None else lib.fifo_new(words, packet, capacity, hosted)
         if handle == ffi.NULL:
-            raise OutOfHostMemory(f"no room for a pipe of {capacity} packets of {packet} bytes")
+            raise OutOfHostMemory(f"no memory for a pipe of {capacity} packets of {packet} bytes")
         self.handle = ffi.gc(handle, lib.fifo_free)
 
     def __del__(self) -> None:
@@ -72,7 +72,7 @@ class Fifo:
 
     @classmethod
     def within(cls, owner: object, handle: object) -> Fifo:
-        """One that belongs to a network, which it keeps alive."""
+        """Returns a FIFO that belongs to a network, which it keeps alive."""
         made = cls.__new__(cls)
         made.handle, made._owner, made._memory, made._place = handle, owner, None, 0
         return made
@@ -83,24 +83,24 @@ class Fifo:
 
     @property
     def capacity(self) -> int:
-        """In packets."""
+        """The most packets in it."""
         return int(lib.fifo_capacity(self.handle))
 
     @property
     def level(self) -> int:
-        """The packets that are in it now."""
+        """The packets in it at this time."""
         return int(lib.fifo_level(self.handle))
 
     def read(self, address: int, wait_ms: int = 0) -> bool:
-        """Move one packet to the host's memory; False if there was none for so long."""
+        """Moves one packet to the host's memory; false if there was none for `wait_ms`."""
         return bool(lib.fifo_read(self.handle, ffi.cast("void *", address), wait_ms))
 
     def write(self, address: int, wait_ms: int = 0) -> bool:
-        """Move one packet from the host's memory; False if there was no room for so long."""
+        """Moves one packet from the host's memory; false if there was no room for `wait_ms`."""
         return bool(lib.fifo_write(self.handle, ffi.cast("void *", address), wait_ms))
 
     def history(self) -> History:
-        """What happened to it since the last call, while channels were watched."""
+        """Returns its history since the last call, while channels were watched."""
         levels, stalls = (
             ffi.new("struct fifo_level[]", lib.FIFO_LEVELS),
             ffi.new("struct fifo_stall[]", lib.FIFO_STALLS),
@@ -114,17 +114,17 @@ class Fifo:
         return History(name, self.capacity, [(level.at, level.packets) for level in levels[0:seen]], list(waits))
 
     def window(self, *, writing: bool, skip: int) -> tuple[int, int]:
-        """Where the packets (or the room) behind the first `skip` bytes are; address, and bytes in one piece."""
+        """Returns the address of the packets (or the room) behind `skip` bytes, and their bytes in one piece."""
         size = ffi.new("uint64_t *")
         address = lib.fifo_window(self.handle, writing, skip, size)
         return int(ffi.cast("uintptr_t", address)), int(size[0])
 
     def commit(self, size: int, *, writing: bool) -> None:
-        """So many bytes of the window were read, or written."""
+        """Ends the read, or the write, of so many bytes of the window."""
         lib.fifo_commit(self.handle, writing, size)
 
     def end(self, *, blocking: bool) -> int:
-        """The address that a kernel takes for it as a pipe argument."""
+        """Returns the address that a kernel gets for it as a pipe argument."""
         return int(lib.fifo_end(self.handle, blocking))
 
 
@@ -155,10 +155,10 @@ class Network:
         factor: int = 1,
         seed: int = 0,
     ) -> None:
-        """`timeout_s`: how long all kernels may wait for each other before they are given up; 0 for ever.
+        """`timeout_s`: seconds that all kernels may wait for each other before they are stopped; 0 for no limit.
 
-        `links`: where I/O channels lead, for as long as kernels run. `factor`: of depths that the source gives.
-        `seed`: not 0 to have packets arrive at other times.
+        `links`: the cables of I/O channels. `factor`: multiplies depths of the source. `seed`: if not 0, packets arrive
+        at other times.
         """
         self.program = program
         handle = lib.network_new(mode, int(timeout_s * 1000))
@@ -173,11 +173,11 @@ class Network:
         self.stopped = False
         self.began = monotonic_ns()
         self.autorun: dict[str, int] = {}
-        """The kernels that run by themselves, and how many of each."""
+        """The autorun kernels, and the number of each."""
         self._told = ""
 
     def stop(self) -> None:
-        """Every kernel in it leaves, at once or with its next word to another."""
+        """Makes every kernel in it end, at once or at its next channel operation."""
         for listener in NOTICES.network_stopped:
             listener(self)
         self.stopped = True
@@ -188,7 +188,7 @@ class Network:
         return None if found == ffi.NULL else Fifo.within(self, found)
 
     def history(self) -> list[History]:
-        """What happened to each channel since the last call, while channels were watched."""
+        """Returns the history of each channel since the last call, while channels were watched."""
         room = lib.network_channels(self.handle, ffi.NULL, 0)
         found = ffi.new("struct fifo *[]", room)
         count = min(int(lib.network_channels(self.handle, found, room)), room)
@@ -200,28 +200,28 @@ class Network:
         return None if found == ffi.NULL else OwnVariable(self, int(ffi.cast("uintptr_t", found)), int(size[0]))
 
     def failure(self, kernel: str) -> GaveUp:
-        """Why a kernel was made to leave."""
+        """Returns the error of a kernel that was stopped while it waited."""
         if self.stopped:
             return GaveUp(f"the board was reprogrammed, or closed, while kernel '{kernel}' waited")
         words = ffi.new("char[]", REPORT_BYTES)
         lib.network_report(self.handle, words, REPORT_BYTES)
         report: str = ffi.string(words).decode(errors="replace")
-        if report != self._told:  # once for all kernels of it; a hang is nothing to keep for the log
+        if report != self._told:  # once for all kernels of a deadlock, and at once: the host may hang
             self._told = report
             log.warning(report)
         return GaveUp(report)
 
 
 def watch_channels(on: bool) -> None:
-    """Whether what happens to channels is remembered."""
+    """Switches the recording of channels' histories."""
     lib.fifo_watch(on)
 
 
 def host_waits(begins: bool) -> None:
-    """A thread of the host begins, or stops, to wait; kernels that wait for each other are given up only meanwhile."""
+    """Counts a thread of the host that begins, or ends, to wait; deadlocks are detected only meanwhile."""
     lib.network_host_waits(begins)
 
 
 def table(wanted: int) -> int:
-    """The address at which kernels find their way out; `wanted` if that is free, else another."""
+    """Returns the address at which kernels find operation(); `wanted` if that is free, else another."""
     return int(lib.network_table(wanted))

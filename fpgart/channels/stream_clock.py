@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the processes of kernels with channels in simulated time (channels/stream_clock.c)."""
+"""The processes of kernels with channels in simulated time (channels/stream_clock.c)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fpgart.kernels.loops.stream_steps import Step, unstalled
 
 @dataclass(slots=True)
 class Wait:
-    """How long a process waited at one end of a channel: in all, from the first time to the last; units of time."""
+    """The waits of a process at one end of a channel: in all, from the first to the last; units of time."""
 
     total: int = 0
     begin: int = 0
@@ -31,7 +31,7 @@ class Wait:
 
 
 class Process:
-    """Steps that run in a clock, from `begin` on, in units of time. `length`: how long they take without any wait."""
+    """Steps that run in a clock from `begin` on, in units of time. `length`: their time without any wait."""
 
     def __init__(self, number: int, steps: tuple[Step, ...], begin: int) -> None:
         self.number = number
@@ -41,11 +41,11 @@ class Process:
         self.talks = [
             (index, (step.channel, step.kind == lib.STREAM_WRITE)) for index, step in enumerate(steps) if step.channel
         ]
-        """The steps that use channels, by their numbers: the channel, and whether it writes."""
+        """The steps that use channels, by number: the channel, and true if the step writes."""
 
 
 class StreamClock:
-    """Channels and processes; `capacity` says how many packets a channel holds. Raises OutOfHostMemory."""
+    """Channels and processes; `capacity` returns how many packets a channel holds. Raises OutOfHostMemory."""
 
     def __init__(self, capacity: Callable[[str], int]) -> None:
         self._capacity = capacity
@@ -66,7 +66,7 @@ class StreamClock:
         return self._channels[name]
 
     def start(self, steps: tuple[Step, ...], begin: int) -> Process:
-        """A process from `begin` on."""
+        """Starts a process at `begin`."""
         code = [(s.kind, self._channel(s.channel) if s.channel else s.first, s.second) for s in steps]
         number = int(lib.stream_clock_process(self._handle, ffi.new("struct stream_step[]", code), len(code), begin))
         if number < 0:
@@ -75,30 +75,30 @@ class StreamClock:
         return self._processes[number]
 
     def run(self, most: int) -> bool:
-        """Until all processes have ended or wait for others; False if that takes more than `most` steps."""
+        """Runs until all processes have ended or wait for others; false if that takes more than `most` steps."""
         left = int(lib.stream_clock_run(self._handle, most))
         while (number := int(lib.stream_clock_ended(self._handle))) >= 0:
             self._ended.append(self._processes[number])
         return left > 0
 
     def take_ended(self) -> list[Process]:
-        """Those that have ended since this was asked."""
+        """Returns the processes that have ended since the last call."""
         found, self._ended = self._ended, []
         return found
 
     @property
     def looks(self) -> int:
-        """How often it went to a process to run it."""
+        """The number of times that it resumed a process."""
         return int(lib.stream_clock_looks(self._handle))
 
     def at(self, process: Process) -> tuple[bool, int, int]:
-        """Whether it has ended, where it is, and how much of its length it has behind it."""
+        """Returns whether the process has ended, its place, and the part of its length that has passed."""
         at, passed = ffi.new("int64_t *"), ffi.new("int64_t *")
         ended = bool(lib.stream_clock_at(self._handle, process.number, at, passed))
         return ended, int(at[0]), int(passed[0]) - process.begin
 
     def waits(self, process: Process) -> dict[tuple[str, bool], Wait]:
-        """By channel, and whether it writes."""
+        """Returns its waits by channel, and true for waits to write."""
         found: dict[tuple[str, bool], Wait] = {}
         read = ffi.new("struct stream_wait *")
         for index, key in process.talks:
@@ -107,6 +107,6 @@ class StreamClock:
         return found
 
     def remove(self, process: Process) -> None:
-        """It has ended, and is not asked about again."""
+        """Removes a process that has ended, and is not queried again."""
         lib.stream_clock_remove(self._handle, process.number)
         del self._processes[process.number]

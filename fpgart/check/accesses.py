@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The accesses of commands: which bytes of buffers, allocations and host memory they read and write."""
+"""The accesses of commands: the bytes of buffers, allocations and host memory that they read and write."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ Key = tuple[str, int]
 
 
 class Mode:
-    """Bits of an access. `MAYBE_WRITE`: whether a kernel wrote shows when it has run. `ATOMIC`: only by such functions.
+    """Bits of an access. `MAYBE_WRITE`: the end of the kernel shows whether it wrote.
 
-    Plain numbers: each access is compared with hundreds, and to combine members of an enum costs a microsecond.
+    `ATOMIC`: by atomic functions only. They are plain numbers: each access is compared with hundreds, and to combine
+    members of an enum takes a microsecond.
     """
 
     READ: Final = 1
@@ -36,7 +37,7 @@ class Mode:
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """What is accessed, as findings name it; `through` is the number of the (sub-)buffer that was used."""
+    """An accessed object, as findings name it; `through` is the number of the (sub-)buffer that was used."""
 
     name: str
     maker: str
@@ -46,9 +47,10 @@ class Thing:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """`where` counts in bytes from the begin of what `key` stands for; ranges are in order and apart.
+    """An access.
 
-    `argument` is the index of the kernel argument, -1 for other commands.
+    `where` counts in bytes from the begin of the object with this `key`; ranges are sorted and separate. `argument` is
+    the index of the kernel argument, -1 for other commands.
     """
 
     key: Key
@@ -58,7 +60,7 @@ class Access:
     argument: int = -1
 
     def meets(self, other: Access) -> Interval | None:
-        """The first bytes that both touch."""
+        """Returns the first bytes that both access."""
         mine, theirs = iter(self.where), iter(other.where)
         a, b = next(mine, None), next(theirs, None)
         while a is not None and b is not None:
@@ -72,7 +74,7 @@ class Access:
         return None
 
     def covers(self, other: Access) -> bool:
-        """Whether every byte of the other one is among this one's; sure for one range only."""
+        """True if this access certainly includes every byte of the other; exact for one range only."""
         if len(self.where) != 1:
             return self.where == other.where
         begin, end = self.where[0]
@@ -81,7 +83,10 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """By what a launch can choose a part of a buffer: launches of one kernel that differ in it may not meet."""
+    """The values by which a launch can select a part of a buffer.
+
+    Launches of one kernel with different values may not overlap.
+    """
 
     kernel: str
     chosen: tuple[object, ...] = field(default=())
@@ -95,7 +100,7 @@ READ, WRITE = Mode.READ, Mode.WRITE
 
 
 def accesses(operation: DeviceOperation | None) -> list[Access]:
-    """What a command touches and may conflict with others in, as far as it is known when it is enqueued."""
+    """Returns the accesses of a command that may conflict with others, as far as they are known at enqueueing."""
     if operation is None:
         return []
     found = (_conflicting(operation, access) for access in operation.accesses())
@@ -103,7 +108,7 @@ def accesses(operation: DeviceOperation | None) -> list[Access]:
 
 
 def _conflicting(operation: DeviceOperation, access: MemoryAccess) -> Access | None:
-    """None for what cannot conflict: what is moved, mappings, what a kernel reaches in memory of the host."""
+    """Returns the access; None if it cannot conflict: moved bytes, mappings, a kernel's accesses to host memory."""
     is_argument = access.argument >= 0
     if is_argument and operation.launch is not None:
         mode = _mode(operation.launch.kernel, access.argument, access.buffer.flags if access.buffer is not None else 0)
@@ -132,7 +137,7 @@ def _of_buffer(buffer: Buffer, mode: int, where: tuple[Interval, ...], argument:
 
 
 def _mode(kernel: Kernel, index: int, flags: int) -> int:
-    """What a kernel does with an argument: qualifiers and flags say so, else its source does."""
+    """Returns the mode of an argument by its qualifiers and flags, or else by the kernel's source."""
     argument: ArgumentInterface = kernel.interface.arguments[index]
     return _mode_of(argument.address_qualifier, argument.type_qualifier, flags, _uses(kernel)[index])
 
@@ -169,6 +174,6 @@ _uses_in = lru_cache(maxsize=64)(argument_uses)
 
 
 def part_of(launch: LaunchKernel) -> Part:
-    """How a launch can be told from others of its kernel."""
+    """Returns the values that distinguish a launch from others of its kernel."""
     values = tuple(value for _, _, value in launch.arguments if isinstance(value, (bytes, int)))
     return Part(launch.kernel.name, (launch.sizes, *values))

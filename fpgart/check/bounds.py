@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transfers that would leave their buffer (family buffers). The call gives an error, which hosts may not look at."""
+"""Transfers that would leave their buffer (family buffers). The call returns an error, which hosts may ignore."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from fpgart.runtime.memory.buffer import Buffer
 
 
 class Bounds:
-    """Listens to NOTICES: what was refused, and then which call it was, on the same thread."""
+    """Listens to NOTICES: first the refused range, then the call that failed, on the same thread."""
 
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
         self._refused = threading.local()
 
     def finish(self) -> None:
-        """All has been told as it was found."""
+        """Does nothing: each finding was reported at once."""
 
     def range_refused(self, buffer: Buffer, offset: int, size: int) -> None:
         made_at = self._findings.origins.of(buffer)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The contexts of commands, with what they know of memory."""
+"""The contexts of commands."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fpgart.runtime.scheduling.event import Event
 
 
 def context_of(event: Event) -> Context:
-    """The context of a command or user event, of which events themselves know but the scheduler's side."""
+    """Returns the context of a command or user event. Events themselves declare only the scheduler's part of it."""
     context = event.context
     assert isinstance(context, Context)
     return context

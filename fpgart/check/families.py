@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The families of checks that FPGART_CHECK can name.
 
-A family is made of parts: modules with a function `start(findings)` that returns what it watches with, an object
-whose methods are named like notices (fpgart/base/notices.py). Its `finish()`, called at the end of the process, may
-report what only shows then.
+A family consists of parts: modules with a function `start(findings)`, which returns an object whose methods are named
+after notices (fpgart/base/notices.py). Its `finish()`, called at the end of the process, may report further findings.
 
 To add a family: name it in fpgart.base.option_values.CHECKS and its modules here.
 """
@@ -33,17 +32,17 @@ PARTS = {
 
 
 class Part(Protocol):
-    """A part at work; besides, it has methods named like the notices that it listens to."""
+    """A part of a family; it also has methods named after the notices that it listens to."""
 
     def finish(self) -> None:
-        """Report what shows only at the end."""
+        """Reports findings that depend on the whole run."""
 
 
 def start(findings: Findings) -> list[Part]:
-    """Start the parts of the families that `findings` wants, each once, and let them listen.
+    """Starts the parts of the families that `findings` wants, each once, and registers them for notices.
 
-    They see the begin of an operation in the order of PARTS and its end the other way round, so that protection
-    is off while others look into memory.
+    They get the begin of an operation in the order of PARTS and its end in the reverse order, so that protection is off
+    while others read memory.
     """
     modules = dict.fromkeys(module for family in findings.families for module in PARTS[family])
     started = [cast(Part, import_module(module).start(findings)) for module in modules]

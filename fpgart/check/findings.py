@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Findings: what the checks tell, one finding per mistake of the host.
+"""Findings: the results of checks, one finding per mistake of the host.
 
-Whoever finds something calls `Findings.report(Finding(...))`. What comes from elsewhere (an interpreter of
-kernels, say) is a family of its own: see fpgart/check/families.py.
+A check calls `Findings.report(Finding(...))`. Findings of other origin, such as an interpreter of kernels, are a family
+of their own: see fpgart/check/families.py.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from fpgart.watch.words import times
 
 NUMBER = re.compile(r"0x[0-9a-f]+|\d+")
 MOST_REMEMBERED = 10_000
-"""Findings that are told apart; what is found beyond that is told each time."""
+"""The most findings that are compared with later ones; any beyond are reported each time."""
 
 
 LOOKED_AT = {
@@ -36,14 +36,14 @@ LOOKED_AT = {
     "fpga": "what boards do otherwise",
     "kernels": "memory accesses of kernels",
 }
-"""What each family looks at, for the last line."""
+"""The subject of each family, for the last line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding(Mistake):
-    """One mistake, with the calls in the host's code that created and misused the object.
+    """A mistake, with the calls in the host's code that created and misused the object.
 
-    `against` is the other command, where two meet that must not.
+    `against` is the other command, if two conflict.
     """
 
     made_at: Site | None = None
@@ -52,7 +52,7 @@ class Finding(Mistake):
     against_at: Site | None = None
 
     def describe(self, places: Places) -> str:
-        """For people: lines."""
+        """Returns the finding as lines for people."""
         made = f", created by {self.made_by}" if self.made_by else ""
         sites = ("created", self.made_at), ("misused", self.misused_at), (f"against {self.against}", self.against_at)
         known = [(what, places.where(site)) for what, site in sites if site is not None]
@@ -61,7 +61,7 @@ class Finding(Mistake):
         return "\n".join([*lines, f"  fix: {self.fix}"])
 
     def facts(self, places: Places) -> dict[str, Any]:
-        """For programs."""
+        """Returns the finding for programs."""
         facts: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(Mistake)}
         if self.against:
             facts["against"] = self.against
@@ -72,7 +72,7 @@ class Finding(Mistake):
 
 
 class Findings:
-    """Tells each finding once, counts them, and sums up at the end. Any thread may report."""
+    """Reports each finding once, counts them, and sums up at the end. Any thread may report."""
 
     def __init__(
         self,
@@ -84,16 +84,16 @@ class Findings:
     ) -> None:
         """`families`: those that are wanted. `path`: a file that gets a line of JSON per finding; "" for none.
 
-        Raises OSError when the file cannot be written.
+        Raises OSError if the file cannot be written.
         """
         self.families = families
         self.origins = origins or NoOrigins()
-        """Where those who report find the sites of what they report."""
+        """The places of the host's calls, for reports."""
         self.places = places or Places()
         self.asked_for = True
-        """Whether somebody wants to know that there is nothing, too."""
+        """True if the user wants a line even if there are no findings."""
         self.host_frees_later = False
-        """Whether the host may still free what it holds when the parts are asked to finish, as Python's may."""
+        """True if the host may still free objects when the parts finish, as Python's may."""
         self.total = self.different = self.commands = 0
         self.file = open_output(path) if path else -1
         self._output = KeptOutput(self.file) if path else None
@@ -103,10 +103,10 @@ class Findings:
         self._process = os.getpid()
 
     def report(self, finding: Finding) -> None:
-        """Tell a finding, unless its family is not wanted; one that was told before is counted only.
+        """Reports a finding, unless its family is not wanted; a finding that was reported before is only counted.
 
-        The same is what differs in nothing but numbers (addresses, bytes, work-items) in its words, and was called
-        from the same place.
+        Findings are the same if their words differ in numbers only (addresses, bytes, work-items), and their calls have
+        the same place.
         """
         if finding.check not in self.families:
             return
@@ -122,7 +122,7 @@ class Findings:
         self.tell(finding)
 
     def tell(self, finding: Finding) -> None:
-        """Tell a finding that somebody else has counted, and told apart from others."""
+        """Reports a finding that the caller has counted and compared with others."""
         self._tell(finding.describe(self.places))
         if self._output is None and not NOTICES.finding_told:
             return
@@ -137,18 +137,18 @@ class Findings:
                 self._tell(f"no more findings are written to FPGART_FINDINGS: {error.strerror}")
 
     def add(self, number: int) -> None:
-        """Count findings that were told elsewhere."""
+        """Counts findings that were reported elsewhere."""
         with self._lock:
             self.total += number
             self.different += number
 
     def command_enqueued(self, event: object, wait_list: object, blocking: bool) -> None:
-        """Count what was looked at."""
+        """Counts the command."""
         with self._lock:
             self.commands += 1
 
     def sum_up(self) -> None:
-        """The end of the process: how many there were in how many commands, and what was looked for."""
+        """Reports, at the end of the process, how many findings and commands there were, and the checks' subjects."""
         with self._lock:
             total, different, commands = self.total, self.different, self.commands
             self.total = self.different = self.commands = 0

@@ -27,14 +27,14 @@ from fpgart.watch.callers import Site
 from fpgart.watch.words import in_words
 
 ALIGNMENT = 1024
-"""Bytes: what aoc writes into an .aocx for pointers to global memory."""
+"""Bytes: the alignment that aoc writes into an .aocx for pointers to global memory."""
 LARGEST_GLOBAL_SIZE = (1 << 32) - 1
 NO_COMPILER_NEEDED = (CompilerMode.CREATE_LIBRARY, CompilerMode.USE_LIBRARY)
 
 
 @dataclass(slots=True)
 class _HostMemory:
-    """The memory of a CL_MEM_USE_HOST_PTR buffer as it was when a command last left it, or the host mapped it."""
+    """The memory of a CL_MEM_USE_HOST_PTR buffer when a command last ended there, or the host mapped it."""
 
     name: str
     maker: str
@@ -43,7 +43,7 @@ class _HostMemory:
     sum: int
     mapped: int = 0
     busy: int = 0
-    """Commands that may be writing to it."""
+    """The number of commands that may be writing to it."""
 
 
 class Fpga:
@@ -57,17 +57,17 @@ class Fpga:
         self._host_memory: WeakKeyDictionary[Buffer, _HostMemory] = WeakKeyDictionary()
 
     def finish(self) -> None:
-        """All has been told as it was found."""
+        """Does nothing: each finding was reported at once."""
 
     # Compiling
 
     def program_built(self, program: Program, devices: list[Device]) -> None:
         if not any(device.board.own is None for device in devices):
-            return  # a DSP's runtime compiles, and its compiler knows no such pragma
+            return  # a DSP's runtime compiles, and its compiler has no such pragma
         self._check_promises(program)
         if program.is_container or program.context.compiler_mode in NO_COMPILER_NEEDED:
             return
-        if not self._compiled:  # from a binary, too, which a host that caches programs has in its second run
+        if not self._compiled:  # also from a binary, as a host that caches programs has in its second run
             self._compiled = True
             self._report(
                 "compiled while the host runs",
@@ -82,7 +82,7 @@ class Fpga:
             )
 
     def _check_promises(self, program: Program) -> None:
-        """Loops whose #pragma ivdep is not true."""
+        """Reports loops whose #pragma ivdep is wrong."""
         if program.listing is None or "ivdep" not in program.listing:
             return
         options = program.devices[0].board.build_options(program.options)
@@ -130,7 +130,7 @@ class Fpga:
                 self._check_host_memory(access.buffer.owner, user, self._origins.of(event))
 
     def _check_launch(self, launch: LaunchKernel, event: Event) -> None:
-        """What a kernel in an .aocx does not do."""
+        """Reports launches that a kernel in an .aocx does not support."""
         user = command(event)
         kernel = f"kernel '{launch.kernel.name}'"
         sites = self._origins.of(launch.kernel), self._origins.of(event)
@@ -151,7 +151,7 @@ class Fpga:
             self._host_memory[buffer] = _HostMemory(name, maker, buffer.host_ptr, buffer.size, total)
 
     def _check_first(self, buffer: Buffer, first: Device) -> None:
-        """Of a buffer that is filled at its creation, in a context of several devices."""
+        """Reports a buffer that is filled at its creation, in a context of several devices."""
         if first.board.own is not None:
             return
         self._report(
@@ -226,7 +226,7 @@ class Fpga:
 
 
 def _touches(operation: DeviceOperation, buffer: Buffer) -> bool:
-    """Whether a command may have written to the host's memory of a buffer."""
+    """True if a command may have written to the host's memory of a buffer."""
     begin, end = buffer.host_ptr, buffer.host_ptr + buffer.size
     for access in operation.accesses():
         if not access.mode & (AccessMode.WRITE | AccessMode.MOVE):
@@ -240,7 +240,7 @@ def _touches(operation: DeviceOperation, buffer: Buffer) -> bool:
 
 
 def _range_problems(launch: LaunchKernel) -> Iterator[tuple[str, str]]:
-    """What the kernel's attributes do not allow about an ND-range, and what to do."""
+    """Yields the violations of the kernel's attributes by an ND-range, and their remedies."""
     attributes = launch.kernel.program.hardware().get(launch.kernel.name, {})
     sizes = SIZES.unpack(launch.sizes)
     offset, whole, local = sizes[0:3], sizes[3:6], sizes[6:9]

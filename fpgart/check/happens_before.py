@@ -2,12 +2,12 @@
 """The order that is certain between commands: vector clocks over commands, queues and the host.
 
 A command is after those of its wait list, after the one before it in an in-order queue, after barriers of an
-out-of-order queue, and after all that the host knew to have ended when it enqueued it: the host learns by
-blocking calls, waiting, finishing, asking for the status and being called back. All of the host's threads count
-as one, since how they wait for each other cannot be seen: what one of them knows, all know.
+out-of-order queue, and after all commands of which the host knew the end when it enqueued this one: the host
+learns it by blocking calls, waiting, finishing, querying the status and callbacks. All of the host's threads count as
+one, because their synchronisation is not visible: all know what one of them knows.
 
-Commands are numbered along *chains*, lines of commands each of which is after the one before; a clock says how
-far along each chain its command is certain that things have ended.
+Commands are numbered along *chains*, in which each command is after the one before; a clock has, for each chain, the
+number up to which commands have certainly ended before its command.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ Clock = dict[int, int]
 
 
 def join(clock: Clock, other: Clock) -> None:
-    """`clock` knows what `other` knows, too."""
+    """Adds the knowledge of `other` to `clock`."""
     for chain, index in other.items():
         if clock.get(chain, 0) < index:
             clock[chain] = index
 
 
 class ClockedCommand:
-    """A command's place in the order. `clock` is None until all that it waits for have theirs.
+    """A command's place in the order. `clock` is None until all commands that it waits for have theirs.
 
-    Only user events keep it waiting: what their end is after is known when the host ends them.
+    Only user events delay it: the clock of their end is known when the host ends them.
     """
 
     __slots__ = (
@@ -49,7 +49,7 @@ class ClockedCommand:
     )
 
     def __init__(self, base: Clock, text: str, number: int = 0) -> None:
-        """`base`: what the host knew. `text`: what the command is called. `number`: in the order of their calls."""
+        """`base`: the host's knowledge. `text`: the command's name. `number`: in the order of the calls."""
         self.text = text
         self.number = number
         self.base = base
@@ -60,13 +60,13 @@ class ClockedCommand:
         self.dependants: list[ClockedCommand] = []
 
     def before(self, other: ClockedCommand) -> bool:
-        """Whether this one has certainly ended when `other` begins. Both have their clocks."""
+        """True if this command has certainly ended when `other` begins. Both have their clocks."""
         assert other.clock is not None
         return other.clock.get(self.chain, 0) >= self.index
 
 
 class Order:
-    """Gives every command its clock. The caller holds a lock (that its thread may take twice)."""
+    """The clocks of all commands. The caller holds a reentrant lock."""
 
     def __init__(self) -> None:
         self.host: Clock = {}
@@ -79,13 +79,13 @@ class Order:
         return self._commands.get(event)
 
     def known(self, command: ClockedCommand) -> bool:
-        """Whether the host knows that it has ended: then everything from now on is after it."""
+        """True if the host knows that it has ended: all later commands are after it."""
         return command.clock is not None and self.host.get(command.chain, 0) >= command.index
 
     def enqueue(
         self, event: Event, wait_list: tuple[Event, ...], text: str
     ) -> tuple[ClockedCommand, list[ClockedCommand]]:
-        """The command, and those that have got their clocks now: itself, or none."""
+        """Returns the command, and the commands that got their clocks by this call: itself, or none."""
         queue = event.queue
         assert queue is not None
         command = ClockedCommand(dict(self.host), text, next(self._numbers))
@@ -97,7 +97,7 @@ class Order:
         order = self._orders.get(queue)
         if order is None:
             order = self._orders[queue] = QueueOrder(queue.in_order)
-        for other_command in [c for c in order.open if queue.in_order or self.known(c)]:  # the last one stands for all
+        for other_command in [c for c in order.open if queue.in_order or self.known(c)]:  # the last is after all others
             order.ended(other_command)
         command.predecessors += order.follow(command, role_of(event), waits=bool(wait_list))
         for other_command in command.predecessors:
@@ -113,7 +113,7 @@ class Order:
         return found
 
     def _settle(self, command: ClockedCommand) -> list[ClockedCommand]:
-        """Give a command its clock, and all those that waited only for it."""
+        """Gives a command its clock, and all those that waited only for it."""
         settled = []
         ready = [command]
         while ready:
@@ -133,7 +133,7 @@ class Order:
 
     @staticmethod
     def _served(command: ClockedCommand) -> list[ClockedCommand]:
-        """Who waited for nobody but `command`."""
+        """Returns the commands that waited for no other command than this."""
         dependants, command.dependants = command.dependants, []
         free = []
         for other in dependants:
@@ -143,29 +143,29 @@ class Order:
         return free
 
     def _chain(self, clock: Clock) -> int:
-        """A chain whose last command is before whoever has this clock."""
+        """Returns a chain whose last command is before a command with this clock."""
         for chain, end in list(self._ends.items()):
             if clock.get(chain, 0) >= end:
                 return chain
         return len(self._ends)
 
-    # What the host learns and does
+    # Knowledge and calls of the host
 
     def observed(self, event: Event) -> None:
-        """The host knows that a command has ended."""
+        """Records that the host knows the end of a command."""
         command = self._commands.get(event)
         if command is not None and command.clock is not None:
             join(self.host, command.clock)
 
     def drained(self, queue: EventQueue) -> None:
-        """The host knows that all commands of a queue have ended."""
+        """Records that the host knows the end of all commands of a queue."""
         order = self._orders.get(queue)
         for command in list(order.open) if order is not None else ():
             if command.clock is not None:
                 join(self.host, command.clock)
 
     def user_event_ended(self, event: Event) -> list[ClockedCommand]:
-        """The host ends a user event: what waited for it is after all that the host knows. Who got clocks by that."""
+        """Gives a user event the host's knowledge as its clock; returns the commands that got clocks by it."""
         command = self._commands.get(event)
         if command is None or command.clock is not None:
             return []

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The host's memory behind non-blocking transfers (family buffers): it is not the host's until they have ended.
+"""The host's memory of non-blocking transfers (family buffers), which the host must not use until they have ended.
 
-A sum of the memory is taken when the transfer is enqueued, and compared when it runs; what commands write there
-meanwhile is summed anew. Memory that kernels reach as well (USM, SVM) is left out.
+A checksum of the memory is computed when the transfer is enqueued, and compared when it runs; it is renewed when
+commands write there meanwhile. Memory that kernels can access (USM, SVM) is left out.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SVM_WRITES = (cl.CL_COMMAND_SVM_MEMCPY, cl.CL_COMMAND_SVM_MEMFILL)
 
 @dataclass(slots=True)
 class _Use:
-    """The host memory that a command uses, and its sum."""
+    """The host memory that a command uses, and its checksum."""
 
     ranges: tuple[Interval, ...]
     sum: int
@@ -40,7 +40,7 @@ class _Use:
     user: str
     partner: str
     site: Site | None = None
-    """Where the host enqueued the command."""
+    """The place at which the host enqueued the command."""
 
     @property
     def size(self) -> int:
@@ -56,7 +56,7 @@ class HostMemory:
         self._lock = threading.RLock()
 
     def finish(self) -> None:
-        """What has not run tells nothing."""
+        """Does nothing: a transfer that has not run shows no mistake."""
 
     def command_enqueued(self, event: Event, wait_list: tuple[Event, ...], blocking: bool) -> None:
         operation = operation_of(event)
@@ -117,7 +117,7 @@ class HostMemory:
         )
 
     def _renew(self, written: Interval | None) -> None:
-        """A command wrote to host memory: the sums of the uses there are renewed. None: anywhere."""
+        """Renews the checksums of uses at host memory that a command has written. None: anywhere."""
         with self._lock:
             for use in list(self._uses.values()):
                 if written is None or any(begin < written[1] and written[0] < end for begin, end in use.ranges):
@@ -132,7 +132,7 @@ def _sum(ranges: tuple[Interval, ...]) -> int:
 
 
 def _use_of(event: Event, operation: DeviceOperation) -> _Use | None:
-    """What a transfer uses of the host's plain memory."""
+    """Returns a transfer's use of the host's plain memory."""
     context = context_of(event)
     if context.unified_memory or operation.launch is not None:
         return None
@@ -156,7 +156,7 @@ def _is_plain(context: Context, pointer: int) -> bool:
 
 
 def _written_by(operation: DeviceOperation) -> Iterator[Interval]:
-    """The host memory that a transfer has written to."""
+    """Yields the host memory that a transfer has written to."""
     for access in operation.accesses() if operation.launch is None else ():
         if not access.mode & AccessMode.WRITE:
             continue

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""FPGART_CHECK=kernels: what kernels do wrong, as the engine sees it, in terms of the host's objects."""
+"""FPGART_CHECK=kernels: mistakes of kernels, as the engine reports them, in terms of the host's objects."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LAUNCHES = {cl.CL_COMMAND_TASK: "clEnqueueTask", cl.CL_COMMAND_NDRANGE_KERNEL: "
 
 
 class RememberingMmd(Around):
-    """An `Mmd` that tells what has been written."""
+    """An `Mmd` that records which bytes were written."""
 
     def __init__(self, mmd: Mmd, contents: Contents) -> None:
         super().__init__(mmd)
@@ -37,7 +37,7 @@ class RememberingMmd(Around):
         self.host_alloc, self.shared_alloc, self.free = mmd.host_alloc, mmd.shared_alloc, mmd.free
 
     def write(self, host: int, board: int, size: int) -> None:
-        self._contents.wrote(self.aperture(board), size)  # before, so that no launch puts older bytes there
+        self._contents.wrote(self.aperture(board), size)  # before the write, so that no launch writes older bytes there
         self._mmd.write(host, board, size)
 
     def copy(self, source: int, destination: int, size: int) -> None:
@@ -46,7 +46,7 @@ class RememberingMmd(Around):
 
 
 class KernelCheck:
-    """Listens to NOTICES; knows what of the boards' memories has been written, and which launch a thread runs."""
+    """Listens to NOTICES; records the written bytes of the boards' memories, and the launch that each thread runs."""
 
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
@@ -69,7 +69,7 @@ class KernelCheck:
             self._current.site = self._findings.origins.of(event)
 
     def _warn_of_indirect(self, launch: LaunchKernel) -> None:
-        """Say once that kernels may need what the engine cannot give them."""
+        """Warns once that kernels may need memory that the engine cannot provide."""
         engine = launch.device.platform.engine
         if launch.usm is not None and launch.usm.indirect and engine.works_on_own_buffers:
             self._warn("", f"kernel '{launch.kernel.name}' may follow pointers in memory (clSetKernelExecInfo)")
@@ -85,17 +85,17 @@ class KernelCheck:
             name = misuse.kernel
             self._warn(name, f"kernel '{name}' follows a pointer that it found in memory or in a structure")
             return
-        self._findings.report(Told(launch, call, misuse, self._findings.origins, self._current.site).finding())
+        self._findings.report(MisuseInWords(launch, call, misuse, self._findings.origins, self._current.site).finding())
 
 
 def _is_elsewhere(misuse: Misuse) -> bool:
-    """Whether it is an access through a pointer that is no argument."""
+    """True for an access through a pointer that is no argument."""
     outside = misuse.fault in (Fault.READ, Fault.WRITE) and misuse.space == "global"
     return outside and not misuse.arguments and misuse.offset >= LOW
 
 
 def _allocation_at(launch: LaunchKernel, address: int) -> bool:
-    """Whether there is an allocation of the host, or memory of a board that is taken."""
+    """True if the address is in an allocation of the host, or in a block of a board."""
     context = launch.kernel.context
     places = [(block.pointer, block.range.size) for device in context.devices for block in device.blocks()]
     places += [(allocation.address, allocation.size) for allocation in context.usm.all()]
@@ -103,7 +103,7 @@ def _allocation_at(launch: LaunchKernel, address: int) -> bool:
     return any(begin <= address < begin + size for begin, size in places)
 
 
-class Told:
+class MisuseInWords:
     """A misuse in words."""
 
     def __init__(
@@ -129,17 +129,17 @@ class Told:
         return Finding(CHECK, rule, names, made, call, who, fix, self.made_at(), self.launched_at)
 
     def made_at(self) -> Site | None:
-        """Where the host made what the first argument points into; without arguments, the kernel."""
+        """Returns where the host made the first argument's object; without arguments, the kernel."""
         if not self.misuse.arguments:
             return self.origins.of(self.launch.kernel)
         index = self.misuse.arguments[0]
         thing = self.buffer_of(index) or self.allocation_of(index)
         return self.origins.of(thing) if thing is not None else None
 
-    # What is spoken of
+    # Objects
 
     def object_of(self, index: int) -> tuple[str, str]:
-        """What an argument points into, and the call that made it."""
+        """Returns the object that an argument points into, and the call that made it."""
         buffer, allocation = self.buffer_of(index), self.allocation_of(index)
         if buffer is not None:
             return _buffer(buffer)
@@ -165,7 +165,7 @@ class Told:
         return f"argument {index} ('{interface.type_name} {interface.name}')"
 
     def place(self) -> str:
-        """Who did it and where, with the line of the source if there is one."""
+        """Returns the work-item and the place in the source, with its line if there is one."""
         misuse = self.misuse
         told = ", against ".join(filter(None, map(_access, misuse.accesses)))
         more = f" (and {misuse.times - 1} more)" if misuse.times > 1 else ""
@@ -177,7 +177,7 @@ class Told:
         text = source[number - 1].strip() if number <= len(source) else ""
         return f"line {number}: {text}" if text else f"line {number}"
 
-    # Sentences: what happened, and what to do
+    # Sentences: the mistake, and the remedy
 
     def outside(self) -> tuple[str, str]:
         misuse = self.misuse
@@ -242,14 +242,14 @@ class Told:
         return f"caused the message: {self.misuse.words}", "see the kernel's source"
 
 
-SENTENCES: dict[Fault, Callable[[Told], tuple[str, str]]] = {
-    Fault.READ: Told.outside,
-    Fault.WRITE: Told.outside,
-    Fault.UNWRITTEN: Told.unwritten,
-    Fault.RACE: Told.race,
-    Fault.FORBIDDEN: Told.forbidden,
-    Fault.DIVERGENCE: Told.divergence,
-    Fault.OTHER: Told.other,
+SENTENCES: dict[Fault, Callable[[MisuseInWords], tuple[str, str]]] = {
+    Fault.READ: MisuseInWords.outside,
+    Fault.WRITE: MisuseInWords.outside,
+    Fault.UNWRITTEN: MisuseInWords.unwritten,
+    Fault.RACE: MisuseInWords.race,
+    Fault.FORBIDDEN: MisuseInWords.forbidden,
+    Fault.DIVERGENCE: MisuseInWords.divergence,
+    Fault.OTHER: MisuseInWords.other,
 }
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mapped regions, and their use by others meanwhile (family buffers; OpenCL 3.0, 5.4.2 and 5.4.3).
+"""The use of mapped regions by commands (family buffers; OpenCL 3.0, 5.4.2 and 5.4.3).
 
-Whether a kernel wrote to a mapped region shows by its contents before and after the kernel.
+A mapped region's contents before and after a kernel show whether the kernel wrote to it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class _Region:
 
 @dataclass(slots=True)
 class _Seen:
-    """A mapped region as a kernel found it: where it is in this process, and its sum."""
+    """A mapped region before a kernel: its address in this process, and its checksum."""
 
     region: _Region
     address: int
@@ -62,7 +62,7 @@ class Mappings:
         self._seen: WeakKeyDictionary[Event, list[_Seen]] = WeakKeyDictionary()
 
     def finish(self) -> None:
-        """All has been told as it was found."""
+        """Does nothing: each finding was reported at once."""
 
     def region_mapped(self, buffer: Buffer, pointer: int, offset: int, size: int, flags: int) -> None:
         begin = buffer.origin + offset

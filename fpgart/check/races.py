@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Accesses that no event and no queue order puts one after the other (families order and buffers).
+"""Accesses that neither events nor queues order (families order and buffers).
 
-Reported from the order in which commands are bound to run, not from what happened to run when: a race is found
-although the data came out right.
+Findings depend on the required order of commands, not on the times at which they ran: a race is found although the
+results were right.
 
-Kernels read and write as the qualifiers of their arguments, the buffers' flags and the kernel's source say;
-where that leaves it open, a kernel wrote if its argument's contents differ after it, and findings wait for that.
-Launches of one kernel that differ in their values or ND-range are taken to work on different parts.
+Qualifiers of arguments, buffers' flags and the kernel's source determine the accesses of kernels. If they do not, a
+kernel wrote if its argument's contents differ after it, and findings are delayed until then. Launches of one kernel
+that differ in their values or ND-range are assumed to work on different parts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from fpgart.watch.callers import Site
 from fpgart.watch.origins import Origins
 
 MOST_KEPT = 256
-"""Accesses to one thing that later ones are compared with."""
+"""The most accesses to one object that later ones are compared with."""
 ANY_WRITE = Mode.WRITE | Mode.MAYBE_WRITE
 
 
@@ -39,7 +39,7 @@ class _Done:
     of: _Command
     access: Access
     made_at: Site | None
-    """Where the host made what is accessed."""
+    """The place at which the host made the accessed object."""
 
     @property
     def command(self) -> ClockedCommand:
@@ -51,7 +51,7 @@ class _Done:
 
     @property
     def site(self) -> Site | None:
-        """Where the host enqueued the command."""
+        """The place at which the host enqueued the command."""
         return self.of.site
 
 
@@ -72,34 +72,34 @@ class _Command:
     doubts: list[tuple[_Done, _Done]] = field(default_factory=list)
 
     def settle(self, origins: Origins) -> list[_Done]:
-        """Its accesses, as the command has its place in the order."""
+        """Returns its accesses, once the command has its place in the order."""
         self.done = [_Done(self, access, origins.of_number(access.key[1])) for access in self.accesses]
         return self.done
 
 
 class Races:
-    """Listens to NOTICES and compares each access with the earlier ones to the same thing."""
+    """Listens to NOTICES and compares each access with the earlier ones to the same object."""
 
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
         self._origins = findings.origins
         self._order = Order()
-        self._lock = threading.RLock()  # a collection under it may run destructors of the host that call in
+        self._lock = threading.RLock()  # garbage collection may run destructors of the host, which call the driver
         self._pending: WeakKeyDictionary[Event, _Command] = WeakKeyDictionary()
         self._of_command: WeakKeyDictionary[ClockedCommand, _Command] = WeakKeyDictionary()
         self._done: dict[Key, list[_Done]] = {}
         self._doubtful: dict[int, _Command] = {}
-        """Those with doubts, by the numbers of their commands."""
+        """The commands with doubts, by their numbers."""
 
     def finish(self) -> None:
-        """Report what depends on commands that have not ended."""
+        """Reports findings that depend on commands which have not ended."""
         found: list[Finding] = []
         with self._lock:
             for pending in list(self._doubtful.values()):
                 self._resolve(pending, [], found)
         self._report(found)
 
-    # What happens
+    # Notices
 
     def command_enqueued(self, event: Event, wait_list: tuple[Event, ...], blocking: bool) -> None:
         operation = operation_of(event)
@@ -169,7 +169,7 @@ class Races:
                 self._compare(done, found)
 
     def _resolve(self, pending: _Command, wrote: list[int], found: list[Finding]) -> None:
-        """The command has written through the arguments `wrote`, and through no others: judge what depended on that."""
+        """Judges the accesses that depended on what the command writes: through the arguments `wrote` only."""
         for done in pending.done:
             mode = done.access.mode
             if mode & Mode.MAYBE_WRITE:
@@ -181,10 +181,10 @@ class Races:
             self._judge(old, new, found)
 
     def _judge(self, old: _Done, new: _Done, found: list[Finding]) -> None:
-        """Report two accesses without order, once it is known whether they write.
+        """Reports two accesses without order, once it is known whether they write.
 
-        Of some kernels that is known when they have ended. No finding comes before it, so that the findings depend on
-        neither time nor threads.
+        For some kernels their end shows it. No finding precedes that, so that the findings depend on neither time nor
+        threads.
         """
         for done in (old, new):
             if done.access.mode & Mode.MAYBE_WRITE:
@@ -218,13 +218,13 @@ class Races:
 
 
 def _replaces(new: _Done, old: _Done) -> bool:
-    """Whether whoever conflicts with the old access conflicts with the new one, which is after it, too."""
+    """True if each access that conflicts with the old one conflicts with the new one, which is after it, too."""
     stronger = bool(new.access.mode & Mode.WRITE) or not old.access.mode & ANY_WRITE
     return stronger and new.part in (None, old.part) and new.access.covers(old.access)
 
 
 def _race_between(old: _Done, new: _Done) -> Finding | None:
-    """What is wrong about two accesses without order; None if nothing is."""
+    """Returns the finding for two accesses without order; None if they do not conflict."""
     if not (old.access.mode | new.access.mode) & Mode.WRITE:
         return None
     if old.access.mode & new.access.mode & Mode.ATOMIC:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shared memory that the host writes while a kernel uses it (family usm).
 
-Boards whose shared memory has no concurrent access leave it undefined what the kernel sees then. While kernels run that
-only read an allocation, its pages cannot be written; the handler of SIGSEGV (fpgart/check/pages/faults.c) finds whoever
-does. Where anything else runs as well that might write there, they can.
+On boards whose shared memory has no concurrent access the kernel then reads undefined values. While only kernels run
+that read an allocation, its pages cannot be written, and the handler of SIGSEGV (fpgart/check/pages/faults.c) finds
+writes. While an operation runs that may write there, the pages can be written.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from fpgart.watch.callers import Site
 
 @dataclass(frozen=True, slots=True)
 class _Running:
-    """An operation: the numbers of shared allocations that it only reads, and whether it may write others."""
+    """An operation: the numbers of shared allocations that it only reads, and of those that it may write."""
 
     words: str
     site: Site | None
@@ -43,12 +43,12 @@ class SharedMemory:
     _findings: Findings
     _lock: threading.RLock = field(default_factory=threading.RLock)
     _regions: dict[int, int] = field(default_factory=dict)
-    """Of allocations that are alive, by their numbers."""
+    """The regions of live allocations, by the allocations' numbers."""
     _running: dict[int, _Running] = field(default_factory=dict)
     _closed: set[int] = field(default_factory=set)
 
     def finish(self) -> None:
-        """All has been told as it was found."""
+        """Does nothing: each finding was reported at once."""
 
     def usm_allocated(self, allocation: UsmAllocation) -> None:
         if allocation.kind is not Kind.SHARED or any(
@@ -98,7 +98,7 @@ class SharedMemory:
         return _Running(words, site, reads, frozenset(modes) - reads)
 
     def _settle(self) -> None:
-        """Close what is only read now, and open what is not. The lock is held."""
+        """Protects the allocations that are only read at this time, and no others. The lock is held."""
         wanted: dict[int, _Running] = {}
         if not any(running.anything for running in self._running.values()):
             written = frozenset[int]().union(*(running.writes for running in self._running.values()))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Buffers that the host reads before anything was written to them (family buffers).
 
-A buffer counts as written, all of it, from when the first operation that may write to it begins.
+A buffer counts as written as a whole once an operation begins that may write to it.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ STARTS_WRITTEN = cl.CL_MEM_COPY_HOST_PTR | cl.CL_MEM_USE_HOST_PTR
 
 
 class Unwritten:
-    """Listens to NOTICES. Buffers are known by the number of the buffer that owns the contents."""
+    """Listens to NOTICES. Buffers are identified by the number of the buffer that owns the contents."""
 
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
         self._unwritten: set[int] = set()
 
     def finish(self) -> None:
-        """Nothing shows only at the end."""
+        """Does nothing: each finding was reported at once."""
 
     def buffer_created(self, buffer: Buffer) -> None:
         if buffer.parent is None and not buffer.flags & STARTS_WRITTEN:

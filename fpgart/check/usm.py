@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Unified shared memory (family usm): pointers that a command may not be given, use after free, leaks.
 
-Who touches memory without a command, or from within a kernel, is caught by fpgart/check/pages/protection.py.
+fpgart/check/pages/protection.py finds accesses without a command, and those of kernels.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NOT_FREED = "free it with clMemFreeINTEL or clMemBlockingFreeINTEL before the co
 
 @dataclass(frozen=True, slots=True)
 class _Freed:
-    """An allocation that was given back."""
+    """An allocation that was freed."""
 
     begin: int
     end: int
@@ -41,7 +41,7 @@ class _Freed:
 
 
 class FreedAllocations:
-    """Where freed allocations were, until the memory is handed out again."""
+    """The addresses of freed allocations, until the memory is allocated again."""
 
     def __init__(self) -> None:
         self._begins: list[int] = []
@@ -57,7 +57,7 @@ class FreedAllocations:
             self._remove(self._order.popleft())
 
     def forget(self, begin: int, end: int) -> None:
-        """The memory has a new use."""
+        """Removes addresses that have been allocated again."""
         index = max(0, bisect_right(self._begins, begin) - 1)
         while index < len(self._begins) and self._begins[index] < end:
             if self._freed[self._begins[index]].end > begin:
@@ -90,7 +90,7 @@ class Usm:
         self._finished = False
 
     def finish(self) -> None:
-        """What was never freed leaks; a host in Python has the objects of its modules freed only after this."""
+        """Reports leaks, unless the host is in Python, whose objects of modules are freed later."""
         self._finished = True
         if self._findings.host_frees_later:
             return

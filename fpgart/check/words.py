@@ -40,9 +40,9 @@ CALLS = {
 
 
 def command(event: Event, operation: DeviceOperation | None = None) -> str:
-    """The call that enqueued a command, such as `clEnqueueNDRangeKernel ('scale') in queue 2`.
+    """Returns the call that enqueued a command, such as `clEnqueueNDRangeKernel ('scale') in queue 2`.
 
-    `operation`: its work, where the event no longer has it.
+    `operation`: its work, if the event has lost it.
     """
     queue = event.queue
     if queue is None:
@@ -83,5 +83,5 @@ def allocation_maker(allocation: UsmAllocation) -> str:
 
 
 def span(begin: int, end: int) -> str:
-    """Bytes from begin to (not including) end."""
+    """Returns the bytes from `begin` to (not including) `end` in words."""
     return f"byte {begin}" if end == begin + 1 else f"bytes {begin} to {end - 1}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`fpgart clean`: removes what runs have left on this machine outside of the package, before it is uninstalled."""
+"""`fpgart clean`: removes the files of runs outside of the package, before it is uninstalled."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from fpgart.engine.driver import DriverError
 from fpgart.sdk import folder as sdk
 
 BESIDE = ("fpgart.icd", "fpgart.fcd", "interpreter.cfg")
-"""What `fpgart icd`, `fpgart fcd` and `fpgart run` write beside the library; uninstalling leaves it there."""
+"""Files that `fpgart icd`, `fpgart fcd` and `fpgart run` write beside the library; uninstalling leaves them there."""
 
 
 def left_behind(*, system: bool, kernels: bool) -> list[Path]:
-    """The files and folders that are there, each once.
+    """Returns the files and folders that exist, each once.
 
     `system`: also the registration for all users; `kernels`: also the kernels that PoCL has compiled in the user's
-    cache, for whatever program.
+    cache, for any program.
     """
     found = [*_registrations(system=system), *_sdk_folders(), *_private_caches(), *_folders_of_runs()]
     if kernels:
@@ -36,7 +36,7 @@ def left_behind(*, system: bool, kernels: bool) -> list[Path]:
 
 
 def remove(path: Path) -> None:
-    """A file, or a folder with all that is in it; and the folders above it that fpgart made, once they are empty."""
+    """Removes a file, or a folder with its contents; and the empty folders above it that fpgart made."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
@@ -54,7 +54,7 @@ def _registrations(*, system: bool) -> Iterator[Path]:
 
 
 def _sdk_folders() -> Iterator[Path]:
-    """Of this installation, and of those that are gone."""
+    """Yields the folders of this installation, and of removed ones."""
     with suppress(sdk.SdkError):
         own = sdk.default_root()
         yield own.parents[1]
@@ -65,7 +65,7 @@ def _sdk_folders() -> Iterator[Path]:
 
 
 def _private_caches() -> Iterator[Path]:
-    """Where PoCL compiles for users whose home cannot be written."""
+    """Yields the caches of PoCL for users whose home cannot be written."""
     for base in temporary_folders():
         folder = Path(base) / f"fpgart-{os.geteuid()}"
         if _is_ours(folder):
@@ -73,7 +73,7 @@ def _private_caches() -> Iterator[Path]:
 
 
 def _folders_of_runs() -> Iterator[Path]:
-    """Folders of single runs that were killed: no process of this user has them in its environment."""
+    """Yields folders of single runs that were killed: no process of this user has them in its environment."""
     folders = [path for path in Path(tempfile.gettempdir()).glob("fpgart-run-*") if _is_ours(path)]
     used = b"".join(_environments()) if folders else b""
     yield from (folder for folder in folders if os.fsencode(folder) not in used)

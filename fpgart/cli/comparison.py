@@ -22,7 +22,7 @@ DIGITS = "0123456789"
 
 @dataclass(frozen=True, slots=True)
 class Elements:
-    """How the bytes behind a pointer are read: numbers of one kind, `width` of them to an element."""
+    """The interpretation of the bytes behind a pointer: numbers of one kind, `width` of them in an element."""
 
     number: Struct
     width: int
@@ -31,7 +31,7 @@ class Elements:
 
     @classmethod
     def behind(cls, type_name: str) -> Elements:
-        """Of a pointer's type, such as `float4*`; bytes for structures and what else is not known."""
+        """Returns that of a pointer's type, such as `float4*`; bytes for structures and unknown types."""
         name = type_name.rstrip("*")
         code = CODES.get(name.rstrip(DIGITS))
         if code is None:
@@ -41,11 +41,11 @@ class Elements:
 
     @property
     def size(self) -> int:
-        """Bytes of an element."""
+        """The bytes of an element."""
         return self.number.size * self.width
 
     def place(self, byte: int) -> str:
-        """`[3]`, or `[3].s1` within a vector."""
+        """Returns `[3]`, or `[3].s1` within a vector."""
         element, rest = divmod(byte, self.size)
         return f"[{element}]" + (f".s{rest // self.number.size:x}" if self.width > 1 else "")
 
@@ -55,7 +55,7 @@ class Elements:
 
 @dataclass(slots=True)
 class Differences:
-    """`values` numbers were compared, `count` of them differ, and `told` says where the first ones do."""
+    """The comparison of `values` numbers: `count` of them differ, and `told` has the places of the first ones."""
 
     values: int = 0
     count: int = 0
@@ -63,10 +63,10 @@ class Differences:
 
 
 def compare(captured: bytes, now: bytes, type_name: str, tolerance: float, offset: int = 0) -> Differences:
-    """Two memories of the same size; `offset` is where the pointer of that type leads, in bytes.
+    """Compares two memories of the same size; `offset` is where the pointer of that type leads, in bytes.
 
-    Floating-point values may be `tolerance` apart, relative to the greater one or to 1 if that is less; all
-    NaNs are the same.
+    Floating-point values may be `tolerance` apart, relative to the greater one or to 1 if that is less; all NaNs are
+    equal.
     """
     elements = Elements.behind(type_name)
     if offset % elements.size or len(captured) % elements.number.size:
@@ -83,7 +83,7 @@ def compare(captured: bytes, now: bytes, type_name: str, tolerance: float, offse
 
 
 def _unequal(captured: bytes, now: bytes, elements: Elements) -> Iterator[tuple[int, float, float]]:
-    """Byte and both values wherever the bits differ; equal pieces are passed over at once."""
+    """Yields byte and both values wherever the bits differ; equal pieces are skipped as a whole."""
     number = elements.number
     for begin in range(0, len(captured), PIECE):
         old, new = captured[begin : begin + PIECE], now[begin : begin + PIECE]
@@ -97,7 +97,7 @@ def _unequal(captured: bytes, now: bytes, elements: Elements) -> Iterator[tuple[
 
 
 def close(one: float, other: float, tolerance: float) -> bool:
-    """Whether two floating-point values are the same within a tolerance."""
+    """True if two floating-point values are equal within a tolerance."""
     if one == other or (isnan(one) and isnan(other)):
         return True
     return abs(one - other) <= tolerance * max(1.0, abs(one), abs(other))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`fpgart doctor`: is the installation whole, and what to do where it is not."""
+"""`fpgart doctor`: checks the installation, and gives a remedy for each failure."""
 
 from __future__ import annotations
 
@@ -39,24 +39,24 @@ PYOPENCL_PROBE = Path(__file__).with_name("pyopencl_probe.py")
 C_HOST = registration.PACKAGE / "c-host"
 LOADER = "libOpenCL.so.1"
 SECONDS = 120
-"""How long a host may take; PoCL compiles its first kernel in a few."""
+"""The time limit of a host; PoCL compiles its first kernel in a few seconds."""
 COMPILED = "compiled while the host runs"
-"""The one thing to be found in the host PROBE."""
+"""The only finding in the host PROBE."""
 FOREIGN = ("OCL_ICD_", "OPENCL_", "POCL_", "PYOPENCL_", "LD_PRELOAD", "LD_LIBRARY_PATH", "PYTHONPATH", "PYTHONHOME")
-"""Beginnings of the names of others' variables that change which driver, loader or Python is used."""
+"""Prefixes of the names of others' variables that select the driver, loader or Python."""
 
 
 class Failure(Exception):
-    """A check did not pass; the sentence says what to do."""
+    """Raised if a check failed; the sentence gives the remedy."""
 
 
 class Missing(Exception):
-    """An optional part is missing; the sentence says who needs it, and what to do."""
+    """Raised if an optional part is missing; the sentence names its users and the remedy."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a check found. `state`: ok, missing (not needed by all), failed, or skipped (what it needs has failed)."""
+    """The result of a check. `state`: ok, missing (optional), failed, or skipped (a check that it needs has failed)."""
 
     name: str
     state: str
@@ -64,7 +64,7 @@ class Outcome:
 
 
 def check_libraries() -> str:
-    """The driver is built for this Python."""
+    """Checks that the driver is built for this Python."""
     behind = sorted(registration.PACKAGE.glob("libfpgart.3.*.so"), key=lambda path: int(path.suffixes[-2][1:]))
     series = [path.name.removeprefix("libfpgart.").removesuffix(".so") for path in behind]
     if SERIES not in series:
@@ -81,7 +81,7 @@ def check_registration() -> str:
 
 
 def check_options() -> str:
-    """All options of the environment are valid."""
+    """Checks that all options of the environment are valid."""
     faults = [*config.misspelt(os.environ), *(wrong.words for wrong in wrong_options())]
     if faults:
         raise Failure("; ".join(faults))
@@ -90,7 +90,7 @@ def check_options() -> str:
 
 
 def check_cache() -> str:
-    """Where PoCL stores compiled kernels, and why there."""
+    """Returns the folder of compiled kernels, and the reason if it is a private one."""
     try:
         kept = cache_folder()
     except DriverError as error:
@@ -99,7 +99,7 @@ def check_cache() -> str:
 
 
 def check_folders() -> str:
-    """No other user can change what fpgart executes or writes."""
+    """Checks that no other user can change files that fpgart executes or writes."""
     found = list(places())
     faults = [fault for place in found if (fault := place.fault())]
     if faults:
@@ -118,7 +118,7 @@ def check_engine() -> str:
 
 
 def run_host(*command: str | Path, **options: str) -> dict[str, str]:
-    """Run a host as `fpgart run` would; returns its lines `word: what`, or raises Failure with what it said."""
+    """Runs a host as `fpgart run` would; returns its lines `word: text`, or raises Failure with its output."""
     given = running.environment({"FPGART_LOG": option_paths.STDERR, **options})
     try:
         result = subprocess.run(command, env=given, capture_output=True, text=True, timeout=SECONDS, check=False)
@@ -142,7 +142,7 @@ def check_kernel() -> str:
 
 @cache
 def run_c_host() -> dict[str, str]:
-    """The C host on the system's loader; Missing where there is no loader."""
+    """Runs the C host on the system's loader; raises Missing if there is no loader."""
     if not C_HOST.exists():
         raise Failure(f"{C_HOST} is missing: reinstall fpgart")
     probed = subprocess.run([C_HOST, LOADER], env={}, capture_output=True, text=True, timeout=SECONDS, check=False)
@@ -152,7 +152,7 @@ def run_c_host() -> dict[str, str]:
 
 
 def check_libpython() -> str:
-    """Hosts that are not written in Python get an interpreter."""
+    """Checks that hosts that are not written in Python get an interpreter."""
     try:
         return run_c_host()["libpython"]
     except Missing:
@@ -170,7 +170,7 @@ def check_c_host() -> str:
 
 
 def check_pyopencl() -> str:
-    """Hosts in Python, on the loader that pyopencl brings or was built for."""
+    """Runs a host in Python, on the loader that pyopencl brings or was built for."""
     if importlib.util.find_spec("pyopencl") is None:
         raise Missing("pyopencl is not installed; hosts written in Python need it: pip install 'fpgart[pocl]'")
     said = run_host(sys.executable, PYOPENCL_PROBE, PYOPENCL_NO_CACHE="1")  # its cache needs a home
@@ -178,7 +178,7 @@ def check_pyopencl() -> str:
 
 
 def check_trace() -> str:
-    """A trace is written, and can be read."""
+    """Checks that a trace is written, and can be read."""
     with tempfile.TemporaryDirectory(prefix="fpgart-doctor-") as folder:
         file = Path(folder) / "trace.json"
         run_host(sys.executable, PROBE, registration.LIBRARY, FPGART_TRACE=str(file))
@@ -190,7 +190,7 @@ def check_trace() -> str:
 
 
 def check_checks() -> str:
-    """The checks report one finding in a host that compiles while it runs and has no other mistake."""
+    """Checks that they report one finding in a host that compiles while it runs and has no other mistake."""
     with tempfile.TemporaryDirectory(prefix="fpgart-doctor-") as folder:
         file = Path(folder) / "findings"
         run_host(sys.executable, PROBE, registration.LIBRARY, FPGART_CHECK="all", FPGART_FINDINGS=str(file))
@@ -209,7 +209,7 @@ def check_compiler() -> str:
 
 
 def check_sycl() -> str:
-    """The compiler of SYCL programs compiles one."""
+    """Compiles a program with the compiler of SYCL programs."""
     try:
         tools = compile_sample()
     except NotInstalled as error:
@@ -227,7 +227,7 @@ def check_ac_types() -> str:
 
 
 def check_emulator() -> str:
-    """Intel's emulator serves as engine."""
+    """Checks that Intel's emulator works as engine."""
     found = next((path for _, path in candidates("emulator")), None)
     if found is None:
         raise Missing(f"{EMULATOR} is not installed; only SYCL programs with pipes need Intel's emulator: {INSTALL}")
@@ -267,10 +267,10 @@ NEEDS = {
     "checks": RUN_KERNELS,
     "emulator": ("driver", "options", "cache"),
 }
-"""The checks without which one fails for a cause that has been told already: then it is not tried."""
+"""For each check, those that it needs. If one of them has failed, the check is skipped."""
 COLOURS = {"ok": "green", "missing": "yellow", "failed": "red", "skipped": "yellow"}
 INDENT = 17
-"""Where the words of an outcome begin."""
+"""The column at which the words of an outcome begin."""
 SHOWN = {"ok": "ok", "missing": "--", "failed": "FAIL", "skipped": "skip"}
 
 
@@ -291,7 +291,7 @@ def outcomes() -> Iterator[Outcome]:
 
 
 def versions() -> dict[str, str]:
-    """The versions that a bug report has to name."""
+    """Returns the versions that a bug report has to name."""
     libc = " ".join(platform.libc_ver()).strip()
     return {
         "fpgart": __version__,
@@ -301,14 +301,14 @@ def versions() -> dict[str, str]:
 
 
 def variables() -> dict[str, str]:
-    """Every variable in force that the driver, the engine, a loader or Python obeys."""
+    """Returns every variable that is set and that the driver, the engine, a loader or Python obeys."""
     known = {*config.OPTIONS, *config.OWN_NAMES}
     named = {name: text for name, text in os.environ.items() if name in known or name.startswith(config.PREFIX)}
     return named | {name: text for name, text in os.environ.items() if name.startswith(FOREIGN)}
 
 
 def run_checks(as_json: bool = False) -> int:
-    """Run all checks and print their outcomes; returns 1 if one failed."""
+    """Runs all checks and prints their outcomes; returns 1 if one failed."""
     found: list[Outcome] = []
     if not as_json:
         click.echo(", ".join(f"{name} {text}" for name, text in versions().items()))

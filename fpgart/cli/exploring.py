@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`fpgart channels`: whether a host's results depend on how deep channels are, or on when packets arrive.
+"""`fpgart channels`: shows if a host's results depend on the depth of channels, or on the times of packets.
 
-On a board, kernels run at other speeds relative to each other than here, and channels are as deep as the source asks at
-least. A host that is right is right for all of that.
+On a board, kernels run at other speeds relative to each other than here, and channels have at least the depth in the
+source. The results of a correct host do not depend on these.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ STRICT = {"CL_CONFIG_CHANNEL_DEPTH_EMULATION_MODE": "strict"}
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a run ended, and what it wrote to stdout."""
+    """The end of a run, and its output on stdout."""
 
     status: int | None
     """None: it did not end in time."""
@@ -38,10 +38,10 @@ class Outcome:
 
 
 class Explorer:
-    """Runs a host in one way after another."""
+    """Runs a host with different variables."""
 
     def __init__(self, program: tuple[str, ...], extra: dict[str, str], seconds: float) -> None:
-        """Raises RunError where there is no such program."""
+        """Raises RunError if there is no such program."""
         self._program = program
         self._extra = {"FPGART_DEADLOCK_SECONDS": str(DEADLOCK_SECONDS), **extra}
         self._seconds = seconds
@@ -65,7 +65,7 @@ class Explorer:
 
 
 def _deadlock(log: bytes) -> str:
-    """What the driver said of one."""
+    """Returns the driver's message about a deadlock."""
     lines = (line.partition(DEADLOCK)[2] for line in log.decode(errors="replace").splitlines() if DEADLOCK in line)
     return next(lines, "")
 
@@ -78,7 +78,7 @@ def explore(
     seconds: float,
     tell: Callable[[str], None],
 ) -> int:
-    """Run the host in all ways and tell what differs; returns the exit status of the command. Raises RunError."""
+    """Runs the host in all ways and prints the differences; returns the exit status. Raises RunError."""
     explorer = Explorer(program, extra, seconds)
     usual, again = explorer.run(), explorer.run()
     tell(f"unchanged: {usual.words}")
@@ -93,7 +93,7 @@ def explore(
 
 
 def _explore_depths(explorer: Explorer, usual: Outcome, most: int, tell: Callable[[str], None]) -> bool:
-    """Channels as the source has them, then deeper, until it ends as usual."""
+    """Runs it with channels of the source's depth, then deeper ones, until it ends as usual."""
     factor, differs = 1, False
     while factor <= most:
         outcome = explorer.run(**STRICT, FPGART_CHANNEL_FACTOR=str(factor))
@@ -108,7 +108,7 @@ def _explore_depths(explorer: Explorer, usual: Outcome, most: int, tell: Callabl
 
 
 def _explore_orders(explorer: Explorer, usual: Outcome, seeds: int, tell: Callable[[str], None]) -> bool:
-    """Packets at other times, with channels that are deep enough."""
+    """Runs it with packets at other times, with channels that are deep enough."""
     different = {}
     for seed in range(1, seeds + 1):
         outcome = explorer.run(FPGART_CHANNEL_SEED=str(seed))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`fpgart errors`: which failures of OpenCL calls a host does not survive.
+"""`fpgart errors`: finds the failures of OpenCL calls that a host does not handle.
 
-The host runs once as usual, while its calls are listed (FPGART_CALLS), and once again, which shows what of its output
-changes by itself. Then it runs once for each call, which fails in that run (FPGART_FAULTS, docs/faults.md).
+The host runs once as usual, while its calls are listed (FPGART_CALLS), and once again, which shows the parts of its
+output that vary. Then it runs once for each call, which fails in that run (FPGART_FAULTS, docs/faults.md).
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ CHANGES = re.compile(rb"0x[0-9a-f]+|\d+")
 NUMBER = re.compile(r"-?(0x[0-9a-f]+|\d+)")
 TELLS = re.compile(r"err|fail|warn|cannot|could not|unable|invalid|out of|\bcl_|\bcl[A-Z]", re.IGNORECASE)
 LOSES_NOTHING = re.compile(r"cl(Get|Retain|Release|Flush|Unload|Set\w*Callback)")
-"""Calls without which a host can do its work all the same."""
+"""Calls whose failure does not affect a host's results."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call that a host made: the `nth` of its process, and whether it failed on request."""
+    """A call that a host made: the `nth` of its process; `failed` if it failed on request."""
 
     nth: int
     name: str
@@ -46,7 +46,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """How a run ended, what it wrote, and which calls it made."""
+    """The end of a run, its output, and its calls."""
 
     status: int | None
     """None: it did not end in time."""
@@ -56,7 +56,7 @@ class Run:
 
     @property
     def failed(self) -> Call | None:
-        """The call that was made to fail, if the run came that far."""
+        """The call that was made to fail, if the run reached it."""
         return next((call for call in self.calls if call.failed), None)
 
     @property
@@ -69,10 +69,10 @@ class Run:
 
 
 class Failing:
-    """Runs a host again and again, and judges how it takes failures."""
+    """Runs a host again and again, and judges its handling of failures."""
 
     def __init__(self, program: tuple[str, ...], extra: dict[str, str], status: str, seconds: float) -> None:
-        """`status`: what calls that fail give. Raises RunError where there is no such program."""
+        """`status`: the status of the calls that fail. Raises RunError if there is no such program."""
         self._program = program
         self._extra = extra
         self._status = status
@@ -87,7 +87,7 @@ class Failing:
         self._same = self._comparison(self.run())
 
     def run(self, nth: int = 0) -> Run:
-        """One run, in which the `nth` call of each process fails; none for 0."""
+        """Runs the host; the `nth` call of each process fails, none for 0."""
         with tempfile.TemporaryDirectory(prefix="fpgart-run-") as folder:
             calls = Path(folder) / "calls"
             asked = {**self._extra, "FPGART_CALLS": str(calls)}
@@ -98,7 +98,7 @@ class Failing:
             return Run(status, output, errors, tuple(_calls(calls)))
 
     def _ended(self, command: list[str], variables: dict[str, str]) -> tuple[int | None, bytes, bytes]:
-        """Exit status and output of a program, which is ended with all that it has started where it takes too long."""
+        """Returns exit status and output of a program; at the time limit it is killed with its child processes."""
         try:
             process = subprocess.Popen(
                 command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
@@ -117,7 +117,7 @@ class Failing:
                 raise
 
     def _comparison(self, again: Run) -> Callable[[bytes], bytes]:
-        """What of an output two usual runs have in common: all of it, all but numbers, or nothing."""
+        """Returns a function for the common part of two usual runs' outputs: all, all but numbers, or none."""
         common: tuple[Callable[[bytes], bytes], ...] = (bytes, lambda text: CHANGES.sub(b"#", text))
         for kept in common:
             if kept(self.usual.output) == kept(again.output) and kept(self.usual.errors) == kept(again.errors):
@@ -125,7 +125,7 @@ class Failing:
         return lambda text: b""
 
     def mistake(self, run: Run) -> str:
-        """What is wrong with how the host took the failure of a call; "" for nothing."""
+        """Returns the mistake in the host's handling of a failed call; "" for none."""
         call = run.failed
         if run.status is None or run.status < 0:
             return run.ending
@@ -140,7 +140,7 @@ class Failing:
         return f"exit status 0, and the output differs without an error: {told[0]}" if told else ""
 
     def _tells(self, line: str) -> bool:
-        """Whether a new line mentions an error.
+        """True if a new line mentions an error.
 
         The number of the status does, but not as a result: in a line that the host usually writes with other numbers.
         """
@@ -149,7 +149,7 @@ class Failing:
         )
 
     def _was_repeated(self, name: str, run: Run) -> bool:
-        """Whether the host called the function once more than usual."""
+        """True if the host called the function once more than usual."""
         return _count(run.calls, name) > _count(self.usual.calls, name)
 
     def _new_lines(self, run: Run) -> list[str]:
@@ -158,7 +158,7 @@ class Failing:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End it and all that it has started."""
+    """Kills the process and its child processes."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
 
@@ -172,17 +172,17 @@ def _count(calls: tuple[Call, ...], name: str) -> int:
 
 
 def _calls(file: Path) -> Iterator[Call]:
-    """The calls that a run has listed; each process counts its own."""
+    """Yields the calls that a run has listed; each process counts its own."""
     counts: Counter[int] = Counter()
     for line in file.read_text().splitlines() if file.exists() else ():
-        with suppress(json.JSONDecodeError):  # a process that ends may leave a part of a line
+        with suppress(json.JSONDecodeError):  # a process that ends may write part of a line
             facts = json.loads(line)
             counts[facts["process"]] += 1
             yield Call(counts[facts["process"]], facts["call"], facts["place"], "fault" in facts)
 
 
 def chosen(calls: tuple[Call, ...], per_place: int) -> list[Call]:
-    """One call of each number, and `per_place` at most of the calls of a function from one place; 0: all."""
+    """Returns one call of each number, and at most `per_place` calls of a function from one place; 0: all."""
     seen: Counter[tuple[str, str]] = Counter()
     found: dict[int, Call] = {}
     for call in calls:
@@ -200,7 +200,7 @@ def explore(
     seconds: float,
     tell: Callable[[str], None],
 ) -> int:
-    """Run the host once for each of its calls and tell what it does not survive.
+    """Runs the host once for each of its calls and prints the failures that it does not handle.
 
     Returns the exit status of the command. Raises RunError.
     """

@@ -16,7 +16,7 @@ API = Call.API.value
 
 
 def faults(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
-    """The word that is being typed, in each form that may stand there."""
+    """Returns completions of the word that is being typed, in each form that is valid there."""
     signs = list(SIGN.finditer(typed))
     before = typed[: signs[-1].end()] if signs else ""
     last = typed[len(before) :]
@@ -25,7 +25,7 @@ def faults(context: click.Context, parameter: click.Parameter, typed: str) -> li
 
 
 def words_behind(clause: str) -> list[str]:
-    """What may follow the beginning of a clause, which ends in a sign or is empty."""
+    """Returns the words that may follow the beginning of a clause, which ends in a sign or is empty."""
     parts = clause.split(":")
     named, key = parts[0].split(","), parts[-1]
     if len(parts) == 1:
@@ -43,7 +43,7 @@ def words_behind(clause: str) -> list[str]:
 
 
 def _of_the_api(parts: list[str]) -> list[str]:
-    """Functions, then a status, then conditions."""
+    """Returns functions, then a status, then conditions."""
     if len(parts) == 2:
         return ["*", *sorted(cl.FALLIBLE)]
     if len(parts) == 3:

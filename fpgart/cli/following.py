@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`fpgart report --follow`: the report of a trace that is still being written, again and again."""
+"""`fpgart report --follow`: the report of a trace while it is being written."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from fpgart.watch.report import Args, Report, of, ordered
 
 INTERVAL_S = 1.0
 MOST_SHARE = 0.25
-"""Of a processor, that reading again and again may take."""
+"""The largest share of a processor for repeated reading."""
 
 
 def follow(trace: Path, draw: Callable[[Report], None], sleep: Callable[[float], None] = time.sleep) -> list[Args]:
-    """Draw the report whenever the trace has grown, until nobody writes it any more; returns all of its events.
+    """Draws the report whenever the trace has grown, until no process writes it; returns all of its events.
 
     Raises TraceError, OSError.
     """
@@ -29,7 +29,7 @@ def follow(trace: Path, draw: Callable[[Report], None], sleep: Callable[[float],
 
 
 def states(trace: Path, sleep: Callable[[float], None]) -> Iterator[list[Args]]:
-    """The events so far, whenever there are more; the last time when the process that writes it has ended."""
+    """Yields the events so far, whenever there are more; the last time when the process that writes it has ended."""
     size = -1
     while True:
         written = is_written(trace)
@@ -45,7 +45,7 @@ def states(trace: Path, sleep: Callable[[float], None]) -> Iterator[list[Args]]:
 
 
 def is_written(trace: Path) -> bool:
-    """Whether a process has the trace open for writing: it holds a lock on it. True where the system does not tell."""
+    """True if a process has locked the trace, which it writes. True if the system does not say."""
     facts = trace.stat()
     device = f"{os.major(facts.st_dev):02x}:{os.minor(facts.st_dev):02x}:{facts.st_ino}"
     try:

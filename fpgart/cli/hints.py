@@ -19,13 +19,13 @@ CHOICES = re.compile(r"(?P<name>FPGART_\w+)=(?P<value>.*?): (?:.*? is )?not one 
 
 
 def did_you_mean(word: str, choices: Iterable[str]) -> str:
-    """`; did you mean x?` behind a sentence; "" where nothing is like the word."""
+    """Returns `; did you mean x?` for the end of a sentence; "" if no choice is similar."""
     found = get_close_matches(word, list(choices), n=1)
     return f"; did you mean {found[0]}?" if found else ""
 
 
 def with_suggestion(words: str) -> str:
-    """The sentence about an option's value, with the valid value that is most like the wrong one."""
+    """Returns the sentence about an option's value, with the valid value that is most similar."""
     found = CHOICES.search(words)
     if found is None:
         return words
@@ -35,7 +35,7 @@ def with_suggestion(words: str) -> str:
 
 
 class Choice(click.Choice[str]):
-    """A choice whose error names the valid value that is most like the wrong one."""
+    """A choice whose error names the most similar valid value."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         try:
@@ -46,7 +46,7 @@ class Choice(click.Choice[str]):
 
 
 class Commands(click.Group):
-    """Commands, with a hint where the first word is none."""
+    """Commands, with a hint if the first word is no command."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -79,7 +79,7 @@ Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
 def complete_list(choices: Callable[[], Iterable[str]]) -> Complete:
-    """Completes the last of several values that commas separate."""
+    """Completes the last of several values that are separated by commas."""
 
     def complete(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
         before, comma, last = typed.rpartition(",")
@@ -99,5 +99,5 @@ def checks() -> list[str]:
 
 
 def files(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
-    """The shell itself completes names of files."""
+    """Completes names of files, which the shell does itself."""
     return [CompletionItem(typed, type="file")]

@@ -51,7 +51,7 @@ def _board(board: BoardDescription) -> dict[str, Any]:
 
 
 def _chosen() -> tuple[list[BoardDescription], list[str]]:
-    """The boards that FPGART_BOARD names, and what is wrong with those that could not be read."""
+    """Returns the boards that FPGART_BOARD names, and the errors of those that could not be read."""
     found: list[BoardDescription] = []
     faults: list[str] = []
     for name in chosen_names():
@@ -63,11 +63,11 @@ def _chosen() -> tuple[list[BoardDescription], list[str]]:
 
 
 ORIGINS: dict[str, str] = {}
-"""By variable, the file of the project that says its value, and the key there."""
+"""By variable, the file of the project with its value, and the key there."""
 
 
 def collect() -> dict[str, Any]:
-    """Everything, as plain data."""
+    """Returns all facts, as plain data."""
     choice = choose()
     engine = choice.engine
     unable = {each.path: each.reason for each in choice.passed_over}
@@ -109,9 +109,9 @@ def collect() -> dict[str, Any]:
 
 
 def serving_engines() -> list[tuple[str, Path]]:
-    """Name and file of the drivers that serve as engine here, best first, whatever this environment's FPGART_... say.
+    """Returns name and file of the drivers that work as engine here, best first, whatever FPGART_ENGINE is.
 
-    A process of its own opens them, so this one and those that it starts stay as they are.
+    Another process opens them, so that this one and those that it starts stay unchanged.
     """
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("FPGART")}
     command = [sys.executable, "-m", "fpgart.cli", "info", "--json"]
@@ -138,7 +138,7 @@ def _memory_in_words(memory: dict[str, Any]) -> str:
 
 
 def as_text(*, origin: bool = False) -> str:
-    """For people; `origin`: with where each value comes from."""
+    """Returns the facts for people; `origin`: with the origin of each value."""
     facts = collect()
     lines = [
         f"fpgart {facts['fpgart']}, Python {facts['python']}",
@@ -183,7 +183,7 @@ def as_text(*, origin: bool = False) -> str:
 
 
 def as_typed(value: object) -> str:
-    """A default as a user would type it."""
+    """Returns a default as a user would type it."""
     if isinstance(value, bool):
         return str(int(value))
     if isinstance(value, tuple):

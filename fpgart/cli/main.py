@@ -150,7 +150,7 @@ def top(process: int | None, once: bool, as_json: bool, interval: float) -> None
         live_view.show(looks, interval, console)
         return
     while True:
-        if once and looks.look():  # rates need a look before
+        if once and looks.look():  # rates need an earlier look
             time.sleep(interval)
         pairs = looks.look()
         if process is not None and not pairs and not once:
@@ -295,19 +295,19 @@ def doctor(as_json: bool) -> None:
 
 
 def main() -> None:
-    """Entry point; errors are one line each, not a traceback."""
+    """Runs the command; errors are one line each, not a traceback."""
     end_with("fpgart", run_command_line)
 
 
 def run_command_line() -> int | None:
-    """Run what the arguments say; returns the exit status."""
+    """Runs the command of the arguments; returns the exit status."""
     try:
         information.ORIGINS.update(settings.apply(os.environ, Path.cwd()))
         status: int | None = cli(standalone_mode=False)
         return status
     except click.ClickException as error:
         words = error.format_message()
-        if words.startswith(HELP):  # of a group of commands without one
+        if words.startswith(HELP):  # a group of commands without a command
             click.echo(words, err=True)
             sys.exit(error.exit_code)
         end(words, error.exit_code)
@@ -326,13 +326,13 @@ def run_command_line() -> int | None:
     except click.Abort:
         end("interrupted", 1)
     except OSError as error:
-        if error.filename is None:  # no file that the user has named
+        if error.filename is None:  # the user named no file
             raise
         end(f"{os.fsdecode(error.filename)}: {error.strerror}", 2)
 
 
 def end(words: str, status: int) -> NoReturn:
-    """Say on stderr what is wrong, and end."""
+    """Prints the error on stderr, and ends the process."""
     for line in words.splitlines():
         click.echo(f"fpgart: {line}", err=True)
     sys.exit(status)

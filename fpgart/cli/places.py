@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files that fpgart keeps and writes on this machine, and whether anybody else can change them."""
+"""The files that fpgart keeps and writes on this machine, and a check that nobody else can change them."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ FOUND: dict[str, Callable[[], str | Path]] = {
 
 @dataclass(frozen=True)
 class Place:
-    """A file or folder, and what it is for. `holds_code`: its contents are executed."""
+    """A file or folder, and its purpose. `holds_code`: its contents are executed."""
 
     purpose: str
     path: str
     holds_code: bool = False
 
     def fault(self) -> str:
-        """Why others can change what is there; "" where they cannot, or where nothing is yet."""
+        """Returns why others can change the contents; "" if they cannot, or if it does not exist."""
         try:
             facts = os.stat(self.path)
         except OSError:
@@ -48,22 +48,22 @@ class Place:
 
 
 def places() -> Iterator[Place]:
-    """All of them, whether they are there already or not; one that nobody could name is left out."""
+    """Yields all of them, existing or not, except those that have no name."""
     yield Place("the package and the driver", str(registration.PACKAGE), holds_code=True)
     for purpose, find in FOUND.items():
-        with suppress(DriverError, SdkError, RuntimeError):  # no home, say: other checks tell of that
+        with suppress(DriverError, SdkError, RuntimeError):  # such as no home directory, which other checks report
             yield Place(purpose, str(find()), holds_code=True)
     yield Place("questions of `fpgart top` (FPGART_LIVE)", runtime_folders()[0])
     yield from named_by_options()
 
 
 def temporary() -> str:
-    """What the folders of single runs are called; each is private and is removed when its run ends."""
+    """Returns the pattern of the folders of single runs; each is private and is removed when its run ends."""
     return str(Path(tempfile.gettempdir()) / "fpgart-run-*")
 
 
 def named_by_options() -> Iterator[Place]:
-    """What the options that are set name."""
+    """Yields the places that set options name."""
     written = (option_paths.Holds.FILE, option_paths.Holds.FILE_OR_STDERR, option_paths.Holds.FOLDER)
     for option in config.OPTIONS.values():
         if option.is_set and option.holds in written and option.text != option_paths.STDERR:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A host that `fpgart doctor` runs: straight on the driver with ctypes, no loader, no numpy."""
+"""A host that `fpgart doctor` runs: directly on the driver with ctypes, no loader, no numpy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DEVICE_TYPE_ALL = 0xFFFFFFFF
 
 
 def main(library: str) -> None:
-    """Triple an array on the first device; raises SystemExit with words when that fails."""
+    """Triples an array on the first device; raises SystemExit with a message if that fails."""
     cl = ctypes.CDLL(library)
     for name in ("clCreateContext", "clCreateCommandQueue", "clCreateProgramWithSource", "clCreateKernel"):
         getattr(cl, name).restype = ctypes.c_void_p

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shows on a terminal how far a large file was read."""
+"""The progress of reading a large file, on a terminal."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pathlib import Path
 from fpgart.watch.report.trace_events import ignore
 
 LARGE = 8 << 20
-"""Bytes from which on reading takes long enough to be shown."""
+"""The bytes from which on progress is shown."""
 
 
 @contextmanager
 def reading(files: tuple[Path, ...]) -> Iterator[Callable[[int], None]]:
-    """Yields what is told each number of bytes that was read; it shows them on stderr if that is a terminal."""
+    """Yields a function that takes each number of bytes read, and shows the sum on stderr if that is a terminal."""
     total = sum(file.stat().st_size for file in files if file.is_file())
     if total < LARGE:
         yield ignore

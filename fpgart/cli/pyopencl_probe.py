@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A host on pyopencl that `fpgart doctor` runs; it says in lines `word: what` by what it was served."""
+"""A host on pyopencl that `fpgart doctor` runs; it prints the libraries that it used in lines `word: text`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ COUNT = 64
 
 
 def main() -> None:
-    """Triple an array on the first device; raises SystemExit with words when that fails."""
+    """Triples an array on the first device; raises SystemExit with a message if that fails."""
     import numpy
     import pyopencl
 

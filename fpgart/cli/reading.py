@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the traces of two runs beside each other: a large one keeps a processor busy for seconds."""
+"""Reads the traces of two runs in parallel: a large one takes seconds."""
 
 from __future__ import annotations
 
@@ -16,20 +16,19 @@ from fpgart.watch.report import Report
 POLL_S = 0.1
 
 _read_here: Synchronized[int]
-"""In a process that reads: the bytes that all of them have read."""
+"""In a process that reads: the bytes that all processes have read."""
 
 
 def read_beside(files: tuple[Path, ...], tell: Callable[[int], None]) -> list[Report]:
-    """The report of each trace, without its copies and buffers. Raises TraceError, OSError.
+    """Returns the report of each trace, without its copies and buffers. Raises TraceError, OSError.
 
-    `tell` gets numbers of bytes.
-
-    Each large trace but the first has a process of its own. Small ones are read before such a process had started.
+    `tell` gets numbers of bytes. Each large trace but the first is read in another process. Small ones are read before
+    such a process would have started.
     """
     first, *others = files
     if sum(file.stat().st_size for file in files) < LARGE:
         return [_without_lives(report.read(file, tell)) for file in files]
-    context = get_context("spawn")  # a process with threads, which show the progress, is not to be forked
+    context = get_context("spawn")  # not by fork: threads of this process show the progress
     counter, told = context.Value("q", 0), 0
 
     def tell_all(size: int) -> None:
@@ -57,7 +56,7 @@ def _read(file: Path) -> Report:
 
 
 def _without_lives(found: Report) -> Report:
-    """No comparison needs copies and buffers, which take longer to send to another process than to find."""
+    """Removes copies and buffers, which no comparison needs: to send them takes longer than to find them."""
     found.copies.clear()
     found.buffers.clear()
     return found

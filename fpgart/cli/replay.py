@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running captured launches alone, through the runtime's objects, and comparing what they leave in memory."""
+"""Runs captured launches alone, by the runtime's objects, and compares the memories afterwards."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ PAGE = 4096
 
 
 def launches_in(folder: Path) -> list[Path]:
-    """The folder itself if it is a captured launch, else those in it. Raises CaptureError if there are none."""
+    """Returns the folder itself if it is a captured launch, else those in it. Raises CaptureError if there are none."""
     if (folder / MANIFEST).exists():
         return [folder]
     found = sorted(path.parent for path in folder.glob(f"*/{MANIFEST}"))
@@ -56,14 +56,14 @@ def launches_in(folder: Path) -> list[Path]:
 
 @dataclass(slots=True)
 class Result:
-    """`words` end with a line end."""
+    """The result of a comparison. `words` end with a line end."""
 
     words: str
     differs: bool
 
 
 def replay(folder: Path, board: str | None, tolerance: float) -> Result:
-    """Run the launch in a folder and compare. Raises CaptureError, OptionError for a board that is not known."""
+    """Runs the launch in a folder and compares memories. Raises CaptureError, and OptionError for an unknown board."""
     launch = CapturedLaunch.load(folder)
     with Replay(folder, launch, board or launch.board) as run:
         try:
@@ -82,7 +82,7 @@ def replay(folder: Path, board: str | None, tolerance: float) -> Result:
 
 
 def compared(run: Replay, number: int, tolerance: float) -> Result:
-    """What a memory holds now beside what it held then, read as the first argument that leads there says."""
+    """Compares a memory with its captured contents, as values of the first argument that leads there."""
     memory = run.launch.memories[number]
     uses = [a for a in run.launch.arguments if a.kind is ArgumentKind.MEMORY and a.memory == number]
     name, type_name, offset = (uses[0].name, uses[0].type_name, uses[0].offset) if uses else ("", "", 0)
@@ -98,7 +98,7 @@ def compared(run: Replay, number: int, tolerance: float) -> Result:
 
 
 class Replay:
-    """A platform with one board, on which a captured launch is set up; to be used as a context manager."""
+    """A platform with one board, on which a captured launch is set up; a context manager."""
 
     def __init__(self, folder: Path, launch: CapturedLaunch, board: str) -> None:
         """Raises CaptureError, OptionError."""
@@ -137,7 +137,7 @@ class Replay:
         return f"{self.launch.kernel}, launch {self.launch.number}, on {engine.name} {engine.version}"
 
     def run(self) -> float:
-        """Run it to its end; returns the seconds. Raises CLError as the runtime does, CaptureError."""
+        """Runs the launch to its end; returns the seconds. Raises CLError as the runtime does, CaptureError."""
         launch = self.launch
         device = self._platform.devices[0]
         self._restore_fixed()  # before the board and the engine take their stretches of addresses
@@ -190,7 +190,7 @@ class Replay:
         return data
 
     def _restore_fixed(self) -> None:
-        """Allocations come back where they were, so that pointers in memory still lead there."""
+        """Maps allocations at their captured addresses, so that pointers in memory stay valid."""
         fixed = [memory for memory in self.launch.memories if memory.fixed]
         for begin, end in page_ranges(fixed):
             if not lib.map_at(begin, end - begin):
@@ -204,7 +204,7 @@ class Replay:
             lib.copy_bytes(memory.address, int(ffi.cast("uintptr_t", ffi.from_buffer(data))), memory.size)
 
     def _fill_buffers(self) -> None:
-        """To be called when the kernel has its arguments, which say where on the board the buffers have to be."""
+        """Fills the buffers. It is called when the kernel has its arguments, which decide the buffers' places."""
         device = self._platform.devices[0]
         for number, buffer in self._buffers.items():
             memory = self.launch.memories[number]
@@ -215,7 +215,7 @@ class Replay:
             self._queue.run(cl.CL_COMMAND_WRITE_BUFFER, operation, blocking=True)
 
     def now(self, number: int) -> bytes:
-        """What a memory holds."""
+        """Returns the contents of a memory."""
         memory = self.launch.memories[number]
         if memory.fixed:
             return bytes(ffi.buffer(ffi.cast("char *", memory.address), memory.size))
@@ -226,7 +226,7 @@ class Replay:
         return bytes(data)
 
     def captured(self, number: int) -> bytes:
-        """What it held after the captured launch."""
+        """Returns its contents after the captured launch."""
         memory = self.launch.memories[number]
         return self._contents(memory, memory.after or memory.before)
 
@@ -263,7 +263,7 @@ def _three(numbers: list[int], rest: int) -> tuple[int, ...]:
 
 
 def page_ranges(memories: list[CapturedMemory]) -> list[tuple[int, int]]:
-    """The pages of some memories, as ranges that do not touch: several memories may be on one page."""
+    """Returns the pages of memories, as ranges that do not touch: several memories may be on one page."""
     found: list[tuple[int, int]] = []
     for memory in sorted(memories, key=lambda memory: memory.address):
         begin, end = memory.address // PAGE * PAGE, -(-(memory.address + memory.size) // PAGE) * PAGE
@@ -276,7 +276,7 @@ def page_ranges(memories: list[CapturedMemory]) -> list[tuple[int, int]]:
 
 @contextmanager
 def working_in(folder: str) -> Iterator[None]:
-    """For options like -I; where that folder is gone they may find nothing."""
+    """Changes to the folder for options like -I; stays if the folder has been removed."""
     before = os.getcwd()
     if os.path.isdir(folder):
         os.chdir(folder)

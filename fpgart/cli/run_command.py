@@ -160,11 +160,11 @@ SPELLING = {
     "FPGART_CAPTURE": "--capture",
     "FPGART_CAPTURE_KERNELS": "--capture-kernels",
 }
-"""The names in `fpgart run` of options with a value."""
+"""The flags of `fpgart run` for options with a value."""
 
 
 def begin(given: dict[str, str]) -> None:
-    """Apply the options of the command line. Raises OptionError if they, or the environment, are invalid."""
+    """Applies the options of the command line. Raises OptionError if they, or the environment, are invalid."""
     os.environ.update(given)
     refuse_wrong_options({name: flag for name, flag in SPELLING.items() if name in given})
     for words in config.misspelt(os.environ):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running a program with this driver as its only platform."""
+"""Runs a program with this driver as its only platform."""
 
 from __future__ import annotations
 
@@ -28,15 +28,14 @@ YIELD = PACKAGE / "libfpgart-yield.so"
 FOUND = 3
 """Exit status of a program with findings."""
 NOT_USED = 4
-"""Exit status of a run that was to use a board and did not."""
+"""Exit status of a run that should have used a board and did not."""
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
 
 def place_in_topology() -> dict[str, str]:
-    """The variables by which the program sees its boards among those of FPGART_TOPOLOGY; none without one.
+    """Returns the variables by which the program gets its boards among those of FPGART_TOPOLOGY; none without one.
 
-    Which process it is, and of which job, is settled here: programs that start others have them in the same place.
-    Raises TopologyError.
+    Process and job are decided here: child processes of the program have the same place. Raises TopologyError.
     """
     if not config.TOPOLOGY.value:
         return {}
@@ -52,7 +51,7 @@ def place_in_topology() -> dict[str, str]:
 
 
 def boards_of_service() -> dict[str, str]:
-    """The variable by which the program sees all boards of FPGART_SERVED, unless it is to have certain ones.
+    """Returns the variable by which the program gets all boards of FPGART_SERVED, unless FPGART_BOARD is set.
 
     Raises ServiceError.
     """
@@ -66,11 +65,11 @@ def boards_of_service() -> dict[str, str]:
 
 
 class RunError(Exception):
-    """The program cannot be started; the sentence says why."""
+    """Raised if the program cannot be started; the sentence says why."""
 
 
 def for_loaders() -> dict[str, str]:
-    """The variables by which loaders find this driver, before all others that they know of."""
+    """Returns the variables by which loaders find this driver, before all others."""
     return {
         "OCL_ICD_VENDORS": str(vendor_folder()) + os.sep,
         "OCL_ICD_FILENAMES": "",
@@ -79,11 +78,11 @@ def for_loaders() -> dict[str, str]:
 
 
 def environment(extra: dict[str, str]) -> dict[str, str]:
-    """The environment in which every loader finds this driver and no other.
+    """Returns the environment in which every loader finds this driver and no other.
 
-    Relative paths of options are those that hold here and now: many hosts change their folder first of all.
-    OCL_ICD_VENDORS speaks to the loaders; libfpgart-only.so hides the folders that a loader bundled
-    with a wheel searches besides. libfpgart-yield.so is for hosts written in Python (icd/preload/yield.c).
+    Relative paths of options become absolute, because many hosts change their folder first. Loaders read
+    OCL_ICD_VENDORS; libfpgart-only.so hides the folders that a loader bundled with a wheel searches in addition.
+    libfpgart-yield.so is for hosts written in Python (icd/preload/yield.c).
     """
     of_sdk = sdk_variables(extra.get("FPGART_BOARD", ""))
     given = {**os.environ, **of_sdk, **extra, **for_loaders(), config.RUN: secrets.token_hex(8)}
@@ -97,7 +96,7 @@ def environment(extra: dict[str, str]) -> dict[str, str]:
 
 
 def found(program: str, variables: dict[str, str]) -> str:
-    """Its path, by the PATH that it will have; raises RunError when there is none that can be run."""
+    """Returns the program's path, by the PATH that it will have; raises RunError if no such file is executable."""
     path = shutil.which(program, path=variables.get("PATH"))
     if path is not None:
         return path
@@ -109,7 +108,7 @@ def found(program: str, variables: dict[str, str]) -> str:
 
 
 def replace_process(program: tuple[str, ...], extra: dict[str, str]) -> None:
-    """Become `program`; raises RunError when it cannot be started."""
+    """Replaces this process by `program`; raises RunError if it cannot be started."""
     variables = environment(extra)
     path = found(program[0], variables)
     try:
@@ -119,9 +118,9 @@ def replace_process(program: tuple[str, ...], extra: dict[str, str]) -> None:
 
 
 class Judged(NamedTuple):
-    """What a run is judged by: whether it has used a board, whether it has findings, and the trace that it leaves.
+    """The criteria of a run: `use` of a board, `findings`, and the `trace` that it writes.
 
-    `sarif` is the file that gets the findings; `github`: whether they are printed as annotations.
+    `sarif` is the file that gets the findings; `github`: they are printed as annotations.
     """
 
     use: bool
@@ -132,11 +131,10 @@ class Judged(NamedTuple):
 
 
 def run_and_judge(program: tuple[str, ...], extra: dict[str, str], judged: Judged) -> int:
-    """Run `program` and return its exit status, or what is asked for: FOUND for findings, NOT_USED if it
-    succeeded without any kernel on a board.
+    """Runs `program`; returns its exit status, FOUND for findings, or NOT_USED if it succeeded and ran no kernel.
 
-    Processes that it starts count, too. A program that ends by a signal takes this process along, unless it has
-    findings. Raises RunError when it cannot be started.
+    Its child processes count, too. If a signal ends the program, it also ends this process, unless there are findings.
+    Raises RunError if the program cannot be started.
     """
     if judged.sarif:
         write_sarif([], judged.sarif)  # now, because the run may be long
@@ -166,7 +164,7 @@ def run_and_judge(program: tuple[str, ...], extra: dict[str, str], judged: Judge
 
 
 def tell_findings(findings: Path, before: int, judged: Judged) -> None:
-    """Those behind the first bytes of a file, in the forms that are asked for. Raises RunError."""
+    """Writes the findings behind the first bytes of a file, in the wanted forms. Raises RunError."""
     from fpgart.watch.report import export
 
     data = findings.read_bytes()[before:] if findings.exists() else b""
@@ -178,7 +176,7 @@ def tell_findings(findings: Path, before: int, judged: Judged) -> None:
 
 
 def write_sarif(remarks: list[Remark], file: str) -> None:
-    """Raises RunError if it cannot."""
+    """Writes a file; raises RunError if it cannot."""
     from fpgart.watch.report import export
 
     try:
@@ -188,7 +186,7 @@ def write_sarif(remarks: list[Remark], file: str) -> None:
 
 
 def states(trace: str) -> set[tuple[str, int, int]]:
-    """The files that a trace of that name may be in, with what changes when one is written."""
+    """Returns the files that a trace of that name may be in, with facts that change when one is written."""
     if not trace:
         return set()
     base, ending = os.path.splitext(trace)
@@ -199,12 +197,12 @@ def states(trace: str) -> set[tuple[str, int, int]]:
 
 
 def length(file: Path) -> int:
-    """Bytes of a file; 0 if there is none."""
+    """Returns the bytes of a file; 0 if there is none."""
     return file.stat().st_size if file.exists() else 0
 
 
 def die_of(number: int) -> None:
-    """End as the program did, without a second core file."""
+    """Ends this process by the signal that ended the program, without a second core file."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if number != signal.SIGKILL:
         signal.signal(number, signal.SIG_DFL)
@@ -212,7 +210,7 @@ def die_of(number: int) -> None:
 
 
 def run_and_wait(program: tuple[str, ...], variables: dict[str, str]) -> int:
-    """The exit status of `program`, negative for a signal, while signals to this process go to it."""
+    """Runs `program` and forwards signals to it; returns its exit status, negative for a signal."""
     path = found(program[0], variables)
     children: list[subprocess.Popen[bytes]] = []
     early: list[int] = []
@@ -222,7 +220,7 @@ def run_and_wait(program: tuple[str, ...], variables: dict[str, str]) -> int:
             return
         if children:
             children[0].send_signal(number)
-        else:  # it may run already, while we do not know its number yet
+        else:  # it may run already, before its number is known
             early.append(number)
 
     for number in FORWARDED:

@@ -19,7 +19,7 @@ from fpgart.serving.connection import Connection
 from fpgart.serving.places import ServiceError
 
 SHOWN = 10
-"""Digits of an identity that are shown to people."""
+"""The digits of an identity that are shown to people."""
 
 
 @click.group()
@@ -33,7 +33,7 @@ def board() -> None:
 
 
 def served(function: click.decorators.FC) -> click.decorators.FC:
-    """The option that says which service is meant."""
+    """Adds the option that selects the service."""
     return click.option(
         "--served",
         "name",
@@ -46,7 +46,7 @@ def served(function: click.decorators.FC) -> click.decorators.FC:
 
 
 def numbered(function: click.decorators.FC) -> click.decorators.FC:
-    """The option that says which of a service's boards is meant."""
+    """Adds the option that selects one of a service's boards."""
     return click.option(
         "--number",
         metavar="N",
@@ -104,7 +104,7 @@ def status(name: str, as_json: bool) -> None:
 
 
 def in_words(found: m.ServedBoard) -> str:
-    """What is known of a board."""
+    """Describes a board."""
     holder = f"held by process {found.holder} ({found.holder_name}) for {found.held_s} s" if found.holder else "free"
     if not found.identity:
         return f"{holder}, not programmed"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options in a file of the project: [tool.fpgart] in pyproject.toml, or fpgart.toml.
 
-They become variables of the environment where these are not set, so that hosts get them like any other. The driver
+They become variables of the environment, unless these are set, so that hosts get them. The driver
 itself reads no such file.
 """
 
@@ -25,7 +25,7 @@ TRUE, FALSE = "1", "0"
 
 
 def apply(environment: MutableMapping[str, str], folder: Path) -> dict[str, str]:
-    """Set the variables that the file says and nobody has set; returns the origin of each. Raises OptionError.
+    """Sets the variables that the file has and that are not set; returns the origin of each. Raises OptionError.
 
     The file is that of `folder`, or of the nearest folder above it that has one.
     """
@@ -47,7 +47,7 @@ def apply(environment: MutableMapping[str, str], folder: Path) -> dict[str, str]
 
 
 def settings_above(folder: Path) -> tuple[Path, dict[str, Any]] | None:
-    """The nearest file with options, and these. Raises OptionError for a file that is no TOML."""
+    """Returns the nearest file with options, and these. Raises OptionError for a file that is no TOML."""
     for each in (folder, *folder.parents):
         for name in (OWN, SHARED):
             file = each / name
@@ -60,7 +60,7 @@ def settings_above(folder: Path) -> tuple[Path, dict[str, Any]] | None:
 
 
 def _is_trusted(file: Path) -> bool:
-    """Whether only this user and root can have written it: anybody may put files into a folder like /tmp."""
+    """True if only this user and root can have written it: anybody may put files into a folder like /tmp."""
     facts = file.stat()
     return facts.st_uid in (0, os.geteuid()) and not facts.st_mode & stat.S_IWOTH
 
@@ -72,12 +72,12 @@ def _read(file: Path) -> dict[str, Any]:
         import tomli as tomllib
     try:
         return tomllib.loads(read_input(file, LARGEST_DESCRIPTION).decode())
-    except ValueError as error:  # of the encoding, too
+    except ValueError as error:  # errors of the encoding included
         raise OptionError(f"{file}: {error}") from None
 
 
 def _text(value: object, place: str) -> str:
-    """A value as a variable has it."""
+    """Returns a value as the text of a variable."""
     if isinstance(value, bool):
         return TRUE if value else FALSE
     if isinstance(value, (str, int, float)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`fpgart report` on a terminal: the lines of the plain text, with colours, and broken at the width of the terminal."""
+"""`fpgart report` on a terminal: the lines of the plain text, with colours, and wrapped at the terminal's width."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from fpgart.watch.report import Report, as_text, verdict
 
 WARNINGS = ("  error", "the trace is incomplete")
 HANGING = 4
-"""Columns by which the further lines of a line that is broken are indented."""
+"""The columns by which the further lines of a wrapped line are indented."""
 
 
 def show(report: Report, console: Console, *, everything: bool = False) -> None:
-    """Write the report to a terminal."""
+    """Writes the report to a terminal."""
     sentences = len(verdict(report))
     for number, line in enumerate(as_text(report, everything=everything).splitlines()):
         console.print(_line(line, _style(line, first=number < sentences), console.width))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`fpgart top`: what the boards of running hosts do, again and again, on a terminal."""
+"""`fpgart top`: shows the activity of running hosts' boards on a terminal."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from fpgart.watch.words import in_words
 
 MEGA = 1e6
 WIDTH = 120
-"""Of what is no terminal."""
+"""The width of an output that is no terminal."""
 NAME_LENGTH = 60
 BAR_WIDTH = 24
 MOST_BANKS = 8
-"""Banks of a memory that are shown."""
+"""The most banks of a memory that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """What a device did per second between two looks; 0 at the first."""
+    """The activity of a device per second between two looks; 0 at the first."""
 
     written: float = 0.0
     read: float = 0.0
@@ -46,7 +46,7 @@ class Rates:
 
 
 def rates(before: Snapshot | None, now: Snapshot, device: int) -> Rates:
-    """From two snapshots of one process."""
+    """Returns the rates between two snapshots of one process."""
     if before is None or before["now_ns"] >= now["now_ns"]:
         return Rates()
     seconds = (now["now_ns"] - before["now_ns"]) / 1e9
@@ -65,7 +65,7 @@ def _moved(device: dict[str, Any], call: str) -> int:
 
 
 def with_rates(before: Snapshot | None, now: Snapshot) -> Snapshot:
-    """A snapshot for programs: with its program's name, and rates where there was one before."""
+    """Returns a snapshot for programs: with its program's name, and rates if there was an earlier one."""
     devices = []
     for index, device in enumerate(now["devices"]):
         found = rates(before, now, index)
@@ -75,7 +75,7 @@ def with_rates(before: Snapshot | None, now: Snapshot) -> Snapshot:
 
 
 def program_of(process: int) -> str:
-    """Its command line, shortened; "" for one that has ended."""
+    """Returns its command line, shortened; "" for a process that has ended."""
     try:
         words = Path(f"/proc/{process}/cmdline").read_bytes().decode(errors="replace").split("\0")
     except OSError:
@@ -85,15 +85,18 @@ def program_of(process: int) -> str:
 
 
 class Looks:
-    """Asks hosts, and remembers the answers before."""
+    """Queries hosts, and keeps the previous answers."""
 
     def __init__(self, process: int | None) -> None:
-        """`process`: the one to ask; None for all of this user."""
+        """`process`: the one to query; None for all of this user."""
         self._process = process
         self._before: dict[int, Snapshot] = {}
 
     def look(self) -> list[tuple[Snapshot | None, Snapshot]]:
-        """For each host that answers, the snapshot before (None at first) and now. Raises OSError."""
+        """Returns, for each host that answers, the previous snapshot (None at first) and the new one.
+
+        Raises OSError.
+        """
         wanted = [self._process] if self._process is not None else asking.hosts()
         found = [(self._before.get(each), asking.ask(each)) for each in wanted]
         pairs = [(before, now) for before, now in found if now is not None]
@@ -102,7 +105,7 @@ class Looks:
 
 
 def screen(pairs: list[tuple[Snapshot | None, Snapshot]]) -> RenderableType:
-    """All hosts, one below the other."""
+    """Returns all hosts, one below the other."""
     if not pairs:
         return Text(
             "no running host found: start one with fpgart run -- ./my_host, or FPGART_LIVE=1 ./my_host", style="dim"
@@ -119,7 +122,7 @@ def screen(pairs: list[tuple[Snapshot | None, Snapshot]]) -> RenderableType:
 
 
 def _work(device: dict[str, Any], found: Rates) -> str:
-    """What a device does, in a line."""
+    """Returns the activity of a device, in a line."""
     return (
         f"device [cyan]{device['device']}[/] {escape(device['board'])}: "
         f"to it [green]{found.written / MEGA:.1f}[/] MB/s, from it [green]{found.read / MEGA:.1f}[/] MB/s, "
@@ -128,7 +131,7 @@ def _work(device: dict[str, Any], found: Rates) -> str:
 
 
 def _table(*columns: str) -> Table:
-    """Columns whose names begin with > are numbers."""
+    """Returns a table; columns whose names begin with > are numbers."""
     made = Table(box=None, header_style="dim")
     for column in columns:
         made.add_column(column.lstrip(">"), justify="right" if column.startswith(">") else "left", no_wrap=True)
@@ -136,7 +139,7 @@ def _table(*columns: str) -> Table:
 
 
 def _memories(memories: list[dict[str, Any]]) -> Table:
-    """A row per memory, and one for each separate bank that is not empty, the fullest first."""
+    """Returns a row per memory, and one for each separate bank that is not empty, the fullest first."""
     made = _table("memory", "used", "")
     for memory in memories:
         used, size = memory["banks"], memory["size"]
@@ -168,7 +171,7 @@ def _queues(now: Snapshot) -> Table:
 
 
 def show(looks: Looks, interval_s: float, console: Console) -> None:
-    """The screen, until somebody presses q, or the keys that interrupt."""
+    """Shows the screen, until the key q, or those that interrupt, are pressed."""
     first = screen(looks.look())
     with suppress(KeyboardInterrupt), _keys() as pressed, Live(first, console=console, screen=True) as shown:
         while pressed(interval_s) != "q":
@@ -177,7 +180,7 @@ def show(looks: Looks, interval_s: float, console: Console) -> None:
 
 @contextmanager
 def _keys() -> Iterator[Any]:
-    """A function that waits so many seconds for a key, and returns it or ""."""
+    """Yields a function that waits so many seconds for a key, and returns it or ""."""
     if not sys.stdin.isatty():
         yield _sleep
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`fpgart report` and `fpgart diff`: what traces say."""
+"""`fpgart report` and `fpgart diff`: reports of traces."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def read_report(
     merged: Path | None,
     perfetto: Path | None = None,
 ) -> trace_report.Report:
-    """The report, once the files are written that are asked for. Raises TraceError."""
+    """Returns the report, after writing the wanted files. Raises TraceError."""
     if follow and len(traces) > 1:
         raise click.UsageError("--follow takes one trace")
     with reading(() if follow else traces) as tell:
@@ -127,7 +127,7 @@ def print_report(found: trace_report.Report, as_json: bool, everything: bool) ->
 
 
 def follow_trace(trace: Path, *, draw: bool) -> list[trace_report.Args]:
-    """The events of a trace once it is whole; a terminal sees the report grow before, if it is to `draw` it."""
+    """Returns the events of a trace once it is complete; with `draw`, a terminal shows the report before."""
     from rich.console import Console
 
     from fpgart.cli import following
@@ -183,19 +183,19 @@ def diff(before: Path, after: Path, form: str | None, threshold: float | None, g
 
 
 def write_page(file: Path, found: trace_report.Report, events: list[trace_report.Args], title: str) -> None:
-    """Raises TraceError when it cannot."""
+    """Writes the page; raises TraceError if it cannot."""
     from fpgart.watch.page import as_html
 
     write_text(file, as_html(found, events, title))
 
 
 def write_text(file: Path, text: str) -> None:
-    """Raises TraceError when it cannot."""
+    """Writes a file; raises TraceError if it cannot."""
     write_bytes(file, text.encode())
 
 
 def write_bytes(file: Path, data: bytes) -> None:
-    """A file whose name ends in .gz is compressed. Raises TraceError when it cannot be written."""
+    """Writes a file, compressed if its name ends in .gz. Raises TraceError if it cannot."""
     try:
         file.write_bytes(gzip.compress(data) if file.suffix == ".gz" else data)
     except OSError as error:

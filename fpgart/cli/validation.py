@@ -19,27 +19,27 @@ Check = Callable[[], object]
 
 
 class Wrong(NamedTuple):
-    """An option whose value the driver cannot follow, and the sentence that says why."""
+    """An option with an invalid value, and the sentence that says why."""
 
     name: str
     words: str
 
     def spelt(self, spelling: Mapping[str, str]) -> str:
-        """The sentence, with the option as the user gave it in front: `spelling` has other names of options."""
+        """Returns the sentence, with the option as the user gave it in front: `spelling` has other names of options."""
         other = spelling.get(self.name)
         words = with_suggestion(self.words)
         return f"{other}: {words}" if other else words
 
 
 def wrong_options() -> list[Wrong]:
-    """What is wrong with the environment's options: values first, then files, boards, engines and faults."""
+    """Returns the errors of the environment's options: values first, then files, boards, engines and faults."""
     for option in config.OPTIONS.values():
         option.forget()
     found: dict[str, Wrong] = {}
     for name, check in all_checks():
         try:
             check()
-        except OptionError as error:  # a value that cannot be read is in the way of other options' checks, too
+        except OptionError as error:  # checks of other options raise the same error of a value
             found.setdefault(str(error), Wrong(name, str(error)))
     return list(found.values())
 
@@ -52,7 +52,7 @@ def refuse_wrong_options(spelling: Mapping[str, str]) -> None:
 
 
 def all_checks() -> Iterator[tuple[str, Check]]:
-    """Names of options, and what has to hold for each: its value can be read, then: it can be followed."""
+    """Yields names of options with their checks: first that the values can be read, then that they are usable."""
     for option in config.OPTIONS.values():
         yield option.name, partial(getattr, option, "value")
     for option in config.OPTIONS.values():
@@ -151,7 +151,7 @@ def check_engine() -> None:
 
 
 def check_faults() -> None:
-    """Raises OptionError for a text that asks for no faults."""
+    """Raises OptionError for a text that describes no faults."""
     from fpgart.board.fault_rules import FaultSyntaxError, parse
 
     try:
@@ -162,7 +162,7 @@ def check_faults() -> None:
 
 
 def check_kernel_check() -> None:
-    """Raises OptionError where kernels are to be checked by an engine that cannot."""
+    """Raises OptionError if kernels are to be checked by an engine that cannot."""
     from fpgart.startup.checking import kernels_are_checked
 
     kernels_are_checked()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rank of this process among several, as their launcher gives it in the environment.
 
-Nothing of MPI is called for that: the host's MPI is the host's alone (docs/clusters.md).
+The driver does not call MPI, which the host uses (docs/clusters.md).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fpgart.base import config
 class Place:
     """Rank among `size` processes of a job, of which a machine has `local_size`; `job` is the job's name.
 
-    The last machines may have fewer. `told_machine`: this machine's number, where the launcher says it.
+    The last machines may have fewer. `told_machine`: this machine's number, if the launcher gives it.
     """
 
     rank: int = 0
@@ -31,12 +31,12 @@ class Place:
 
     @property
     def machine(self) -> int:
-        """This machine's number: ranks are dealt out machine by machine."""
+        """This machine's number: ranks are assigned machine by machine."""
         return (self.rank - self.local_rank) // self.local_size
 
     @property
     def fault(self) -> str:
-        """A sentence where ranks are not dealt out like that; "" where they are, as far as the launcher says."""
+        """A sentence if ranks are not assigned machine by machine; "" if they are, as far as the launcher says."""
         if self.told_machine in (None, self.machine):
             return ""
         return (
@@ -47,9 +47,10 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Launcher:
-    """The variables that a launcher sets: rank, size, both on the machine, and those that make up the job's name.
+    """The variables that a launcher sets: rank, size, both on the machine, and those of the job's name.
 
-    `local_sizes`: of the sizes of all machines, in their order, as Slurm writes them. `machine`: of this one's number.
+    `local_sizes`: those of the sizes of all machines, in order, as Slurm writes them. `machine`: that of this machine's
+    number.
     """
 
     rank: str
@@ -61,7 +62,7 @@ class Launcher:
     machine: str = ""
 
     def place(self, variables: Mapping[str, str]) -> Place | None:
-        """None where the process was not started by it."""
+        """Returns the process's place; None if the launcher did not start it."""
         try:
             rank, size = int(variables[self.rank]), int(variables[self.size])
         except (KeyError, ValueError):
@@ -78,18 +79,18 @@ class Launcher:
         return Place(rank, size, local_rank, local_size, name, int(machine) if machine.isdecimal() else None)
 
     def _largest_share(self, variables: Mapping[str, str]) -> int:
-        """The most processes that a machine has; 0 where nothing says it."""
+        """Returns the most processes that a machine has; 0 if it is unknown."""
         text = next(filter(None, (variables.get(name, "") for name in self.local_sizes)), "")
         return max(map(int, SHARES.findall(text)), default=0)
 
     def _process(self) -> int:
-        """The launcher's own number: the nearest ancestor that it has given no rank."""
+        """Returns the launcher's own process number: the nearest ancestor without a rank."""
         process = os.getppid()
         try:
             while f"\0{self.rank}=".encode() in b"\0" + Path(f"/proc/{process}/environ").read_bytes():
                 status = Path(f"/proc/{process}/stat").read_text()
                 process = int(status.rpartition(")")[2].split()[1])
-        except OSError:  # another user's: none of ours
+        except OSError:  # another user's process
             return process
         return process
 
@@ -118,7 +119,7 @@ LAUNCHERS = (
         "SLURM_PROCID",
         "SLURM_NTASKS",
         "SLURM_LOCALID",
-        "SLURM_NTASKS_PER_NODE",  # only where the user has asked for so many
+        "SLURM_NTASKS_PER_NODE",  # only if the user has set it
         ("SLURM_JOB_ID", "SLURM_STEP_ID"),
         ("SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"),
         "SLURM_NODEID",
@@ -127,7 +128,7 @@ LAUNCHERS = (
 
 
 def place(variables: Mapping[str, str] | None = None) -> Place:
-    """This process's; FPGART_RANK goes before launchers. Alone, where there are neither."""
+    """Returns this process's place: by FPGART_RANK, else by the launcher, else alone."""
     if config.RANK.is_set:
         rank, size = config.RANK.value
         return Place(rank, size, rank, size, config.JOB.value or "by-hand")

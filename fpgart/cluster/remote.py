@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cables whose other end is on another machine: their packets go through ZeroMQ (docs/clusters.md).
 
-Kernels see a ring in shared memory as ever. A pump has its other end in this process: a thread that passes packets on
-to a socket, or takes them from there. The reading side binds a port and leaves its address, with a key, in a folder
-that all machines see; the writing side looks for it there.
+Kernels use a ring in shared memory, as for other cables. A `Pump` has its other end in this process: a thread that
+sends packets to a socket, or receives them. The reading side binds a port and writes its address, with a key, to a
+folder that all machines share; the writing side looks for it there.
 """
 
 from __future__ import annotations
@@ -24,26 +24,27 @@ from fpgart.base.errors import OutOfResources
 from fpgart.channels.links import Link
 
 CHUNK = 65_536
-"""Bytes of packets in a message, at most."""
+"""The most bytes of packets in a message."""
 QUEUED = 2
-"""Messages that a socket holds; the next one waits, so that a full ring makes the writer wait."""
+"""The messages that a socket queues; the next one waits, so that a full ring makes the writer wait."""
 SLICE_MS = 100
-"""Between two looks whether anything has changed."""
+"""The interval of checks for changes."""
 HEARTBEAT_MS = 1_000
 LOST_MS = 5_000
-"""A peer that answers no heartbeat for so long is lost; so long a process that ends waits for what it has sent."""
+"""The time without a heartbeat after which a peer is lost, and the time that an ending process waits for its
+messages."""
 HEADER = Struct("I")
-"""In front of a message's packets: the bytes of one."""
+"""Precedes a message's packets: the bytes of one."""
 
 
 class Meeting:
-    """The folder in which the reading ends of cables leave their addresses."""
+    """The folder with the addresses of the reading ends of cables."""
 
     def __init__(self, folder: str, job: str) -> None:
         self._folder = Path(folder) / f"fpgart-{job}"
 
     def leave(self, name: str, facts: dict[str, str]) -> None:
-        """Write where a cable's reading end is, whole or not at all. Raises OutOfResources."""
+        """Writes the address of a cable's reading end atomically. Raises OutOfResources."""
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             with tempfile.NamedTemporaryFile("w", dir=self._folder, delete=False) as file:
@@ -53,14 +54,14 @@ class Meeting:
             raise OutOfResources(f"cables need the folder {self._folder}: {error.strerror}") from None
 
     def find(self, name: str) -> dict[str, str]:
-        """What was left; nothing until then."""
+        """Returns the address; {} before it was written."""
         try:
             return dict(json.loads((self._folder / name).read_text()))
         except OSError:
             return {}
 
     def forget(self, name: str) -> None:
-        """Remove an address, and the folder behind the last one."""
+        """Removes an address, and the folder with the last one."""
         try:
             (self._folder / name).unlink(missing_ok=True)
             self._folder.rmdir()
@@ -69,10 +70,10 @@ class Meeting:
 
 
 class Remote:
-    """The cables of this process that lead to other machines. `host`: the name by which those reach this one."""
+    """The cables of this process that lead to other machines. `host`: the name by which those reach this machine."""
 
     def __init__(self, meeting: Meeting, host: str, patience_s: float) -> None:
-        """Raises OutOfResources, with words, where pyzmq cannot be loaded."""
+        """Raises OutOfResources if pyzmq cannot be loaded."""
         try:
             import zmq
         except ImportError as error:
@@ -90,9 +91,9 @@ class Remote:
         self._pumps: list[Pump] = []
 
     def lead_on(self, link: Link, name: str) -> Pump:
-        """Pass on what goes through a cable; `link` is the end of its ring that kernels of this process do not have.
+        """Starts a pump for a cable; `link` is the end of its ring that kernels of this process do not use.
 
-        It is closed behind the last packet, or at once where this raises OutOfResources.
+        The pump closes it behind the last packet; if this raises OutOfResources, it is closed at once.
         """
         try:
             pump = Pump(self, link, name)
@@ -103,12 +104,12 @@ class Remote:
         return pump
 
     def give_up(self, pump: Pump) -> None:
-        """A cable that no kernel will use after all."""
+        """Stops the pump of a cable that no kernel will use."""
         self._pumps.remove(pump)
         pump.retire()
 
     def retire(self) -> None:
-        """The process ends: send what kernels have written, as long as somebody takes it."""
+        """Sends the packets that kernels have written, as long as they are received, before the process ends."""
         for pump in self._pumps:
             pump.retire()
         if all(pump.has_ended() for pump in self._pumps):
@@ -116,7 +117,7 @@ class Remote:
 
 
 class Pump:
-    """Passes on the packets of one direction of a cable, on a thread of its own, until one of its ends is gone."""
+    """Forwards the packets of one direction of a cable, on a thread of its own, until one of its ends is closed."""
 
     def __init__(self, remote: Remote, link: Link, name: str) -> None:
         self._remote = remote
@@ -141,7 +142,7 @@ class Pump:
         self._thread.start()
 
     def retire(self) -> None:
-        """Stop once all is sent that was written."""
+        """Stops once all written packets are sent."""
         self._ended.set()
         self._thread.join(LOST_MS / 1000)
 
@@ -161,7 +162,7 @@ class Pump:
         return made
 
     def _offer(self) -> None:
-        """Bind a port that only those can use who read its key in the folder."""
+        """Binds a port that requires the key in the folder."""
         zmq = self._remote.zmq
         public, secret = zmq.curve_keypair()
         self._socket.set(zmq.CURVE_SERVER, 1)
@@ -179,7 +180,7 @@ class Pump:
         self._socket.connect(facts["address"])
 
     def _is_lost(self) -> bool:
-        """Whether the peer's process or machine is gone, or was missed for too long by kernels that wait for it."""
+        """True if the peer's process or machine is lost, or kernels have waited for it longer than the time limit."""
         from zmq.utils.monitor import recv_monitor_message
 
         zmq = self._remote.zmq
@@ -213,7 +214,7 @@ class Pump:
             self._socket.close()
             if self._link.writing:
                 self._remote.meeting.forget(self._name)
-            self._link.close()  # kernels at its other end are told
+            self._link.close()  # notifies kernels at its other end
 
     def _send(self) -> None:
         facts = self._found()
@@ -229,7 +230,7 @@ class Pump:
                 return
 
     def _found(self) -> dict[str, str]:
-        """Where the reading end is, once it is there; nothing if the process ends before, or has waited too long."""
+        """Returns the address of the reading end; {} if the process ends before, or the time limit is exceeded."""
         facts = self._remote.meeting.find(self._name)
         while not facts and not self._is_lost():
             if self._ended.wait(SLICE_MS / 1000) and not self._link.level:
@@ -239,7 +240,7 @@ class Pump:
         return facts
 
     def _pass(self, message: bytes) -> bool:
-        """Send a message once there is room; False if the peer is gone."""
+        """Sends a message once there is room; false if the peer is lost."""
         while not self._socket.poll(SLICE_MS, self._remote.zmq.POLLOUT):
             if self._is_lost():
                 return False
@@ -255,7 +256,7 @@ class Pump:
                 return
 
     def _deliver(self, message: bytes) -> bool:
-        """Write a message's packets into the ring; False if nobody reads them any more, or it is none."""
+        """Writes a message's packets into the ring; false if it has no reader, or the message is invalid."""
         (packet,) = HEADER.unpack_from(message.ljust(HEADER.size, b"\0"))
         if not 0 < packet <= lib.link_largest_packet() or len(message) > HEADER.size + CHUNK:
             log.warning(f"{self._link.cable}: a message of {len(message)} bytes is invalid for packets of {packet}")

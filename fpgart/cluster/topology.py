@@ -23,7 +23,7 @@ KEYS = {"boards", "shape", "cables", "ports", "depth", "devices", "boards_per_ma
 
 
 class TopologyError(OptionError):
-    """A text that describes no topology; the sentence says why."""
+    """Raised for a text that describes no topology; the sentence says why."""
 
 
 class End(NamedTuple):
@@ -35,7 +35,7 @@ class End(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Cable:
-    """One direction between two boards. `depth`: the packets that it holds, 0 for as many as is fast."""
+    """One direction between two boards. `depth`: the packets that it holds, 0 for a depth that is fast."""
 
     source: End
     target: End
@@ -48,13 +48,13 @@ class Cable:
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """What the two channels of a port are called; {} stands for the port's name."""
+    """The names of the two channels of a port; {} stands for the port's name."""
 
     output: str = "kernel_output_{}"
     input: str = "kernel_input_{}"
 
     def both_ways(self, first: End, second: End) -> Iterator[Cable]:
-        """The directions of a cable between two ports."""
+        """Yields the directions of a cable between two ports."""
         for source, target in ((first, second), (second, first)):
             yield Cable(
                 End(source.board, self.output.replace("{}", source.channel)),
@@ -82,9 +82,9 @@ class Topology:
 
 
 def read(text: str, boards: int) -> Topology:
-    """The topology of a file, of a name (`ring`, `ring:4`, `torus:2x4`) or of a list of cables, separated by commas.
+    """Returns the topology of a file, of a name (`ring`, `ring:4`, `torus:2x4`) or of a list of cables with commas.
 
-    `boards`: how many there are, where the text does not say. Raises TopologyError.
+    `boards`: their number, if the text does not give it. Raises TopologyError.
     """
     try:
         if text.endswith((".yaml", ".yml")):
@@ -142,7 +142,7 @@ def _number(said: Mapping[str, Any], key: str, default: int) -> int:
 
 
 def _text(value: object) -> str:
-    """A value in words. Lists that name each other would be longer than any memory."""
+    """Returns a value in words. Lists that contain each other would become too long."""
     return str(value) if isinstance(value, (str, int, float)) else f"a {type(value).__name__}"
 
 
@@ -200,7 +200,7 @@ PortCables = Iterable[tuple[End, End]]
 
 
 def _shape(text: str, boards: int) -> tuple[PortCables, int]:
-    """The cables between ports of a shape, and for how many boards."""
+    """Returns the cables between ports of a shape, and the number of boards."""
     hit = SHAPE.fullmatch(text)
     if hit is None or hit["name"] not in SHAPES:
         raise TopologyError(f"shape {text}: not one of {', '.join(SHAPES)}, with the number of boards behind a colon")
@@ -221,7 +221,7 @@ def _loop(boards: int, sizes: list[int]) -> PortCables:
 
 
 def _pair(boards: int, sizes: list[int]) -> PortCables:
-    """Boards 0 and 1, 2 and 3, ...: each port with the same of the other board."""
+    """Yields the cables between boards 0 and 1, 2 and 3, ...: each port to the same one of the other board."""
     if boards % 2:
         raise TopologyError(f"pair: {boards} is an odd number of boards")
     for board in range(0, boards, 2):
@@ -230,7 +230,7 @@ def _pair(boards: int, sizes: list[int]) -> PortCables:
 
 
 def _ring(boards: int, sizes: list[int]) -> PortCables:
-    """Two cables between neighbours: ch0 and ch2 lead onwards, to ch1 and ch3."""
+    """Yields two cables between neighbours: ch0 and ch2 lead to ch1 and ch3 of the next board."""
     for board in range(boards):
         onwards = (board + 1) % boards
         yield End(board, "ch0"), End(onwards, "ch1")
@@ -238,7 +238,7 @@ def _ring(boards: int, sizes: list[int]) -> PortCables:
 
 
 def _torus(boards: int, sizes: list[int]) -> PortCables:
-    """Rows of boards: ch0 leads to ch1 of the next one in the row, ch2 to ch3 of that in the next row."""
+    """Yields the cables of rows of boards: ch0 leads to ch1 of the next in the row, ch2 to ch3 in the next row."""
     if len(sizes) < 2:
         raise TopologyError(f"torus: rows and columns are expected for {boards} boards, as in torus:2x4")
     rows, columns = sizes
@@ -250,7 +250,7 @@ def _torus(boards: int, sizes: list[int]) -> PortCables:
 
 
 def _clique(boards: int, sizes: list[int]) -> PortCables:
-    """Each board with each: port ch0 leads to the lowest of the others, ch1 to the next, ..."""
+    """Yields a cable between any two boards: port ch0 leads to the lowest of the others, ch1 to the next, ..."""
     for low in range(boards):
         for high in range(low + 1, boards):
             yield End(low, f"ch{high - 1}"), End(high, f"ch{low}")

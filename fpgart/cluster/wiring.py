@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ends of cables that this process has: which they are, and where each meets its other end."""
+"""The ends of cables in this process, and the places at which they are connected to the other ends."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ BoardKind = TypeVar("BoardKind")
 
 
 def share(boards: int, place: Place, *, shared: bool) -> range:
-    """The numbers of the boards that a process sees: its own, or all of its machine. Raises TopologyError."""
+    """Returns the numbers of the boards that a process sees: its own, or all of its machine. Raises TopologyError."""
     if boards % place.size:
         raise TopologyError(f"{boards} boards cannot be divided equally among {place.size} processes")
     each = boards // place.size
@@ -40,9 +40,9 @@ def share(boards: int, place: Place, *, shared: bool) -> range:
 
 
 def own_boards(boards: Sequence[BoardKind], found: Topology, place: Place) -> list[BoardKind]:
-    """The boards of this process among those of the topology; `boards` names all of them, its own, or one kind.
+    """Returns the boards of this process among those of the topology.
 
-    Raises TopologyError.
+    `boards` names all of them, its own, or one kind. Raises TopologyError.
     """
     seen = share(found.boards, place, shared=found.shared)
     if len(boards) == 1:
@@ -57,7 +57,7 @@ def own_boards(boards: Sequence[BoardKind], found: Topology, place: Place) -> li
 
 
 def folder_of(job: str) -> Path:
-    """Where the processes of a job on this machine meet; raises OutOfResources unless it is this user's alone."""
+    """Returns the folder of a job's processes on this machine; raises OutOfResources unless it is private."""
     parent = SHARED_MEMORY if SHARED_MEMORY.is_dir() else Path(tempfile.gettempdir())
     folder = parent / f"fpgart-{os.getuid()}-{re.sub(r'[^A-Za-z0-9._-]', '_', job)}"
     try:
@@ -78,11 +78,11 @@ class Wiring:
         self._remote: Remote | None = None
 
     def number(self, device: int) -> int:
-        """The number in the topology of a device of this process."""
+        """Returns the number in the topology of a device of this process."""
         return self._first + device
 
     def plug_in(self, device: int) -> Links:
-        """Take the ends of a device's cables, once. Raises OutOfResources where another process has one."""
+        """Connects the ends of a device's cables, once. Raises OutOfResources if another process has one."""
         if device not in self._ends:
             board = self.number(device)
             taken: dict[str, Link] = {}
@@ -96,7 +96,7 @@ class Wiring:
         return self._ends[device]
 
     def _take(self, index: int, cable: Cable, undo: ExitStack, *, writing: bool) -> Link:
-        """Take an end; `undo` learns how to give it back."""
+        """Opens an end; `undo` gets the function that closes it."""
         folder = folder_of(self._place.job)
         leads_away = self._leads_away(cable.target.board if writing else cable.source.board)
         name = f"{index}.{'out' if writing else 'in'}.ring" if leads_away else f"{index}.ring"
@@ -112,7 +112,7 @@ class Wiring:
         return Link(str(path), str(cable), cable.depth, self._patience_s, writing=writing)
 
     def _leads_away(self, board: int) -> bool:
-        """Whether packets to or from a board go through ZeroMQ."""
+        """True if packets to or from a board go through ZeroMQ."""
         each = self._topology.boards // self._place.size
         rank = board // each
         if config.CABLES.value != "auto":
@@ -129,7 +129,7 @@ class Wiring:
         return Remote(Meeting(config.MEETING.value, self._place.job), host, self._patience_s)
 
     def retire(self) -> None:
-        """The process ends: leave no files of cables that nobody has taken the other end of."""
+        """Removes the files of cables whose other end was never opened, before the process ends."""
         if self._remote is not None:
             self._remote.retire()
         for links in self._ends.values():
@@ -142,7 +142,7 @@ class Wiring:
                 return
 
     def close(self) -> None:
-        """Give all ends back; no kernel uses them any more."""
+        """Closes all ends, which no kernel uses."""
         for links in self._ends.values():
             for link in links.values():
                 link.close()
@@ -150,7 +150,7 @@ class Wiring:
 
 
 def chosen_topology(boards: int) -> tuple[Topology, Place] | None:
-    """What FPGART_TOPOLOGY asks for among `boards` per process, and this process's place; None for no topology.
+    """Returns the topology of FPGART_TOPOLOGY for `boards` per process, and this process's place; None for no topology.
 
     Raises TopologyError.
     """

@@ -20,12 +20,12 @@ from fpgart.control.host_python import ask_host
 
 
 def add_faults(text: str) -> list[int]:
-    """The numbers of the faults, by which others mean them."""
+    """Adds faults; returns their numbers."""
     return [_number(fault) for fault in FAULTS.add(text)]
 
 
 def add_waiting_faults() -> None:
-    """Those that the host asked for before the driver started; they get the first numbers (fpgart/faults.py)."""
+    """Adds the faults that the host requested before the driver started; they get the first numbers."""
     waiting = ask_host("fpgart.faults", "hand_over", b"", only_if_imported=True)
     for text in json.loads(waiting or b"[]"):
         add_faults(text)
@@ -36,18 +36,18 @@ def remove_faults(numbers: list[int]) -> None:
 
 
 def active_faults() -> list[tuple[int, str]]:
-    """Number and clause of each."""
+    """Returns number and clause of each."""
     return [(_number(fault), fault.rule.text) for fault in FAULTS.active]
 
 
 def fault_counts(number: int) -> tuple[int, int]:
-    """Calls that a fault was about, and those of them that it changed."""
+    """Returns the calls that match a fault, and those of them that it changed."""
     fault = _FAULTS[number]
     return fault.seen, fault.injected
 
 
 _FAULTS: list[Fault] = []
-"""By number; the host's side may ask for their counts as long as the process runs."""
+"""The faults by number; the host's side may query their counts as long as the process runs."""
 
 
 def _number(fault: Fault) -> int:
@@ -90,9 +90,9 @@ REQUESTS |= {
 
 
 def serve(request: str) -> dict[str, Any]:
-    """The answer to a request; what it raises is told by its kind.
+    """Returns the answer to a request; errors are identified by their kind.
 
-    Whatever is asked for may concern commands that C carries: those that come later, and those of other threads.
+    Any request may affect commands that C carries: later ones, and those of other threads.
     """
     from fpgart.api.platform import the_platform  # a chapter of the API, whose import binds its functions
     from fpgart.bridge.carrying import end_epochs
@@ -117,6 +117,6 @@ def _serve(request: str) -> dict[str, Any]:
 
 
 def answer(request: Any, length: int) -> Any:
-    """serve() as C calls it: the answer is a text of C's."""
+    """Calls serve() for C: the answer is a text of C's."""
     asked = bytes(ffi.unpack(request, length)).decode()
     return lib.fpgart_text(json.dumps(serve(asked)).encode())

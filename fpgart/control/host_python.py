@@ -9,13 +9,12 @@ from _fpgart_icd import ffi, lib
 
 
 def ask_host(module: str, function: str, request: bytes, *, only_if_imported: bool = False) -> bytes | None:
-    """What a function of a module in the host's interpreter answers: bytes to bytes. None: it raised, which is printed.
+    """Calls a function of a module in the host's interpreter, which takes and returns bytes.
 
-    `only_if_imported`: also None when the host does not use that module. In a host that is not written in Python
-    there is one interpreter, and nothing is asked.
-
-    The function runs on a thread of the driver: in the host's main thread its signal handlers could run, and what
-    they raise would not arrive where the host waits for it.
+    Returns None if it raised an exception, which is printed; with `only_if_imported`, also if the host does not use
+    that module. A host that is not written in Python has one interpreter, and nothing is called. The function runs on a
+    thread of the driver: on the host's main thread, signal handlers could run and raise exceptions, which would not
+    arrive where the host waits for them.
     """
     if not lib.fpgart_is_guest() or (only_if_imported and not lib.fpgart_host_imported(module.encode())):
         return None

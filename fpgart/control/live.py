@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The present activity of this process's boards, for `fpgart top` and others that ask (FPGART_LIVE)."""
+"""The present activity of this process's boards, for `fpgart top` and other clients (FPGART_LIVE)."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from fpgart.watch.live import Snapshot
 from fpgart.watch.watchdog import command_words
 
 MOST_COMMANDS = 8
-"""Commands under way that are told of a queue."""
+"""The most commands under way that are reported of a queue."""
 
 
 def describe(platform: Platform) -> Snapshot:
-    """All boards, with their memories and queues, as JSON has it; times of the monotonic clock."""
+    """Returns all boards, with their memories and queues, as JSON has it; times of the monotonic clock."""
     view_all("CommandQueue")
     for board in BOARDS.values():
         board.count_launches()
@@ -37,7 +37,7 @@ def describe(platform: Platform) -> Snapshot:
 
 
 def _contexts() -> list[Context]:
-    """Those that the host, or another object, still needs."""
+    """Returns the contexts that the host, or another object, still needs."""
     items = [*HELD.values(), *(kept() for kept in list(KEPT.values()))]
     return list(dict.fromkeys(item for item in items if isinstance(item, Context)))
 
@@ -58,7 +58,7 @@ def _device(device: Device) -> dict[str, Any]:
 
 
 def _memories(device: Device) -> list[dict[str, Any]]:
-    """What is taken in each memory, and in each of its banks where these are separate."""
+    """Returns the bytes in use in each memory, and in each of its banks if these are separate."""
     found = []
     for index, memory in enumerate(device.board.memories):
         if not memory.is_device_private:

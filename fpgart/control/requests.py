@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asking the driver of this process, from the host's Python: the driver runs in an interpreter of its own.
+"""Requests from the host's Python to the driver of this process, which has an interpreter of its own.
 
 The other side is fpgart/control/answers.py.
 """
@@ -20,19 +20,19 @@ KINDS: dict[str, type[Exception]] = {
 
 
 class ControlError(Exception):
-    """The driver does not run, or could not do what it was asked for; the sentence says why."""
+    """Raised if the driver does not run, or could not do the request; the sentence says why."""
 
 
 def is_running() -> bool:
-    """Whether a driver was started in this process."""
+    """True if a driver was started in this process."""
     library = _loaded()
     return library is not None and bool(library.fpgart_control_runs())
 
 
 def ask(name: str, *arguments: Any) -> Any:
-    """Have the driver, which is loaded, carry out a request; it is started for that, if need be.
+    """Makes the driver, which is loaded, do a request; starts it if need be.
 
-    Raises ControlError, and what the request raises (FaultSyntaxError, OSError).
+    Raises ControlError, and the errors of the request (FaultSyntaxError, OSError).
     """
     library = _loaded()
     if library is None:
@@ -49,7 +49,7 @@ def ask(name: str, *arguments: Any) -> Any:
 
 
 def _loaded() -> ctypes.CDLL | None:
-    """The library, if somebody has loaded it."""
+    """Returns the library, if it is loaded; else None."""
     try:
         library = ctypes.CDLL(str(LIBRARY), mode=os.RTLD_NOLOAD | os.RTLD_NOW)
     except OSError:

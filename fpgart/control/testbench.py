@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 def alive(kind: type[T]) -> Iterator[T]:
-    """Every object of a class that the host, or another object, still needs."""
+    """Yields every object of a class that the host, or another object, still needs."""
     view_all()
     for item in [*HELD.values(), *(kept() for kept in list(KEPT.values()))]:
         if item.__class__ is kind:
@@ -34,8 +34,8 @@ def alive(kind: type[T]) -> Iterator[T]:
 
 
 def memory_in_use() -> dict[int, str]:
-    """Buffers that the host holds, and allocations of unified shared memory: number in traces, and in words."""
-    reap()  # what was released and is not gone yet
+    """Returns buffers that the host holds, and allocations of USM: number in traces, and in words."""
+    reap()  # destroys released objects
     found = {}
     for buffer in [each for each in alive(Buffer) if references(each)]:
         kind = "buffer" if buffer.parent is None else "sub-buffer"
@@ -48,17 +48,17 @@ def memory_in_use() -> dict[int, str]:
 
 
 def unfinished() -> int:
-    """How many commands have not ended."""
+    """Returns the number of commands that have not ended."""
     return sum(len(queue.open) for context in alive(Context) for queue in context.all_queues())
 
 
 def settle(patience_s: float) -> bool:
-    """Wait for what runs or is ready to; False when that takes longer."""
+    """Waits for the commands that run or are ready; false if that takes longer than `patience_s`."""
     return the_platform().scheduler.settle(patience_s)
 
 
 def renew_boards() -> None:
-    """Boards as if they were new, when nothing runs; what is alive on them keeps its place and its contents."""
+    """Resets the boards when no command runs; live objects on them keep their places and contents."""
     with without_faults() as devices:
         for device in devices:
             device.renew()
@@ -66,10 +66,10 @@ def renew_boards() -> None:
 
 
 def take_off_boards(numbers: Collection[int]) -> None:
-    """Move some buffers to the host's memory, when nothing runs. They can be used as before.
+    """Moves some buffers to the host's memory, when no command runs. They can be used as before.
 
-    Some stay where they are: mapped ones, because the host has pointers to them, and those with CL_MEM_USE_HOST_PTR,
-    because nobody knows whether that memory is still there.
+    Mapped ones stay, because the host has pointers to them, and those with CL_MEM_USE_HOST_PTR, because that memory may
+    have been freed.
     """
     buffers = list(alive(Buffer))
     for buffer in buffers:
@@ -84,7 +84,7 @@ def take_off_boards(numbers: Collection[int]) -> None:
 
 @contextmanager
 def without_faults() -> Iterator[list[Device]]:
-    """The devices, when no faults happen on them: FPGART_FAULTS is for the host, not for its tests."""
+    """Yields the devices, and disables faults on them: FPGART_FAULTS is for the host, not for its tests."""
     devices = the_platform().devices
     for device in devices:
         FAULTS.detach(device)
@@ -96,12 +96,15 @@ def without_faults() -> Iterator[list[Device]]:
 
 
 def number_of(handle: int) -> int:
-    """The number in traces of the memory behind a cl_mem: a sub-buffer is in its parent's. Raises InvalidMemObject."""
+    """Returns the number in traces of the memory behind a cl_mem: for a sub-buffer, its parent's.
+
+    Raises InvalidMemObject.
+    """
     return find(handle, Buffer).owner.number
 
 
 def platform_handle() -> int:
-    """The cl_platform_id."""
+    """Returns the cl_platform_id."""
     return int(the_platform().handle)
 
 
@@ -109,7 +112,7 @@ _end_trace: list[Callable[[], None]] = []
 
 
 def begin_trace(path: str) -> None:
-    """Trace into a file from now on, until end_trace(); nothing may run. Raises OSError."""
+    """Traces into a file until end_trace(); no command may run. Raises OSError."""
     trace = Trace(path)
     with without_faults() as devices:
         untraced = [device.mmd for device in devices]
@@ -122,7 +125,7 @@ def begin_trace(path: str) -> None:
     trace.listen()
     load_all()
     restore = observe_bound(trace.observe)
-    restore_all = observe_bound(calls.observe)  # around what observes for the trace
+    restore_all = observe_bound(calls.observe)  # around the trace's own observers
 
     def end() -> None:
         restore_all()
@@ -137,5 +140,5 @@ def begin_trace(path: str) -> None:
 
 
 def end_trace() -> None:
-    """End the trace that was begun last."""
+    """Ends the trace that was begun last."""
     _end_trace.pop()()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One call of the engine that compiles or links, with all that it needs, so that any process can make it."""
+"""A call of the engine that compiles or links, with all of its inputs, so that any process can make it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LIBRARY = "-create-library"
 
 
 class ProgramInput(NamedTuple):
-    """What a program of the engine is created from: OpenCL C, intermediate language, or a binary of the engine.
+    """The input from which the engine creates a program: OpenCL C, intermediate language, or a binary of the engine.
 
     `constants`: specialisation constants by their numbers.
     """
@@ -22,9 +22,10 @@ class ProgramInput(NamedTuple):
 
 
 class BuildStep(NamedTuple):
-    """A call. `inputs`: several for clLinkProgram, one for the others. `headers`: names, and what they name.
+    """A call of the engine that compiles or links.
 
-    `on_caller`: for the device of the engine that runs kernels on the thread that enqueues them.
+    `inputs`: several for clLinkProgram, one for the others. `headers`: names, and the text of each. `on_caller`: for
+    the device of the engine that runs kernels on the thread that enqueues them.
     """
 
     call: str
@@ -35,14 +36,14 @@ class BuildStep(NamedTuple):
 
     @property
     def is_executable(self) -> bool:
-        """Whether kernels of the result can be launched."""
+        """True if kernels of the result can be launched."""
         return self.call != COMPILE and not (self.call == LINK and LIBRARY in self.options.split())
 
 
 class StepDone(NamedTuple):
-    """What came of a step elsewhere: the log, and the binary that the host loads.
+    """The result of a step in another process: the log, and the binary that the host loads.
 
-    The binary is empty where the host does the step itself, which is known to end.
+    The binary is empty if the host has to do the step itself; the step is then known to end.
     """
 
     log: str
@@ -52,7 +53,8 @@ class StepDone(NamedTuple):
 class Objects(NamedTuple):
     """A program as objects of the engine, which have no machine code yet.
 
-    Those of an executable are linked with `options` where it is loaded; what is no executable is one object.
+    The objects of an executable are linked with `options` when they are loaded. A program that is not executable is one
+    object.
     """
 
     objects: tuple[bytes, ...]

@@ -23,7 +23,7 @@ from fpgart.base.errors import CLError
 from fpgart.base.named_tuples import NamedTuple
 from fpgart.engine.compiling.cache import cache_folder
 from fpgart.engine.contents import Contents
-from fpgart.engine.driver import Driver, DriverError, open_driver, say
+from fpgart.engine.driver import Driver, DriverError, open_driver, set_variable
 from fpgart.engine.interface import Engine, NoEngine
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ HOW_TO_GET = {
 }
 ENGINES = ("auto", "pocl", "intel", "emulator", "oclgrind", "none")
 NO_CACHE = "POCL_KERNEL_CACHE"
-"""PoCL keeps nothing where this is 0."""
+"""PoCL keeps no compiled kernels if this variable is 0."""
 STANDARD_PATH = ("/usr/local/bin", "/usr/bin", "/bin")
 LIBRARY_FOLDERS = (
     "/usr/lib/x86_64-linux-gnu",
@@ -63,13 +63,13 @@ def wheel_folders() -> list[Path]:
 
 
 def library_version(path: Path) -> tuple[int, ...]:
-    """The numbers behind ".so." in the name of the file that `path` leads to: (2, 10, 0) of libpocl.so.2.10.0."""
+    """Returns the numbers behind ".so." in the name of the file that `path` leads to, as (2, 10, 0)."""
     numbers = path.resolve().name.partition(".so.")[2].split(".")
     return tuple(int(number) for number in numbers if number.isdecimal())
 
 
 def pocl_libraries() -> Iterator[Path]:
-    """Every PoCL, the newest first: the system's, and that of the wheel which pyopencl[pocl] brings."""
+    """Yields each installed PoCL, the newest first: the system's, and that of the wheel which pyopencl[pocl] brings."""
     wheels = [
         (VERSION_IN_WHEEL, path)
         for folder in wheel_folders()
@@ -86,7 +86,7 @@ def pocl_libraries() -> Iterator[Path]:
 
 
 def of_intel(library: str) -> Iterator[Path]:
-    """Where a driver of Intel's may be: its wheel puts it in the environment's lib folder."""
+    """Yields the paths at which a driver of Intel's may be. Its wheel puts it into the environment's lib folder."""
     for folder in wheel_folders():
         yield from (folder.parent.parent / name for name in (library, f"lib/{library}"))
         if folder.name in ("site-packages", "dist-packages"):
@@ -96,23 +96,23 @@ def of_intel(library: str) -> Iterator[Path]:
 
 
 def intel_libraries() -> Iterator[Path]:
-    """Intel's CPU runtime."""
+    """Yields the paths at which Intel's CPU runtime may be."""
     return of_intel("libintelocl.so")
 
 
 def emulator_libraries() -> Iterator[Path]:
-    """Intel's FPGA emulator."""
+    """Yields the paths at which Intel's FPGA emulator may be."""
     return of_intel(EMULATOR)
 
 
 def oclgrind_libraries() -> Iterator[Path]:
-    """Oclgrind, from the system's package or built by hand."""
+    """Yields the paths at which Oclgrind may be, from the system's package or built by hand."""
     for folder in OCLGRIND_FOLDERS:
         yield Path(folder) / OCLGRIND
 
 
 def candidates(wanted: str) -> list[tuple[str, Path]]:
-    """Name and file of every driver that is there, best first."""
+    """Returns name and file of every driver that exists, best first."""
     if "/" in wanted:
         return [(Path(wanted).name, Path(wanted))]
     known = {"pocl": pocl_libraries, "intel": intel_libraries}
@@ -126,42 +126,43 @@ def candidates(wanted: str) -> list[tuple[str, Path]]:
     return [(name, path) for path, name in found.items()]
 
 
-def let_linker_be_found() -> None:
-    """PoCL aborts the process when its compiler finds no `ld`, as under `env -i` or a PATH of one's own.
+def set_path_for_linker() -> None:
+    """Appends the standard folders to the PATH that PoCL reads, so that its compiler finds `ld`.
 
-    So for PoCL the standard folders are behind what PATH has now, whatever becomes of PATH later.
+    PoCL aborts the process if it does not find `ld`, as under `env -i`. The value is fixed: later changes of the
+    process's PATH do not affect it.
     """
     own = "" if config.Option.distrusted else os.environ.get("PATH", "")
-    say("PATH", os.pathsep.join(filter(None, (own, *STANDARD_PATH))))
+    set_variable("PATH", os.pathsep.join(filter(None, (own, *STANDARD_PATH))))
 
 
-def let_kernels_run_beside_each_other(path: Path, *, has_host: bool) -> None:
-    """Have PoCL offer a device that runs kernels on our threads, which channels need.
+def offer_device_on_callers(path: Path, *, has_host: bool) -> None:
+    """Makes PoCL offer a device that runs kernels on the driver's threads, which channels need.
 
-    Not where the host itself uses this PoCL, too: it would see one device more.
+    It does not if the host itself uses this PoCL, because the host would see an additional device.
     """
     if path.name.startswith("libpocl") and not (has_host and lib.driver_is_open(str(path).encode())):
-        say("POCL_DEVICES", "pthread basic", unless_set=True)
+        set_variable("POCL_DEVICES", "pthread basic", unless_set=True)
 
 
-def let_kernels_wait_for_each_other(path: Path) -> None:
-    """Have Intel's emulator run many kernels at the same time, and give its pipes the depths of the source."""
+def set_concurrency_of_emulator(path: Path) -> None:
+    """Makes Intel's emulator run many kernels at the same time, and give its pipes the depths of the source."""
     if path.name.startswith(EMULATOR):
-        say("CL_CONFIG_CPU_TBB_NUM_WORKERS", str(EMULATOR_WORKERS), unless_set=True)
-        say("CL_CONFIG_CHANNEL_DEPTH_EMULATION_MODE", "default", unless_set=True)
+        set_variable("CL_CONFIG_CPU_TBB_NUM_WORKERS", str(EMULATOR_WORKERS), unless_set=True)
+        set_variable("CL_CONFIG_CHANNEL_DEPTH_EMULATION_MODE", "default", unless_set=True)
 
 
-def let_kernels_be_kept(path: Path) -> None:
-    """Have PoCL keep compiled kernels in a folder that can be written. Raises DriverError where there is none."""
+def set_cache_folder(path: Path) -> None:
+    """Makes PoCL keep compiled kernels in a folder that can be written. Raises DriverError if there is none."""
     if path.name.startswith("libpocl"):
         for name, value in cache_folder().variables.items():
-            say(name, value)
+            set_variable(name, value)
 
 
 def wanted_engine() -> str:
-    """FPGART_ENGINE; where it leaves the choice, the engine that does what others cannot.
+    """Returns FPGART_ENGINE; if that is "auto", the engine with a feature that no other engine has, if it is wanted.
 
-    These are checking kernels, and SPIR-V for FPGAs, which the SYCL runtime may have.
+    These features are the checking of kernels, and SPIR-V for FPGAs, which the SYCL runtime may have.
     """
     wanted = config.ENGINE.value
     if wanted != "auto":
@@ -172,12 +173,12 @@ def wanted_engine() -> str:
 
 
 def checks_kernels(wanted: str) -> bool:
-    """Whether that engine, by name or path, tells what kernels do wrong."""
+    """True if that engine, given by name or path, reports errors of kernels."""
     return wanted == "oclgrind" or Path(wanted).name == OCLGRIND
 
 
 def missing() -> str:
-    """A sentence when the engine that is asked for by name or path is not there; "" when it is, or none is named."""
+    """Returns a sentence if the engine requested by name or path is not installed; "" if it is, or none is named."""
     wanted = wanted_engine()
     asked = f"{config.ENGINE.name}={wanted}"
     if "/" in wanted:
@@ -192,7 +193,7 @@ def missing() -> str:
 
 
 class PassedOver(NamedTuple):
-    """A driver that cannot serve as the engine here."""
+    """A driver that cannot be the engine here."""
 
     path: Path
     reason: str
@@ -210,7 +211,7 @@ class Choice(NamedTuple):
 
 
 def engine_on(name: str, driver: Driver) -> OpenCLEngine:
-    """The engine for a driver, whether or not its kernels reach this process's memory."""
+    """Returns the engine for a driver, of the class that fits whether its kernels can access this process's memory."""
     if driver.shares_memory and config.ENGINE_BUFFERS.value == "auto":
         engine = _sharing_engine(name, driver)
         if config.COMPILE_APART.value:
@@ -218,13 +219,13 @@ def engine_on(name: str, driver: Driver) -> OpenCLEngine:
 
             engine.compiler_process = CompilerProcess(name, engine.version, engine.path, known_steps(engine))
         return engine
-    from fpgart.engine.copying.resident import ResidentEngine  # only who needs it pays for it
+    from fpgart.engine.copying.resident import ResidentEngine  # its import takes time
 
     return ResidentEngine(name, driver)
 
 
 def _sharing_engine(name: str, driver: Driver) -> OpenCLEngine:
-    """The engine for a driver whose kernels reach this process's memory."""
+    """Returns the engine for a driver whose kernels can access this process's memory."""
     if driver.path.name.startswith(EMULATOR):
         from fpgart.engine.opencl_engine.emulator import EmulatorEngine
 
@@ -235,7 +236,10 @@ def _sharing_engine(name: str, driver: Driver) -> OpenCLEngine:
 
 
 def known_steps(engine: OpenCLEngine) -> KnownSteps:
-    """Of an engine: by its file, its release, and the processor that it compiles for."""
+    """Returns the known steps of an engine.
+
+    Its file, its release and the processor that it compiles for identify it.
+    """
     from fpgart.engine.compiling.known_steps import KnownSteps
 
     cache = ""
@@ -252,9 +256,9 @@ def known_steps(engine: OpenCLEngine) -> KnownSteps:
 
 
 def prepare(path: Path, *, has_host: bool = True) -> None:
-    """Have the driver at `path` find what it needs when it is opened. Raises DriverError.
+    """Sets the variables that the driver at `path` needs when it is opened. Raises DriverError.
 
-    `has_host`: whether a host, which may use the same driver, is in this process.
+    `has_host`: true if a host, which may use the same driver, is in this process.
     """
     if config.Option.distrusted:
         lib.environment_seal()
@@ -262,10 +266,10 @@ def prepare(path: Path, *, has_host: bool = True) -> None:
         from fpgart.engine.room import check_room  # at the first build
 
         check_room(path)
-    let_linker_be_found()
-    let_kernels_run_beside_each_other(path, has_host=has_host)
-    let_kernels_wait_for_each_other(path)
-    let_kernels_be_kept(path)
+    set_path_for_linker()
+    offer_device_on_callers(path, has_host=has_host)
+    set_concurrency_of_emulator(path)
+    set_cache_folder(path)
 
 
 def import_meanwhile() -> None:
@@ -285,7 +289,7 @@ def import_meanwhile() -> None:
 
 
 def opened(wanted: str, contents: Contents | None) -> Iterator[Engine | PassedOver]:
-    """Every driver that `wanted` admits, best first, opened when its turn comes; one given by its path as it is."""
+    """Opens and yields the drivers that `wanted` admits, best first, one at a time."""
     for name, path in candidates(wanted):
         try:
             prepare(path)
@@ -306,7 +310,7 @@ def opened(wanted: str, contents: Contents | None) -> Iterator[Engine | PassedOv
 
 
 def why_none(passed_over: list[PassedOver]) -> str:
-    """What to say when no engine works: which files were tried and what came of it, or what to install."""
+    """Returns the message for the case that no engine works: which files failed and why, or what to install."""
     if "/" in wanted_engine() and passed_over:
         said = f"{config.ENGINE.name}={passed_over[0]}"
         return f"{said}; name another driver, or leave {config.ENGINE.name} unset for the engine that fpgart chooses"
@@ -317,10 +321,11 @@ def why_none(passed_over: list[PassedOver]) -> str:
 
 
 def choose(contents: Contents | None = None, isolation: Isolation | None = None) -> Choice:
-    """The first driver that works among those FPGART_ENGINE admits; a `NoEngine` if none does.
+    """Returns the first driver that works among those FPGART_ENGINE admits; a `NoEngine` if none does.
 
-    `contents` is for engines that check which bytes somebody has written. With `isolation` the engine runs in a board
-    process, unless it checks kernels: then it sees each access beforehand, and belongs to this process.
+    `contents` is for engines that check which bytes have been written. With `isolation` the engine runs in a board
+    process. An engine that checks kernels always runs in this process, because it reads each access's memory
+    beforehand.
     """
     wanted = wanted_engine()
     if isolation is not None and is_isolated():
@@ -340,13 +345,13 @@ def choose(contents: Contents | None = None, isolation: Isolation | None = None)
 
 
 def is_isolated() -> bool:
-    """Whether the engine that is wanted can run in a process of its own."""
+    """True if the engine that is wanted can run in another process."""
     wanted = wanted_engine()
     return wanted != "none" and not checks_kernels(wanted) and not missing()
 
 
 def isolated(isolation: Isolation) -> Engine:
-    """The engine of a board process; a `NoEngine` if it does not start, or has none."""
+    """Returns the engine of a board process; a `NoEngine` if the process does not start, or has no engine."""
     from fpgart.engine.isolated.spawning import ProcessError  # only who isolates pays for it
 
     try:
@@ -360,5 +365,5 @@ def isolated(isolation: Isolation) -> Engine:
 
 
 def choose_engine(contents: Contents | None = None, isolation: Isolation | None = None) -> Engine:
-    """The engine that is chosen, or a `NoEngine`."""
+    """Returns the engine that is chosen, or a `NoEngine`."""
     return choose(contents, isolation).engine

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The bytes of the boards' memories that have been written since they were reserved.
 
-Addresses are those of this process. Memory that nobody announced counts as written.
+Addresses are those of this process. Memory that was never reserved here counts as written.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Ranges:
         self._ends: list[int] = []
 
     def remove(self, begin: int, end: int) -> None:
-        """Take out the bytes from `begin` to `end`."""
+        """Removes the bytes from `begin` to `end`."""
         first, last = self._touched(begin, end)
         if first == last:
             return
@@ -36,7 +36,7 @@ class Ranges:
         self._ends[first:last] = ends
 
     def add(self, begin: int, end: int) -> None:
-        """Put in the bytes from `begin` to `end`."""
+        """Adds the bytes from `begin` to `end`."""
         if begin >= end:
             return
         self.remove(begin, end)
@@ -45,13 +45,13 @@ class Ranges:
         self._ends.insert(index, end)
 
     def within(self, begin: int, end: int) -> list[Range]:
-        """The ranges, cut off at `begin` and `end`."""
+        """Returns the ranges, cut off at `begin` and `end`."""
         first, last = self._touched(begin, end)
         pairs = zip(self._begins[first:last], self._ends[first:last], strict=True)
         return [(max(start, begin), min(stop, end)) for start, stop in pairs]
 
     def _touched(self, begin: int, end: int) -> tuple[int, int]:
-        """Indices, from and to, of the ranges that share bytes with the given one."""
+        """Returns the indices, from and to, of the ranges that share bytes with the given one."""
         if begin >= end:
             return 0, 0
         first = bisect_right(self._ends, begin)
@@ -59,32 +59,32 @@ class Ranges:
 
 
 def holes(ranges: list[Range], begin: int, end: int) -> list[Range]:
-    """What lies between ascending `ranges` from `begin` to `end`."""
+    """Returns the gaps between ascending `ranges`, from `begin` to `end`."""
     edges = [begin, *(edge for pair in ranges for edge in pair), end]
     pairs = zip(edges[::2], edges[1::2], strict=True)
     return [(start, stop) for start, stop in pairs if start < stop]
 
 
 class Contents:
-    """The bytes that nobody has written. May be asked and told on any thread."""
+    """The bytes that have not been written. Any thread may call it."""
 
     def __init__(self) -> None:
         self._unwritten = Ranges()
         self.lock = threading.RLock()
-        """For those who ask, act and tell in one step."""
+        """Held by callers that combine several calls."""
 
     def reserved(self, address: int, size: int) -> None:
-        """Nobody has written these bytes yet."""
+        """Marks these bytes as not written."""
         with self.lock:
             self._unwritten.add(address, address + size)
 
     def wrote(self, address: int, size: int) -> None:
-        """They have been written, or nobody asks for them any more."""
+        """Marks these bytes as written; also called when they are no longer in use."""
         with self.lock:
             self._unwritten.remove(address, address + size)
 
     def copied(self, source: int, target: int, size: int) -> None:
-        """The bytes at `target` are now what those at `source` are."""
+        """Marks the bytes at `target` as those at `source` are marked."""
         with self.lock:
             unwritten = self._unwritten.within(source, source + size)
             self._unwritten.remove(target, target + size)
@@ -92,6 +92,6 @@ class Contents:
                 self._unwritten.add(begin - source + target, end - source + target)
 
     def unwritten(self, address: int, size: int) -> list[Range]:
-        """Those of the bytes that nobody has written, in ascending order."""
+        """Returns those of the bytes that have not been written, in ascending order."""
         with self.lock:
             return self._unwritten.within(address, address + size)

@@ -78,21 +78,21 @@ SIGNATURES = {
 
 
 class DriverError(Exception):
-    """A driver that cannot serve as engine; the sentence says why."""
+    """Raised for a driver that cannot be the engine; the sentence says why."""
 
 
-def say(name: str, value: str, *, unless_set: bool = False) -> None:
-    """What drivers hear when they ask for a variable; the process's own environment stays as it is.
+def set_variable(name: str, value: str, *, unless_set: bool = False) -> None:
+    """Sets a variable that drivers get from getenv(); the process's own environment stays as it is.
 
-    With `unless_set` only where the user has not decided about it. Raises DriverError.
+    With `unless_set` it does so only if the user has not set the variable. Raises DriverError.
     """
     if not lib.environment_say(os.fsencode(name), os.fsencode(value), unless_set):
-        raise DriverError(f"no memory for what the engine hears of {name}")
+        raise DriverError(f"no memory for the variable {name} of the engine")
 
 
 @contextmanager
 def keeping_signal_handlers(path: Path | str) -> Iterator[None]:
-    """The host's signal handlers stay, whatever the driver at `path` installs within."""
+    """Keeps the host's signal handlers, whatever the driver at `path` installs within."""
     lib.signals_remember()
     try:
         yield
@@ -101,10 +101,10 @@ def keeping_signal_handlers(path: Path | str) -> Iterator[None]:
 
 
 def compiles_for_no_processor(device_version: str) -> bool:
-    """Whether a CL_DEVICE_VERSION is that of a PoCL whose compiler does not know this machine's x86 processor.
+    """True if a CL_DEVICE_VERSION is that of a PoCL whose compiler does not know this machine's x86 processor.
 
-    PoCL's version ends with what it compiles for: "HSTR: pthread-x86_64-pc-linux-gnu-znver3". LLVM calls a
-    processor that it does not know "generic". Clang takes this word on ARM; on x86 it refuses it for each program.
+    PoCL's version ends with the processor that it compiles for: "HSTR: pthread-x86_64-pc-linux-gnu-znver3". LLVM calls
+    a processor that it does not know "generic". Clang takes this word on ARM; on x86 it refuses it for each program.
     """
     _, _, target = device_version.strip().partition(" HSTR: ")
     _, _, triple = target.partition("-")
@@ -117,7 +117,7 @@ X86 = ("x86_64", "i386", "i486", "i586", "i686")
 
 @contextmanager
 def wide_stacks() -> Iterator[None]:
-    """Threads that the driver makes within have room for large private arrays of kernels."""
+    """Gives the threads that the driver creates within stacks that have room for large private arrays of kernels."""
     lib.stacks_widen(True)
     try:
         yield
@@ -130,42 +130,42 @@ ON_CALLER = ("basic", "cpu-minimal")
 
 
 KEEPS_LINKS = (3, 1)
-"""The first PoCL that links intermediate code when it is built, and looks into its cache before."""
+"""The first PoCL that links intermediate code when that is built, and looks into its cache before."""
 
 
 def pocl_version(platform_version: str) -> tuple[int, ...]:
-    """The first two numbers of PoCL's version in a CL_PLATFORM_VERSION; () for another driver."""
+    """Returns the first two numbers of PoCL's version in a CL_PLATFORM_VERSION; () for another driver."""
     found = re.search(r"\bPoCL (\d+)\.(\d+)", platform_version)
     return tuple(map(int, found.groups())) if found else ()
 
 
 class Handover(enum.Enum):
-    """Which binaries another process with the same driver can load in the place of compiling."""
+    """The binaries that another process with the same driver can load instead of compiling."""
 
     OBJECTS = "Portable Computing Language"
-    """Of compiled programs: making those of executables takes long."""
+    """Binaries of compiled programs. Those of executables take long to make."""
     NOTHING = ""
-    """None that is known to have all: kernels of Intel's binaries have no names and types of arguments any more."""
+    """No binary is known to be complete: kernels of Intel's binaries lack the names and types of arguments."""
 
     @classmethod
     def of(cls, platform: str) -> Handover:
-        """By the name of the driver's platform."""
+        """Returns the member for the name of a driver's platform."""
         return next((each for each in cls if each.value == platform), cls.NOTHING)
 
 
 class Driver:
     """Platform, device and context of another driver, and calls on its objects.
 
-    `on_caller`: the same on that device of the driver which runs a kernel on the thread that enqueues it;
-    None if there is none.
+    `on_caller`: the same for the driver's device that runs a kernel on the thread that enqueues it; None if there is
+    none.
     """
 
     on_caller: Driver | None = None
 
     def __init__(self, path: Path, must_build: bool = False) -> None:
-        """Open `path` (a driver's .so); raises DriverError where it has no CPU to offer.
+        """Opens `path` (a driver's .so); raises DriverError if it has no CPU device.
 
-        With `must_build`, also where it is known that its compiler builds nothing on this machine.
+        With `must_build`, also if it is known that its compiler builds nothing on this machine.
         """
         reason = why_not_opened(path)
         if reason:
@@ -183,7 +183,7 @@ class Driver:
         self._functions: dict[str, Any] = {}
         self.handover = Handover.NOTHING
         self.keeps_links = False
-        """Whether its cache keeps what it makes of intermediate code when that is built as a program's binary."""
+        """True if its cache keeps the result of building intermediate code as a program's binary."""
         self.context = 0
         try:
             self._take_devices(must_build)
@@ -192,7 +192,7 @@ class Driver:
             raise
 
     def close(self) -> None:
-        """Release the contexts; nothing else is left of what was made with them."""
+        """Releases the contexts, and with them the last objects of the driver."""
         for each in (self.on_caller, self):
             if each is not None and each.context:
                 each.function("clReleaseContext")(each.context)
@@ -240,7 +240,7 @@ class Driver:
         self.context = self.create("clCreateContext", ffi.NULL, 1, self.devices, ffi.NULL, ffi.NULL)
 
     def function(self, name: str) -> Any:
-        """An API function of the driver."""
+        """Returns an API function of the driver."""
         found = self._functions.get(name)
         if found is None:
             address = lib.driver_function(self.platform, name.encode())
@@ -251,13 +251,13 @@ class Driver:
         return found
 
     def call(self, name: str, *arguments: Any) -> None:
-        """Call; raises the error that the driver returned."""
+        """Calls a function; raises the error that the driver returned."""
         status = int(self.function(name)(*arguments))
         if status != cl.CL_SUCCESS:
             raise error_of(status, f"the engine's {name} failed")
 
     def create(self, name: str, *arguments: Any) -> int:
-        """Call a function that makes an object; raises the driver's error."""
+        """Calls a function that creates an object; raises the driver's error."""
         status = ffi.new("int *")
         made = int(self.function(name)(*arguments, status))
         if status[0] != cl.CL_SUCCESS or not made:
@@ -265,7 +265,7 @@ class Driver:
         return made
 
     def query(self, name: str, *arguments: Any) -> bytes:
-        """Call a clGet...Info function, whatever the size of its answer."""
+        """Calls a clGet...Info function; returns the answer, whatever its size."""
         function = self.function(name)
         size = ffi.new("size_t *")
         status = int(function(*arguments, 0, ffi.NULL, size))
@@ -288,15 +288,15 @@ class Driver:
 
     @property
     def shares_memory(self) -> bool:
-        """Whether its kernels reach memory of this process."""
+        """True if its kernels can access memory of this process."""
         return self.device_number(cl.CL_DEVICE_SVM_CAPABILITIES) != 0
 
     def device_number(self, query: int) -> int:
-        """The device's answer to a query for a number; 0 where it has none."""
+        """Returns the device's answer to a query for a number; 0 if it has none."""
         return int.from_bytes(self.query_or(b"", "clGetDeviceInfo", self.device, query), "little")
 
     def query_or(self, default: bytes, name: str, *arguments: Any) -> bytes:
-        """As query(), with an answer for a driver that has none. Raises EXHAUSTED."""
+        """Returns the answer of query(), or `default` if the driver has none. Raises EXHAUSTED."""
         try:
             return self.query(name, *arguments)
         except EXHAUSTED:
@@ -309,6 +309,6 @@ class Driver:
 
 
 def open_driver(path: Path, must_build: bool = False) -> Driver:
-    """A `Driver`, opened while the host's signal handlers stay; raises DriverError."""
+    """Opens a `Driver` while the host's signal handlers stay; raises DriverError."""
     with keeping_signal_handlers(path):
         return Driver(path, must_build)

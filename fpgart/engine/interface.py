@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from fpgart.kernels.interface import KernelInterface
 
 Plugs = Callable[[], "Links"]
-"""Takes the ends of a board's cables, when a program with channels is there for the first time."""
+"""Connects the ends of a board's cables when a program with channels is first on the board."""
 
 
 def no_plugs() -> Links:
-    """A board without cables."""
+    """Returns no links: a board without cables."""
     return {}
 
 
 class ArgumentKind(enum.IntEnum):
-    """How a launch passes an argument; the numbers are those of engine/calls.h."""
+    """The way in which a launch passes an argument; the numbers are those of engine/calls.h."""
 
     BYTES = 0
     POINTER = 1
@@ -46,7 +46,7 @@ _LAYOUTS = [Struct("IIQ" * count) for count in range(64)]
 
 
 def pack_arguments(arguments: list[tuple[int, int, int | bytes]]) -> bytes:
-    """Lay out kind, size (bytes) and value of each argument for EngineKernel.launch().
+    """Packs kind, size (bytes) and value of each argument for EngineKernel.launch().
 
     The value is the bytes themselves for BYTES, an address of this process for POINTER, else ignored.
     """
@@ -69,10 +69,10 @@ def pack_arguments(arguments: list[tuple[int, int, int | bytes]]) -> bytes:
 
 
 class Reach(NamedTuple):
-    """What a pointer argument may reach: `size` bytes from `address` in this process; size 0 where nobody knows.
+    """The memory that a pointer argument may reach: `size` bytes from `address` in this process; size 0 if unknown.
 
-    `flags` says what kernels may do there: CL_MEM_READ_WRITE, CL_MEM_READ_ONLY or CL_MEM_WRITE_ONLY. `resident`:
-    nobody else gets there but through the board's Mmd, which tells the engine's mirrors.
+    `flags` says what kernels may do there: CL_MEM_READ_WRITE, CL_MEM_READ_ONLY or CL_MEM_WRITE_ONLY. `resident`: the
+    memory is accessed only through the board's Mmd, which reports it to the engine's mirrors.
     """
 
     address: int
@@ -89,7 +89,7 @@ NOWHERE = Reach(0, 0)
 
 
 class Fault(enum.Enum):
-    """What a kernel did wrong."""
+    """The kinds of mistakes that kernels make."""
 
     READ = "out-of-bounds read"
     WRITE = "out-of-bounds write"
@@ -101,7 +101,7 @@ class Fault(enum.Enum):
 
 
 class Access(NamedTuple):
-    """Who did it, and where in the program's source; an empty `item` or 0 where the engine does not say."""
+    """The work-item that accessed, and the place in the program's source; empty or 0 if the engine does not say."""
 
     item: tuple[int, ...] = ()
     line: int = 0
@@ -109,11 +109,11 @@ class Access(NamedTuple):
 
 
 class Misuse(NamedTuple):
-    """Something that a kernel did wrong in one launch, as the engine saw it.
+    """A mistake of a kernel in one launch, as the engine reports it.
 
-    `arguments`: the indices of those that it may concern, none for private and local memory. `offset`: bytes
-    from where the argument's reach begins. `times`: how often in this launch. A race has two accesses.
-    `unwritten`: begin and end, in bytes from there too, of what nobody had written before the launch.
+    `arguments`: the indices of those that it may concern, none for private and local memory. `offset`: bytes from the
+    begin of the argument's reach. `times`: how often in this launch. A race has two accesses. `unwritten`: begin and
+    end, in bytes from the same place, of the bytes that had not been written before the launch.
     """
 
     fault: Fault
@@ -129,24 +129,24 @@ class Misuse(NamedTuple):
 
 
 class Batch(Protocol):
-    """Launches that the engine runs one behind the other; nobody waits in between."""
+    """Launches that the engine runs one after another, without a thread that waits in between."""
 
     failure: CLError | None
-    """Why the last launch failed that wait() has told of, where there are words for it."""
+    """The reason why the last launch that wait() has reported failed; None if there is no text."""
     takes_more: bool
-    """Whether it takes more while launches run; otherwise those have ended before it does."""
+    """True if launches can be added while others run. Otherwise those must have ended before."""
 
     def add(self, kernel: EngineKernel, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:
-        """Put a launch behind the others, as EngineKernel.launch()."""
+        """Appends a launch, with the arguments of EngineKernel.launch()."""
 
     def submit(self) -> tuple[int, CLError | None]:
-        """Hand what was added over to the engine, up to the first that fails: how many, and that one's error.
+        """Submits the added launches up to the first that fails; returns their number, and that one's error.
 
         What failed is not in the batch any more, and neither is what was added behind it.
         """
 
     def wait(self, most: int) -> list[int]:
-        """Wait for the oldest launch that is left; its status, and those behind it that have ended, `most` at most."""
+        """Waits for the oldest launch; returns its status and those of the next that have ended, `most` at most."""
 
 
 class EngineKernel(Protocol):
@@ -154,41 +154,40 @@ class EngineKernel(Protocol):
 
     launched: bool
     new_batch: Callable[[int], Batch] | None
-    """A batch for that many launches of kernels of its engine, and more if more come; None where they run one by one.
-    """
+    """Creates a batch of its engine for that many launches, and more if more come; None if kernels run one by one."""
     last_ns: int
-    """How long it last ran, in nanoseconds."""
+    """The duration of its last run, in nanoseconds."""
     compile_ns: int
-    """The nanoseconds that the engine's compiler took in the first launch; 0 where the engine does not tell."""
+    """The nanoseconds that the engine's compiler took in the first launch; 0 if the engine does not report it."""
     wants_reaches: bool
-    """Whether launch() is told what each pointer may reach."""
+    """True if launch() needs the memory that each pointer may reach."""
     waits_for_others: bool
-    """Whether it may wait for kernels that run beside it, so that it needs a thread of its own, and a network."""
+    """True if it may wait for kernels that run at the same time, so that it needs a thread of its own and a network."""
 
     @property
     def interface(self) -> KernelInterface:
-        """What the engine says of the kernel."""
+        """The kernel's interface, as the engine returns it."""
 
     def accepts(self, index: int, size: int) -> bool:
-        """Whether argument `index`, passed by value, has `size` bytes; raises EXHAUSTED."""
+        """True if argument `index`, passed by value, has `size` bytes; raises EXHAUSTED."""
 
     def work_group_info(self, query: int) -> bytes:
-        """The driver's answer to clGetKernelWorkGroupInfo, as bytes."""
+        """Returns the driver's answer to clGetKernelWorkGroupInfo, as bytes."""
 
     def sub_group_info(self, query: int, sizes: tuple[int, ...], length: int) -> bytes:
-        """The driver's answer to clGetKernelSubGroupInfo; raises CLError where it has none."""
+        """Returns the driver's answer to clGetKernelSubGroupInfo; raises CLError if it has none."""
 
     def suggested_local_size(
         self, arguments: Sequence[tuple[int, bytes | None]], offset: tuple[int, ...], sizes: tuple[int, ...]
     ) -> tuple[int, ...]:
-        """The local size that the engine would choose for an ND-range; one number per dimension.
+        """Returns the local size that the engine would choose for an ND-range; one number per dimension.
 
-        `arguments`: the size of each, and its value if it is passed by value.
-        Raises CLError where the engine does not offer cl_khr_suggested_local_work_size.
+        `arguments`: the size of each, and its value if it is passed by value. Raises CLError if the engine does not
+        offer cl_khr_suggested_local_work_size.
         """
 
     def on_own_thread(self) -> EngineKernel:
-        """The same kernel, to be run by the thread that launches it, if the engine can do that."""
+        """Returns the same kernel, run by the thread that launches it, if the engine can do that."""
 
     def launch(
         self,
@@ -199,7 +198,7 @@ class EngineKernel(Protocol):
         reaches: tuple[Reach, ...] = (),
         network: KernelNetwork | None = None,
     ) -> None:
-        """Run to the end; raises CLError.
+        """Runs the kernel to the end; raises CLError.
 
         `image` has the arguments as pack_arguments() lays them out, `sizes` the global offset, global
         size and local size, three 64-bit numbers each.
@@ -207,36 +206,36 @@ class EngineKernel(Protocol):
 
 
 class BuiltProgram(Protocol):
-    """A program of the engine, from its creation through compiling and linking."""
+    """A program of the engine, from its creation to its release."""
 
     def build(self, options: str) -> str:
-        """Compile and link; returns the log. Raises BuildFailed."""
+        """Compiles and links; returns the log. Raises BuildFailed."""
 
     def compile(self, options: str, headers: dict[str, BuiltProgram]) -> str:
-        """Compile only; returns the log. Raises BuildFailed."""
+        """Compiles only; returns the log. Raises BuildFailed."""
 
     def kernels(self, known: Mapping[str, KernelInterface]) -> dict[str, KernelInterface]:
-        """Interfaces of all kernels, by name; those that are `known` need not be found out."""
+        """Returns the interfaces of all kernels, by name; those that are `known` are not queried."""
 
     def kernel(self, name: str) -> EngineKernel:
-        """A launchable kernel."""
+        """Returns a kernel that can be launched."""
 
     def binary(self) -> bytes:
-        """The driver's own binary."""
+        """Returns the driver's own binary."""
 
     def specialize(self, id: int, value: bytes) -> None:
-        """Set a specialisation constant; raises CLError."""
+        """Sets a specialisation constant; raises CLError."""
 
     def network(self, plugs: Plugs = no_plugs) -> KernelNetwork | None:
-        """What its kernels share on a board that has just been programmed with it; None for nothing.
+        """Creates the objects that its kernels share on a board that has just been programmed with it; None if none.
 
-        `plugs` takes the ends of the board's cables; it raises OutOfResources where they are taken. The program's
-        autorun kernels are running.
+        `plugs` connects the ends of the board's cables; it raises OutOfResources if they are connected already. The
+        program's autorun kernels run when this returns.
         """
 
 
 class BuildFailed(Exception):
-    """A build step failed: `status` and the compiler's log."""
+    """Raised if a build step failed: `status` and the compiler's log."""
 
     def __init__(self, status: int, log: str) -> None:
         super().__init__(log)
@@ -251,30 +250,31 @@ class Engine(Protocol):
     version: str
     path: str
     works_on_own_buffers: bool
-    """Whether kernels work on copies of what their arguments reach, so that pointers in memory lead nowhere."""
+    """True if kernels work on copies of the memory that their arguments reach, so that pointers in memory are
+    invalid."""
     memory: SharedMemory | None
-    """The only memory that kernels reach, if they run in another process."""
+    """The only memory that kernels can access, if they run in another process."""
     mirrors: Mirrors | None
-    """What it has of the boards' memory in buffers of its own; boards have to tell what is read and written there."""
+    """The copies of boards' memory in buffers of the engine; boards have to report what is read and written there."""
 
     def device_info(self, query: int) -> bytes:
-        """The answer of the driver's device to clGetDeviceInfo; empty where it has none."""
+        """Returns the answer of the driver's device to clGetDeviceInfo; empty if it has none."""
 
     def from_source(self, source: str) -> BuiltProgram:
-        """A program from OpenCL C."""
+        """Creates a program from OpenCL C."""
 
     def from_il(self, il: bytes) -> BuiltProgram:
-        """A program from SPIR-V; raises CLError where the driver takes none."""
+        """Creates a program from SPIR-V; raises CLError if the driver takes none."""
 
     def from_binary(self, binary: bytes) -> BuiltProgram:
-        """A program from what binary() gave; raises InvalidBinary."""
+        """Creates a program from the result of binary(); raises InvalidBinary."""
 
     def link(self, options: str, programs: list[BuiltProgram]) -> tuple[BuiltProgram, str]:
-        """Link compiled programs; returns program and log. Raises BuildFailed or CLError."""
+        """Links compiled programs; returns program and log. Raises BuildFailed or CLError."""
 
 
 class NoEngine:
-    """Stands in where there is no engine: all works but building programs."""
+    """The engine if there is none: all functions work except those that build programs."""
 
     name = "none"
     version = ""
@@ -303,7 +303,7 @@ class NoEngine:
 
 
 class Unbuildable:
-    """A program nobody can build, which says why in its log."""
+    """A program whose builds fail, with the reason in the log."""
 
     def __init__(self, reason: str) -> None:
         self.reason = reason

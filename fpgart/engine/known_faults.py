@@ -43,14 +43,14 @@ class KnownFault(NamedTuple):
     last: tuple[int, ...]
     title: str
     what: str
-    """What a host sees on the engine alone."""
+    """The symptom of a host on the engine alone."""
     instead: str
-    """What the driver does about it."""
+    """The driver's countermeasure."""
     variables: tuple[tuple[str, str], ...] = ()
-    """The environment that the host needs to show it."""
+    """The environment in which the host shows it."""
 
     def concerns(self, product: Product) -> bool:
-        """Tell whether this version of the engine has the fault."""
+        """True if this version of the engine has the fault."""
         length = len(self.last)
         return product.name == self.engine and self.first <= product.number and product.number[:length] <= self.last
 
@@ -201,11 +201,11 @@ RELEASED: dict[tuple[str, tuple[int, ...]], str] = {
     (POCL, (7, 0)): "June 2025",
     (OCLGRIND, (21, 10)): "October 2021",
 }
-"""When the versions appeared, by their first two numbers."""
+"""The dates of the releases, by the first two numbers of the versions."""
 
 
 def product_of(platform_version: str, device_vendor: str, driver_version: str) -> Product:
-    """Name an engine by its CL_PLATFORM_VERSION, CL_DEVICE_VENDOR and CL_DRIVER_VERSION."""
+    """Returns an engine's product by its CL_PLATFORM_VERSION, CL_DEVICE_VENDOR and CL_DRIVER_VERSION."""
     pocl = re.search(r"\bPoCL (\d\S*)", platform_version)
     if pocl:
         return Product(POCL, pocl[1])
@@ -218,7 +218,7 @@ def product_of(platform_version: str, device_vendor: str, driver_version: str) -
 
 
 def product_behind(engine: Engine) -> Product:
-    """Ask an engine which product it is; Product("", "") for a `NoEngine`."""
+    """Returns the product of an engine; Product("", "") for a `NoEngine`."""
 
     def text(query: int) -> str:
         return engine.device_info(query).rstrip(b"\0").decode(errors="replace") if engine.path else ""
@@ -227,12 +227,12 @@ def product_behind(engine: Engine) -> Product:
 
 
 def faults_of(product: Product) -> tuple[KnownFault, ...]:
-    """List the known faults of this version of an engine."""
+    """Returns the known faults of this version of an engine."""
     return tuple(fault for fault in FAULTS if fault.concerns(product))
 
 
 def released(product: Product) -> str:
-    """When this version of an engine appeared; "" where that is not known."""
+    """Returns the date of this version of an engine; "" if it is not known."""
     return RELEASED.get((product.name, product.number[:2]), "")
 
 
@@ -245,7 +245,7 @@ BETTER = {
 
 
 def in_words(product: Product) -> list[str]:
-    """Say in three lines which engine this is and how old, what is known to be wrong with it, and what is better."""
+    """Returns three lines: which engine this is and how old, its known faults, and which version is better."""
     when = released(product)
     titles = [fault.title for fault in faults_of(product)]
     return [

@@ -13,7 +13,7 @@ from fpgart.engine.interface import SUBMISSION, EngineKernel
 
 
 class CountedKernel(EngineKernel, Protocol):
-    """A kernel that says how many arguments it has."""
+    """A kernel with a number of arguments."""
 
     @property
     def argument_count(self) -> int: ...
@@ -23,7 +23,7 @@ K = TypeVar("K", bound=CountedKernel)
 
 
 def lay_out(launches: Sequence[tuple[K, bytes, int, bytes, bool]]) -> tuple[list[K], bytes]:
-    """Their kernels, and `struct submission` of each (engine/calls.h) with all arguments behind.
+    """Returns the kernels, and `struct submission` of each launch (engine/calls.h) with all arguments behind.
 
     A launch: kernel, arguments, dimensions, sizes, and whether it has a local size.
     """
@@ -38,7 +38,7 @@ def lay_out(launches: Sequence[tuple[K, bytes, int, bytes, bool]]) -> tuple[list
 
 
 class AddedLaunches(ABC, Generic[K]):
-    """A `Batch` that lays out what is added to it as C lays out launches that recur, and hands it over like them."""
+    """A `Batch` that lays out the launches added to it as C lays out repeated launches, and submits them alike."""
 
     __slots__ = ("_added",)
     takes: ClassVar[type]
@@ -63,7 +63,7 @@ class AddedLaunches(ABC, Generic[K]):
 
 
 def launch_failure(name: str, result: int) -> CLError:
-    """What the result of a launch of kernel `name` that went wrong says: the place, and the driver's status."""
+    """Returns the error for the result of a failed launch of kernel `name`: the place, and the driver's status."""
     place, status = result >> 32, int(ffi.cast("int32_t", result))
     where = {-1: "enqueueing the kernel", -2: "the kernel"}.get(place, f"argument {place}")
     return error_of(status, f"kernel '{name}' failed on the engine, in {where}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The file of a driver is checked before it is opened: the system's loader ends the process where a file is cut off."""
+"""The check of a driver's file before it is opened: the system's loader ends the process if a file is cut off."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MACHINES = {"i386": 3, "ppc64le": 21, "armv7l": 40, "x86_64": 62, "aarch64": 183
 
 
 class Header(NamedTuple):
-    """What the header of an ELF file says."""
+    """The fields of an ELF file's header."""
 
     kind: int
     machine: int
@@ -32,7 +32,7 @@ class Header(NamedTuple):
 
 
 def header_of(start: bytes) -> Header | None:
-    """The header at the start of an ELF file; None where there is none."""
+    """Returns the header at the start of an ELF file; None if there is none."""
     if len(start) < HEADER.size or start[:4] != b"\x7fELF":
         return None
     _, _, _, kind, machine, _, _, segments, _, _, _, entry, number = HEADER.unpack_from(start)
@@ -40,7 +40,7 @@ def header_of(start: bytes) -> Header | None:
 
 
 def why_not_opened(path: Path) -> str:
-    """Why `path` cannot be opened as a library of this process, in words that follow its name; "" if it may be."""
+    """Returns why this process cannot open `path` as a library, in words that follow its name; "" if it can."""
     try:
         with path.open("rb") as file:
             found = header_of(file.read(HEADER.size))

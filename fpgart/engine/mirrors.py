@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Boards' memory that an engine has in buffers of its own, from one launch to the next.
 
-A `Mirror` is such a buffer for a stretch of this process. What the host writes is sent with the next launch that may
-reach it; what kernels may have written is brought back when the host reads it, and no more than that. Mirrors may
-overlap, as buffers and their sub-buffers do; what one has newer than the other is copied within the engine. Bytes that
-nobody has written are not sent.
+A `Mirror` is such a buffer for a range of this process's memory. Bytes that the host writes are sent with the next
+launch that may reach them; bytes that kernels may have written are brought back when the host reads them, and no
+others. Mirrors may overlap, as buffers and their sub-buffers do; bytes that are newer in one mirror than in another are
+copied within the engine. Bytes that have not been written are not sent.
 """
 
 from __future__ import annotations
@@ -21,36 +21,36 @@ from fpgart.base.named_tuples import NamedTuple
 from fpgart.engine.contents import Range, Ranges, holes
 
 GAP = 4096
-"""Bytes that both sides have which are sent along rather than making two transfers of one."""
+"""The size, in bytes, up to which a gap that both sides have is sent, too, because one transfer is faster than two."""
 PIECE = 16 << 20
-"""Bytes of a transfer at most, because each has a copy of them meanwhile."""
+"""The most bytes of a transfer, because each one needs a copy of them."""
 
 
 MOST_BESIDE = 8
-"""Mirrors of the same bytes."""
+"""The most mirrors of the same bytes."""
 
 
 class Store(Protocol):
     """The engine's buffers, by handle. All calls but release() raise CLError, and end when the bytes have moved."""
 
     def create(self, size: int) -> int:
-        """A buffer; its contents are undefined."""
+        """Creates a buffer; its contents are undefined."""
 
     def release(self, handle: int) -> None:
-        """Give a buffer back, whatever the engine says."""
+        """Releases a buffer, and ignores errors of the engine."""
 
     def write(self, handle: int, offset: int, data: bytes) -> None:
-        """Host to engine."""
+        """Copies from the host to the engine."""
 
     def read(self, handle: int, offset: int, size: int) -> bytes:
-        """Engine to host."""
+        """Copies from the engine to the host."""
 
     def copy(self, source: int, source_offset: int, target: int, target_offset: int, size: int) -> None:
-        """From one buffer to another."""
+        """Copies from one buffer to another."""
 
 
 class Stretch(NamedTuple):
-    """What a launch may reach from the pointer that it is given on, and write if `written`."""
+    """The bytes that a launch may reach from a pointer on; it may write them if `written`."""
 
     begin: int
     end: int
@@ -60,8 +60,8 @@ class Stretch(NamedTuple):
 class Mirror:
     """A buffer of the engine for the bytes from `begin` to `end`.
 
-    It lacks `stale`, and the host lacks `newer`. While `running` launches may still write, the host gets what there is,
-    and goes on lacking it.
+    `stale`: bytes that are newer in the host or in another mirror. `newer`: bytes that are newer here than in the host;
+    while `running` launches may still write, bytes that are brought back stay in it.
     """
 
     __slots__ = ("begin", "end", "handle", "newer", "running", "stale", "used")
@@ -74,21 +74,21 @@ class Mirror:
         self.newer = Ranges()
         self.running = 0
         self.used = 0
-        """When it was last used, counted in launches."""
+        """The number of the launch that last used it."""
 
     def written_elsewhere(self, begin: int, end: int) -> None:
-        """The host or another mirror has these bytes now."""
+        """Marks these bytes as newer in the host or in another mirror."""
         begin, end = max(begin, self.begin), min(end, self.end)
         self.newer.remove(begin, end)
         self.stale.add(begin, end)
 
     def has_newer(self, begin: int, end: int) -> None:
-        """It has these bytes now, and the host does not."""
+        """Marks these bytes as newer in this mirror than in the host."""
         self.stale.remove(begin, end)
         self.newer.add(begin, end)
 
     def to_send(self, begin: int, end: int) -> list[Range]:
-        """What it lacks, in few ranges: with small gaps between them that the host has, too."""
+        """Returns the ranges to send: the stale bytes, with small gaps between them that the host has, too."""
         found: list[Range] = []
         for low, high in self.stale.within(begin, end):
             if found and low - found[-1][1] <= GAP and not self.newer.within(found[-1][1], low):
@@ -99,13 +99,13 @@ class Mirror:
 
 
 class Mirrors:
-    """All that an engine has of boards' memory. Any thread may call; addresses are those of this process."""
+    """All mirrors of an engine. Any thread may call; addresses are those of this process."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._found: list[Mirror] = []
         self._undefined = Ranges()
-        """What nobody has written since it was last forgotten."""
+        """The bytes that have not been written since they were last forgotten."""
         self._forgotten: deque[Range] = deque()
         self._released: list[Mirror] = []
         self._launches = count(1)
@@ -114,25 +114,28 @@ class Mirrors:
     # What boards tell
 
     def fetch(self, begin: int, end: int) -> None:
-        """The host is about to read: bring back what the engine has newer. Raises CLError."""
+        """Brings newer bytes of the engine back, before the host reads. Raises CLError."""
         with self._in_use():
             for mirror in self._touched(begin, end):
                 self._bring_back(mirror, begin, end)
 
     def overwrite(self, begin: int, end: int) -> None:
-        """The host writes. To be told before and after: in between nobody brings back or sends what is half written."""
+        """Marks bytes as written by the host.
+
+        To be called before and after the write: in between no bytes that are half written are brought back or sent.
+        """
         with self._in_use():
             self._undefined.remove(begin, end)
             for mirror in self._touched(begin, end):
                 mirror.written_elsewhere(begin, end)
 
     def forget(self, begin: int, end: int) -> None:
-        """What is there has no contents any more. Takes no lock: it may be told under any."""
+        """Marks bytes as undefined. Takes no lock, so that it may be called while any lock is held."""
         self._forgotten.append((begin, end))
 
     @contextmanager
     def used_by_host(self, ranges: list[Range]) -> Iterator[None]:
-        """Within, the host reads and writes these bytes as it likes; raises CLError."""
+        """Lets the host read and write these bytes within the context; raises CLError."""
         for begin, end in ranges:
             self.fetch(begin, end)
             self.overwrite(begin, end)
@@ -146,10 +149,10 @@ class Mirrors:
 
     @contextmanager
     def reached(self, stretches: list[Stretch]) -> Iterator[list[Mirror]]:
-        """A mirror of each stretch, up to date, for a launch that may reach them; raises CLError.
+        """Yields an up-to-date mirror of each stretch for a launch that may reach them; raises CLError.
 
-        A mirror's buffer begins where the stretch does. The stretches have no bytes in common. A kernel that fails
-        may have written, too.
+        A mirror's buffer begins where the stretch does. The stretches have no bytes in common. A kernel that fails may
+        have written, too.
         """
         with self._in_use():
             mirrors: list[Mirror] = []
@@ -169,7 +172,7 @@ class Mirrors:
                     mirror.running -= 1
 
     def _mirror_of(self, stretch: Stretch, taken: list[Mirror]) -> Mirror:
-        """The mirror with that begin, a new one if there is none that is long enough; `taken` are to stay."""
+        """Returns a mirror with that begin that is long enough, a new one if need be; `taken` must stay."""
         begin, end = stretch.begin, stretch.end
         beside = self._touched(begin, end)
         found = next((mirror for mirror in beside if mirror.begin == begin and end <= mirror.end), None)
@@ -196,7 +199,7 @@ class Mirrors:
 
     @contextmanager
     def _in_use(self) -> Iterator[None]:
-        """The lock, with all forgotten that has been told."""
+        """Holds the lock; the bytes of all calls of forget() are undefined within."""
         with self._lock:
             while self._forgotten:
                 self._leave(*self._forgotten.popleft())
@@ -214,12 +217,12 @@ class Mirrors:
                 self._drop(mirror)
 
     def _drop(self, mirror: Mirror) -> None:
-        """It goes; its buffer as soon as no kernel is using it."""
+        """Removes a mirror; its buffer is released as soon as no kernel uses it."""
         self._found.remove(mirror)
         self._released.append(mirror)
 
     def release_unused(self) -> None:
-        """Give back the buffers of mirrors that have gone."""
+        """Releases the buffers of removed mirrors."""
         with self._in_use():
             idle = [mirror for mirror in self._released if not mirror.running]
             self._released = [mirror for mirror in self._released if mirror.running]
@@ -227,7 +230,7 @@ class Mirrors:
                 self._store.release(mirror.handle)
 
     def _bring_back(self, mirror: Mirror, begin: int, end: int) -> None:
-        """What the host lacks of these bytes and this mirror has."""
+        """Copies the bytes that are newer in this mirror to the host."""
         for start, stop in mirror.newer.within(begin, end):
             for low, high in _pieces(start, stop):
                 data = self._store.read(mirror.handle, low - mirror.begin, high - low)
@@ -237,7 +240,7 @@ class Mirrors:
                         each.newer.remove(low, high)
 
     def _update(self, mirror: Mirror, begin: int, end: int) -> None:
-        """What this mirror lacks of these bytes, from other mirrors or from the host."""
+        """Copies the bytes that are stale in this mirror from other mirrors or from the host."""
         for other in self._touched(begin, end) if mirror.stale.within(begin, end) else ():
             for start, stop in mirror.stale.within(begin, end):
                 for low, high in other.newer.within(start, stop):

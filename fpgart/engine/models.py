@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels that are Python functions: for programs whose source nobody has, and as doubles in tests.
+"""Kernels that are Python functions: for programs without source, and as doubles in tests.
 
     import fpgart
 
@@ -13,7 +13,7 @@ named `nd_range` gets offset, global and local size. Models are found through FP
 .py files) and through the entry point group `fpgart.models`.
 
 Models are functions of the host. In a host that is written in Python the driver has an interpreter of its own, so it
-asks this module of the host's interpreter whether there is a model, and has it run there.
+asks this module of the host's interpreter if there is a model, and runs it there.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ Model = Callable[..., None]
 
 
 class NDRange(NamedTuple):
-    """What a launch was given: a number per dimension each; no local size if none was given."""
+    """The ND-range of a launch: a number per dimension each; the local size is empty if none was given."""
 
     offset: tuple[int, ...]
     global_size: tuple[int, ...]
@@ -57,7 +57,7 @@ class NDRange(NamedTuple):
 
 
 class ModelCall(NamedTuple):
-    """A launch as the model's side needs it: the arguments' types and image, and how far its pointers reach."""
+    """A launch of a model: the arguments' types and image, and the ends of the memory that its pointers reach."""
 
     name: str
     types: tuple[str, ...]
@@ -67,7 +67,7 @@ class ModelCall(NamedTuple):
 
 
 AskHost = Callable[[str, bytes], "bytes | None"]
-"""Calls a function of this module in the host's interpreter; None when it raised."""
+"""Calls a function of this module in the host's interpreter; None if it raised an exception."""
 
 _MODELS: dict[str, Model] = {}
 _loading = threading.Lock()
@@ -76,7 +76,7 @@ _ask_host: AskHost | None = None
 
 
 def kernel(name: str) -> Callable[[Model], Model]:
-    """Have the decorated function run wherever a kernel of that name is launched."""
+    """Registers the decorated function as the model of the kernel with that name."""
 
     def register(function: Model) -> Model:
         _MODELS[name] = function
@@ -86,13 +86,13 @@ def kernel(name: str) -> Callable[[Model], Model]:
 
 
 def live_in_host(ask: AskHost) -> None:
-    """Models are another interpreter's from now on."""
+    """Selects the models of another interpreter, which `ask` calls."""
     global _ask_host
     _ask_host = ask
 
 
 def has_model(name: str) -> bool:
-    """Whether a kernel has a model."""
+    """True if a kernel has a model."""
     if _ask_host is not None:
         return bool(_ask_host("answer_has_model", name.encode()))
     if not _loaded:
@@ -101,12 +101,12 @@ def has_model(name: str) -> bool:
 
 
 def answer_has_model(name: bytes) -> bytes:
-    """has_model() for the other interpreter."""
+    """Answers has_model() for the other interpreter."""
     return b"yes" if has_model(name.decode()) else b""
 
 
 def run(call: ModelCall) -> None:
-    """Run the model of a kernel that has one; raises what it raises."""
+    """Runs the model of a kernel that has one; raises its exceptions."""
     if _ask_host is not None:
         import pickle
 
@@ -125,7 +125,7 @@ def run(call: ModelCall) -> None:
 
 
 def answer_run(call: bytes) -> bytes:
-    """run() for the other interpreter: the traceback of what the model raised, nothing for success."""
+    """Answers run() for the other interpreter: the traceback of the model's exception, "" for success."""
     import pickle
     import traceback
 
@@ -137,20 +137,20 @@ def answer_run(call: bytes) -> bytes:
 
 
 class ModelFailed(Exception):
-    """A model raised something; its traceback in words."""
+    """Raised if a model raised an exception; its traceback in words."""
 
 
 @cache
 def are_wanted() -> bool:
-    """Whether models are to be loaded: FPGART_MODELS or an entry point names some."""
+    """True if FPGART_MODELS or an entry point names models."""
     return bool(config.MODELS.value) or bool(entry_points())
 
 
 def entry_points() -> list[str]:
-    """What the installed packages name as models.
+    """Returns the modules that installed packages name as models.
 
-    The library that reads packages' metadata takes longer to import than everything else that a first kernel needs.
-    So it is asked only when a package names the group at all, or might in an archive.
+    The library that reads packages' metadata takes longer to import than everything else that a first kernel needs. So
+    it is used only if a package names the group at all, or might in an archive.
     """
     if not any(map(_may_name_models, sys.path)):
         return []
@@ -164,7 +164,7 @@ def _may_name_models(place: str) -> bool:
         return os.path.exists(place)
     try:
         names = os.listdir(place or os.curdir)
-    except OSError:  # there is no importing from it either
+    except OSError:  # nothing can be imported from it either
         return False
     return any(
         name.endswith(".egg") or _names_models(os.path.join(place, name, "entry_points.txt"))
@@ -182,7 +182,7 @@ def _names_models(path: str) -> bool:
 
 
 def load() -> None:
-    """Import what FPGART_MODELS and the entry points name, once. What cannot be imported is told."""
+    """Imports the modules that FPGART_MODELS and the entry points name, once. Errors are logged."""
     global _loaded
     with _loading:
         if _loaded:
@@ -236,10 +236,10 @@ def _argument(index: int, call: ModelCall) -> Any:
 
 
 class ModelKernel:
-    """An `EngineKernel` that calls a Python function, or says that there is none.
+    """An `EngineKernel` that calls a Python function, or fails with the message that there is none.
 
-    `sizes`: bytes of the arguments passed by value, as far as they are known. `mirrors`: where the engine has boards'
-    memory that the function is to see.
+    `sizes`: bytes of the arguments passed by value, as far as they are known. `mirrors`: the engine's copies of boards'
+    memory that the function has to see.
     """
 
     launched = True
@@ -282,7 +282,7 @@ class ModelKernel:
         reaches: tuple[Reach, ...] = (),
         network: KernelNetwork | None = None,
     ) -> None:
-        """Run the model; its exceptions end the command with CL_OUT_OF_RESOURCES and a traceback in the log."""
+        """Runs the model; its exceptions end the command with CL_OUT_OF_RESOURCES and a traceback in the log."""
         if not self.has_model:
             raise OutOfResources(
                 f"kernel '{self.interface.name}' is a real board's and has no Python model: write a function "

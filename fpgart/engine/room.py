@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The resources that PoCL needs: without them PoCL ends the process, so they are checked before."""
+"""The check for resources without which PoCL ends the process."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from fpgart.engine.driver import DriverError
 
 PROCESSORS = "/sys/devices/system"
 SPARE = 1
-"""The linker, a process, which counts as a thread where the user's are counted."""
+"""The linker's process, which counts as a thread where the user's threads are counted."""
 STACK = 256 << 20
-"""Bytes of the stack of one of its threads (engine/containment/stacks.c)."""
+"""Bytes of the stack of one of PoCL's threads (engine/containment/stacks.c)."""
 LIBRARIES, DATA = 768 << 20, 400 << 20
-"""Bytes of address space of PoCL, of its compiler and of what they allocate for a small kernel; of data among them."""
+"""Bytes of address space of PoCL, its compiler and their allocations for a small kernel; bytes of data among them."""
 FILES = 12
-"""That PoCL has open at the same time while it builds a kernel, and a few more."""
+"""The files that PoCL has open at the same time while it builds a kernel, and a few more."""
 
 
 def check_room(path: Path) -> None:
-    """Raises DriverError, with what is wanting, for a PoCL that could not start or build here."""
+    """Raises DriverError, with the resource that is missing, for a PoCL that could not start or build here."""
     if not os.path.isdir(PROCESSORS):
         raise DriverError(f"{path}: PoCL reads the processors of the machine from {PROCESSORS}, which does not exist")
     wanted = _threads_of_pocl() + SPARE
@@ -41,13 +41,13 @@ def check_room(path: Path) -> None:
 
 
 def _threads_of_pocl() -> int:
-    """One for each processor, unless the user wants fewer."""
+    """Returns the number of threads that PoCL creates: one per processor, unless the user wants fewer."""
     processors, asked = os.cpu_count() or 1, os.environ.get("POCL_MAX_PTHREAD_COUNT", "")
     return min(processors, int(asked)) if asked.isdecimal() and int(asked) else processors
 
 
 def _threads_to_be_had(most: int) -> int:
-    """How many threads there can be besides those that there are."""
+    """Returns how many threads can be created, `most` at most."""
     enough = threading.Event()
     started: list[threading.Thread] = []
     try:

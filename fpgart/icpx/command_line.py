@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line of `icpx`: what is for the device, what for the host, and what for the linker."""
+"""The command line of `icpx`: the options for the device, the host and the linker."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from fpgart.icpx.errors import UsageError
 
 SOURCES = (".cpp", ".cc", ".cxx", ".c++", ".C", ".cp")
 MOST_FILES = 100
-"""How many response files may name each other before they are taken for a circle."""
+"""The most response files that may name each other; more count as a circle."""
 
 
 class Wanted(enum.Enum):
-    """What is made."""
+    """The kind of output."""
 
     OBJECTS = enum.auto()
     PROGRAM = enum.auto()
@@ -27,7 +27,7 @@ class Wanted(enum.Enum):
 
 @dataclass
 class CommandLine:
-    """What `icpx` was asked for."""
+    """The command line of `icpx`."""
 
     sycl: bool = False
     wanted: Wanted = Wanted.PROGRAM
@@ -41,7 +41,7 @@ class CommandLine:
     device: list[str] = field(default_factory=list)
     host: list[str] = field(default_factory=list)
     hardware: list[str] = field(default_factory=list)
-    """-Xs...: what says how hardware is made."""
+    """-Xs...: options for hardware only."""
     dependencies: Path | None = None
     """The file of make's dependencies (-MF)."""
     verbose: bool = False
@@ -65,7 +65,7 @@ BOARD_FLAGS = ("-Xshardware", "-Xssimulation")
 
 
 def expanded(words: Iterable[str], depth: int = 0) -> list[str]:
-    """The words, with those of each response file (`@file`) in its place. Raises UsageError."""
+    """Returns the words, with those of each response file (`@file`) in its place. Raises UsageError."""
     found = []
     for word in words:
         if not word.startswith("@") or len(word) == 1:
@@ -85,7 +85,7 @@ def expanded(words: Iterable[str], depth: int = 0) -> list[str]:
 
 
 def read_command_line(words: list[str]) -> CommandLine:
-    """Raises UsageError."""
+    """Reads the words; raises UsageError."""
     made = CommandLine()
     rest = deque(words)
     while rest:
@@ -96,7 +96,7 @@ def read_command_line(words: list[str]) -> CommandLine:
 
 
 def _name_dependencies(made: CommandLine) -> None:
-    """Have the dependencies for make (-MD, -MMD) be about the output and beside it, not about a file that is gone."""
+    """Sets options by which make's dependencies (-MD, -MMD) name the output, not a temporary file."""
     if not {"-MD", "-MMD"}.intersection(made.host) or not made.sources:
         return
     output = made.output or Path(made.sources[0].stem + ".o")
@@ -108,7 +108,7 @@ def _name_dependencies(made: CommandLine) -> None:
 
 
 def _value(word: str, name: str, rest: deque[str]) -> str:
-    """What an option has, within its word or in the next one."""
+    """Returns an option's value, from its own word or the next one."""
     if len(word) > len(name):
         return word[len(name) :]
     if not rest:
@@ -143,7 +143,7 @@ def _read(made: CommandLine, word: str, rest: deque[str]) -> None:
 
 
 def _read_other(made: CommandLine, word: str, rest: deque[str]) -> None:
-    """Options that go on to a compiler or the linker, or say nothing here."""
+    """Reads options that are passed to a compiler or the linker, or have no effect here."""
     if word.startswith("-fsycl-targets="):
         _targets(word)
     elif word.startswith("-fsycl-device-code-split"):
@@ -181,7 +181,7 @@ def _targets(word: str) -> None:
 
 
 def _check(made: CommandLine) -> None:
-    """Raises UsageError."""
+    """Checks the command line; raises UsageError."""
     for word in made.hardware:
         if word in BOARD_FLAGS and made.wanted is Wanted.PROGRAM:
             raise UsageError(f"{word} makes hardware or its simulation, which needs Intel's compiler; {INSTEAD}")

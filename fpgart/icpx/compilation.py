@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`icpx`: from a command line to objects or a program."""
+"""`icpx`: compiles and links the sources of a command line."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ int main() {
 
 
 def find_tools(folder: Path, asked: str = "") -> Tools:
-    """What programs are compiled with; `asked` names a compiler for the host, `folder` is private. Raises IcpxError."""
+    """Returns the tools; `asked` names a compiler for the host, `folder` is private. Raises IcpxError."""
     runtime = sycl_runtime()
     return Tools(runtime, host_compiler(asked), ac_types(), write_headers(runtime, folder))
 
 
 def compile_sample() -> Tools:
-    """Find out whether the compilers work together. Raises IcpxError, PassFailed, OSError."""
+    """Checks that the compilers work together; returns them. Raises IcpxError, PassFailed, OSError."""
     with tempfile.TemporaryDirectory(prefix="icpx-") as folder:
         tools = find_tools(Path(folder))
         path = Path(folder) / "sample.cpp"
@@ -38,7 +38,7 @@ def compile_sample() -> Tools:
 
 
 def compile_all(asked: CommandLine) -> None:
-    """Make what was asked for. Raises IcpxError, PassFailed or OSError; nothing temporary stays."""
+    """Writes the output, and removes all temporary files. Raises IcpxError, PassFailed or OSError."""
     with tempfile.TemporaryDirectory(prefix="icpx-") as folder:
         tools = find_tools(Path(folder), asked.host_compiler)
         objects = []
@@ -54,7 +54,7 @@ def compile_all(asked: CommandLine) -> None:
 
 
 def compile_source(source: Source, asked: CommandLine, tools: Tools) -> list[Path]:
-    """The objects of a source: the host's code and, if it has kernels, their registration."""
+    """Returns the objects of a source: the host's code and, if it has kernels, their registration."""
     images, host = both_passes(source, asked, tools)
     objects = [host]
     if images:
@@ -63,12 +63,12 @@ def compile_source(source: Source, asked: CommandLine, tools: Tools) -> list[Pat
 
 
 def merge(objects: list[Path], output: Path, asked: CommandLine) -> None:
-    """One object of several."""
+    """Merges several objects into one."""
     run(["ld", "-r", *map(str, objects), "-o", str(output)], asked.verbose)
 
 
 def link(objects: list[Path], asked: CommandLine, tools: Tools) -> None:
-    """The program."""
+    """Links the program."""
     libraries = str(tools.runtime.libraries)
     said = run(
         [
@@ -82,7 +82,7 @@ def link(objects: list[Path], asked: CommandLine, tools: Tools) -> None:
 
 
 def become_host_compiler(words: list[str]) -> None:
-    """Compile what has no device code as clang++ would, in the place of this process."""
+    """Replaces this process by clang++, for sources without device code."""
     compiler = host_compiler()
     left = [word for word in words if not word.lower().startswith(("-qactypes", "-fno-sycl", "-fsycl-host-compiler="))]
     os.execv(compiler, [str(compiler), *left])

@@ -4,11 +4,11 @@
     python device_compiler.py LIBRARY FOLDER SOURCE OPTION...
 
 It writes FOLDER/<number>.spv, a device image each, and FOLDER/images.json: for each image its file, its symbols and
-its properties. What the compiler says goes to stderr. Exit status 1: the compiler refused the program.
+its properties. The compiler's log goes to stderr. Exit status 1: the compiler refused the program.
 
-It is a process of its own because the compiler may end the process, and is not made to be loaded beside anything.
-The structures are those of intel-sycl-rt 2025.3.3, whose interface is not documented. They are what a C++ compiler
-for x86-64 and AArch64 makes of the declarations: views are passed in registers, the result through a hidden pointer,
+It is a separate process because the compiler may end its process, and must not share it with other libraries.
+The structures are those of intel-sycl-rt 2025.3.3, whose interface is not documented. Their layout is that of C++
+compilers for x86-64 and AArch64: views are passed in registers, the result through a hidden pointer,
 as ctypes does with structures of these sizes.
 """
 
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 SPIRV = 2
-"""The format of the images that are asked for."""
+"""The format of the requested images."""
 
 
 class Array(ctypes.Structure):
@@ -74,12 +74,12 @@ class Result(ctypes.Structure):
 
 
 def elements(kind: Any, array: Array) -> Any:
-    """The elements of an array, each of a ctypes type."""
+    """Returns the elements of an array, each of a ctypes type."""
     return (kind * array.count).from_address(array.first) if array.count else ()
 
 
 def compile_source(library: Path, source: Path, options: list[str]) -> Result:
-    """Call the compiler."""
+    """Calls the compiler."""
     function = ctypes.CDLL(str(library)).compileSYCL
     function.restype = Result
     function.argtypes = [File, Array, Array, Array, ctypes.c_bool, ctypes.c_uint32]
@@ -93,7 +93,7 @@ def compile_source(library: Path, source: Path, options: list[str]) -> Result:
 
 
 def described(image: Image, file: str) -> dict[str, object]:
-    """An image as images.json has it."""
+    """Returns an image as images.json has it."""
     sets = {
         properties.name.decode(): {
             value.name.decode(): value.integer if value.is_integer else list(elements(ctypes.c_uint8, value.bytes))
@@ -125,4 +125,4 @@ def main() -> int:
 if __name__ == "__main__":
     status = main()
     sys.stdout.flush()
-    os._exit(status)  # the result is not of ours to destroy, and the compiler's own exit handlers take long
+    os._exit(status)  # the result must not be destroyed, and the compiler's own exit handlers take long

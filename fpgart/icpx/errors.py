@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why `icpx` cannot do what it was asked for."""
+"""The errors of `icpx`."""
 
 from __future__ import annotations
 
 
 class IcpxError(Exception):
-    """One line: what is wrong, and what to do."""
+    """Raised with one line: the error, and the remedy."""
 
 
 class NotInstalled(IcpxError):
-    """A piece is missing."""
+    """Raised if a tool is not installed."""
 
 
 class UsageError(IcpxError):
-    """The command line asks for what `icpx` does not do."""
+    """Raised for a command line that `icpx` does not support."""
 
 
 class PassFailed(Exception):
-    """A compiler refused the program; `words` is what it said."""
+    """Raised if a compiler refused the program; `words` is its log."""
 
     def __init__(self, words: str) -> None:
         super().__init__(words)

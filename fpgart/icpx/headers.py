@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A header of the SYCL runtime without a demand that Intel's compilers for FPGAs did not have.
+"""A header of the SYCL runtime without a requirement that Intel's compilers for FPGAs did not have.
 
 They accepted kernel functors whose member get(properties_tag) is not const. The copy is made of the installed header
 for each compilation.
@@ -20,7 +20,7 @@ DEMAND = re.compile(
 
 
 def write_headers(runtime: SyclRuntime, folder: Path) -> Path:
-    """Write the header below a folder, which is to be found before the runtime's own; returns the folder."""
+    """Writes the header below a folder, which precedes the runtime's own; returns the folder."""
     made = folder / "headers"
     file = made / HEADER
     file.parent.mkdir(parents=True)

@@ -12,7 +12,7 @@ Property = int | bytes
 
 @dataclass(frozen=True)
 class DeviceImage:
-    """SPIR-V with what the SYCL runtime has to know of it."""
+    """SPIR-V with the facts that the SYCL runtime needs."""
 
     code: Path
     kernels: tuple[str, ...]
@@ -22,7 +22,7 @@ class DeviceImage:
 
 
 def read_images(folder: Path) -> list[DeviceImage]:
-    """The images of a device pass. Those without kernels, functions or variables are left out: nothing uses them."""
+    """Returns the images of a device pass, except those without kernels, functions or variables."""
     found = []
     for image in json.loads((folder / "images.json").read_text()):
         properties = {

@@ -24,7 +24,7 @@ NO_DEVICE_LIBRARIES = "-fno-sycl-device-lib=all"
 HEADER = "integration.h"
 FOOTER = "integration_footer.h"
 UNNAMED = "KernelInfoData<"
-"""In the header of a source whose kernels have no names of their own."""
+"""Part of the header of a source whose kernels have no names of their own."""
 OTHER_SIZE = "Unexpected kernel lambda size"
 ATTRIBUTE_ARGUMENTS = "fpgart/attribute_arguments.hpp"
 ERROR = re.compile(r"^(.*?:\d+):\d+: (?:fatal )?error: ", re.MULTILINE)
@@ -33,31 +33,31 @@ REQUESTED_BY = re.compile(r"^(.*?:\d+):\d+: note: in instantiation of .* request
 
 @dataclass(frozen=True)
 class Tools:
-    """What the passes are made with."""
+    """The tools of the passes."""
 
     runtime: SyclRuntime
     host: Path
     ac_types: Path | None
     copies: Path
-    """The folder of headers that take the place of the runtime's own."""
+    """The folder of headers that replace the runtime's own."""
 
     @property
     def headers(self) -> list[str]:
-        """Options of the folders that both compilers look into behind the program's own."""
+        """The options for the folders that both compilers search behind the program's own."""
         folders = [OWN_HEADERS, self.copies, *([self.ac_types] if self.ac_types is not None else [])]
         return [word for folder in folders for word in ("-isystem", str(folder))]
 
 
 @dataclass(frozen=True)
 class Source:
-    """A source, and the private folder for what comes of it."""
+    """A source, and the private folder for the output."""
 
     path: Path
     folder: Path
 
     @property
     def beside(self) -> list[str]:
-        """Options by which `#include "..."` finds what is beside the source."""
+        """The options by which `#include "..."` finds files beside the source."""
         return ["-iquote", str(self.path.parent)]
 
     @property
@@ -70,7 +70,7 @@ class Source:
 
 
 def run(words: Sequence[str], verbose: bool) -> str:
-    """Run a program; returns what it says. Raises PassFailed with that if it refuses, IcpxError if it cannot run."""
+    """Runs a program; returns its output. Raises PassFailed with that if it refuses, IcpxError if it cannot run."""
     if verbose:
         print(shlex.join(words), file=sys.stderr, flush=True)
     try:
@@ -87,10 +87,10 @@ def run(words: Sequence[str], verbose: bool) -> str:
 
 
 def both_passes(source: Source, asked: CommandLine, tools: Tools) -> tuple[list[DeviceImage], Path]:
-    """The images of a source, and the object of its host's code.
+    """Returns the images of a source, and the object of its host's code.
 
-    The device compiler captures constants that attributes name. Where that makes a kernel another one than the host's,
-    a second device pass keeps it from that.
+    The device compiler captures constants that attributes name. If that changes a kernel's size against the host's, a
+    second device pass avoids it.
     """
     images = device_pass(source, asked, tools)
     try:
@@ -106,7 +106,7 @@ def both_passes(source: Source, asked: CommandLine, tools: Tools) -> tuple[list[
 
 
 def device_pass(source: Source, asked: CommandLine, tools: Tools, *more: str) -> list[DeviceImage]:
-    """The source's kernels as SPIR-V, and the headers for its host pass; what the compiler says is printed."""
+    """Compiles the source's kernels to SPIR-V, and the headers for its host pass; prints the compiler's log."""
     said = run(
         [
             sys.executable, "-I", "-S", str(DEVICE_COMPILER), str(tools.runtime.compiler), str(source.folder),
@@ -126,7 +126,10 @@ def device_pass(source: Source, asked: CommandLine, tools: Tools, *more: str) ->
 
 
 def host_pass(source: Source, asked: CommandLine, tools: Tools) -> Path:
-    """The object of the host's code. Its warnings are those of the device pass, which has seen the same text."""
+    """Returns the object of the host's code.
+
+    Its warnings are those of the device pass, which has read the same text.
+    """
     made = source.folder / "host.o"
     text = source.path
     if source.footer.exists() and source.footer.stat().st_size:
@@ -154,7 +157,7 @@ def _has_standard(asked: CommandLine) -> bool:
 
 
 def explained(failed: PassFailed, source: Source) -> PassFailed:
-    """What the host compiler says; for a kernel of another size, which line it is and what to do."""
+    """Returns the host compiler's error; for a kernel of another size, with its line and the remedy."""
     if OTHER_SIZE not in failed.words:
         return failed
     at = failed.words.index(OTHER_SIZE)
@@ -168,21 +171,21 @@ def explained(failed: PassFailed, source: Source) -> PassFailed:
 
 
 def forget_temporary(dependencies: Path, folder: Path) -> None:
-    """Take the files of the private folder out of make's dependencies: they are gone when make looks for them."""
+    """Removes the files of the private folder from make's dependencies: they do not exist when make runs."""
     text = dependencies.read_text(errors="surrogateescape")
     kept = re.sub(rf"(?:\\\n)?[ \t]*{re.escape(str(folder))}/[^\s:]*(?::[ \t]*(?=\n|$))?", "", text)
     dependencies.write_text(kept, errors="surrogateescape")
 
 
 def clock_pass(folder: Path, asked: CommandLine, tools: Tools) -> Path:
-    """The object with the clock that Intel's emulator lacks."""
+    """Returns the object with the clock that Intel's emulator lacks."""
     made = folder / "emulator_clock.o"
     run([str(tools.host), "-x", "c", "-fPIC", "-O1", "-c", str(EMULATOR_CLOCK), "-o", str(made)], asked.verbose)
     return made
 
 
 def registration_pass(images: Sequence[DeviceImage], folder: Path, asked: CommandLine, tools: Tools) -> Path:
-    """The object that contains the images, and registers them."""
+    """Returns the object that contains the images, and registers them."""
     source, made = folder / "registration.c", folder / "registration.o"
     source.write_text(registration_of(images))
     run([str(tools.host), "-x", "c", "-fPIC", "-O1", "-c", str(source), "-o", str(made)], asked.verbose)

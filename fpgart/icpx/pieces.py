@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pieces that `icpx` is made of, where they are installed, and what to say where one is missing."""
+"""The tools and libraries of `icpx`: the search for them, and the errors if one is missing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fpgart.icpx.errors import IcpxError, NotInstalled
 
 SYCL_RUNTIME = "intel-sycl-rt"
 SYCL_VERSION = "2025.3.3"
-"""The version whose device compiler has the interface that device_compiler.py describes; later ones have no FPGAs."""
+"""The version whose device compiler has the interface in device_compiler.py; later ones have no FPGAs."""
 COMPILER_LIBRARY = "libsycl-jit.so"
 INSTALL = "pip install 'fpgart[sycl]'"
 HOST_COMPILERS = ("clang++-16", "clang++-17", "clang++-18", "clang++-19", "clang++")
@@ -45,7 +45,7 @@ class SyclRuntime:
 
 
 def _file_of(distribution: str, ending: str) -> Path | None:
-    """The installed file of a distribution whose path ends so; None without the distribution or the file."""
+    """Returns the installed file of a distribution whose path has this ending; None if there is none."""
     try:
         found = metadata.distribution(distribution)
     except metadata.PackageNotFoundError:
@@ -55,7 +55,7 @@ def _file_of(distribution: str, ending: str) -> Path | None:
 
 
 def sycl_runtime() -> SyclRuntime:
-    """The installed runtime; raises IcpxError where it is missing, or has another version."""
+    """Returns the installed runtime; raises IcpxError if it is missing, or has another version."""
     try:
         version = metadata.version(SYCL_RUNTIME)
     except metadata.PackageNotFoundError:
@@ -70,7 +70,7 @@ def sycl_runtime() -> SyclRuntime:
 
 
 def host_compiler(asked: str = "") -> Path:
-    """The compiler of the host's code: `asked`, or the first clang++ that is found. Raises IcpxError."""
+    """Returns the compiler of the host's code: `asked`, or the first clang++ that is found. Raises IcpxError."""
     if asked:
         found = shutil.which(asked)
         if found is None:
@@ -84,6 +84,6 @@ def host_compiler(asked: str = "") -> Path:
 
 
 def ac_types() -> Path | None:
-    """The folder of ac_int.h, ac_fixed.h and ac_complex.h; None where no distribution that has them is installed."""
+    """Returns the folder of ac_int.h, ac_fixed.h and ac_complex.h; None if no distribution with them is installed."""
     header = _file_of(AC_TYPES, AC_INT)
     return header.parent if header is not None and header.exists() else None

@@ -48,7 +48,7 @@ BYTES = 2
 
 
 def registration_of(images: Sequence[DeviceImage]) -> str:
-    """The C source, which contains the images themselves by their paths."""
+    """Returns the C source, which includes the images themselves by their paths."""
     lines = [DECLARATIONS]
     for number, image in enumerate(images):
         lines += _image(number, image)
@@ -59,7 +59,7 @@ def registration_of(images: Sequence[DeviceImage]) -> str:
 
 
 def quoted(text: str) -> str:
-    """A C string literal."""
+    """Returns a C string literal."""
     plain = all(32 <= ord(character) < 127 and character not in '"\\?' for character in text)
     return f'"{text}"' if plain else '"' + "".join(f"\\{byte:03o}" for byte in text.encode()) + '"'
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Replaces the arguments of attributes and pragmas for hardware by their values.
 
-An argument is an integer constant expression of C. Whoever reads attributes behind this module finds decimal digits.
+An argument is an integer constant expression of C. The modules that read attributes find decimal digits.
 
     enum { ROWS = 2 };
     __attribute__((num_compute_units(ROWS * 4))) kernel void k(...)
@@ -42,7 +42,7 @@ class Argument(NamedTuple):
 
 
 def with_numbers(text: str, *, strict: bool = True) -> str:
-    """Return a preprocessed text in which the arguments are numbers; lines stay.
+    """Returns a preprocessed text in which the arguments are numbers; lines stay.
 
     Raises PreprocessorError, with the file and line that #line gives, for an argument that is no constant, or that is
     too small or too large. Without `strict`, such an argument stays as it is.
@@ -112,7 +112,7 @@ class _Text:
         return Argument(found["name"], found.end(), end, known[found["name"]])
 
     def _words(self, argument: Argument) -> str:
-        """Return the values of the arguments, on as many lines. Raises ValueError or IndexError."""
+        """Returns the values of the arguments, on as many lines. Raises ValueError or IndexError."""
         written = self._text[argument.begin : argument.end]
         each = split(written) if written.strip() else []
         fewest, most, _, _ = argument.numbers
@@ -135,11 +135,11 @@ class _Text:
         return number
 
     def names(self, at: int) -> Names:
-        """Return the names that may be used at a position; the declarations are read when the first one is."""
+        """Returns the names that may be used at a position; the declarations are read when the first one is."""
         return self._declarations.before(at)
 
     def _error(self, at: int, words: str) -> PreprocessorError:
-        """Return an error at a position of the text, with the file and the line that #line gives it."""
+        """Returns an error at a position of the text, with the file and the line that #line gives it."""
         file, line, begin = "", 1, 0
         for said in ORIGIN.finditer(self._text, 0, at):
             file, line, begin = said["file"] or file, int(said["line"]), said.end() + 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The global variables of a module in LLVM's bitcode, with their sizes: what an engine's compiled object declares.
+"""The global variables of a module in LLVM's bitcode, an engine's compiled object, with their sizes.
 
 Of the file the blocks with types, global variables and names are read; all others are skipped by their length. The
 format is that of LLVM 5 and later ("LLVM Bitcode File Format"). Sizes are those of x86-64 and AArch64.
@@ -25,7 +25,7 @@ class Variable(NamedTuple):
 
 
 class Damaged(Exception):
-    """This is no bitcode, or bitcode that ends too early."""
+    """Raised for bytes that are no bitcode, or for bitcode that ends too early."""
 
 
 class Block(IntEnum):
@@ -38,7 +38,7 @@ class Block(IntEnum):
 
 
 class Abbreviation(IntEnum):
-    """What an abbreviation's number means where no block defines it."""
+    """The meaning of an abbreviation's number that no block defines."""
 
     END_BLOCK = 0
     ENTER_BLOCK = 1
@@ -47,7 +47,7 @@ class Abbreviation(IntEnum):
 
 
 class Encoding(IntEnum):
-    """How an operand is stored."""
+    """The encodings of an operand."""
 
     LITERAL = 0
     FIXED = 1
@@ -90,7 +90,7 @@ class _Bits:
         return found
 
     def variable(self, width: int) -> int:
-        """A number in groups of `width` bits, of which the highest says whether another group follows."""
+        """Returns a number in groups of `width` bits, of which the highest says whether another group follows."""
         if width < 2:
             raise Damaged(f"the bitcode has numbers in groups of {width} bits")
         more = 1 << width - 1
@@ -103,7 +103,7 @@ class _Bits:
             shift += width - 1
 
     def align(self) -> None:
-        """Go on at the next 32-bit word."""
+        """Moves to the next 32-bit word."""
         self.at = self.at + 31 & ~31
 
     def blob(self) -> bytes:
@@ -123,7 +123,7 @@ class _Stream:
     def __init__(self, content: bytes) -> None:
         self.bits = _Bits(content)
         self.shared: dict[int, list[list[Operand]]] = {}
-        """Abbreviations by block, which the block of information defines."""
+        """Abbreviations by block, defined in the block of information."""
 
     def records(self) -> Iterator[Record]:
         if self.bits.content[: len(MAGIC)] != MAGIC:
@@ -154,7 +154,7 @@ class _Stream:
                 raise Damaged(f"the bitcode has no abbreviation {which}")
 
     def _entered(self) -> list[tuple[int, int, list[list[Operand]]]]:
-        """The block that begins here; none if it is skipped."""
+        """Returns the block that begins here; none if it is skipped."""
         block, width = self.bits.variable(8), self.bits.variable(4)
         self.bits.align()
         words = self.bits.fixed(32)
@@ -211,19 +211,19 @@ class _Stream:
 
 
 class Layout(NamedTuple):
-    """What a variable of a type takes, in bytes."""
+    """The size and the alignment of a type, in bytes."""
 
     size: int
     alignment: int
 
     @property
     def stride(self) -> int:
-        """Bytes from one element of an array to the next."""
+        """The bytes from one element of an array to the next."""
         return -(-self.size // self.alignment) * self.alignment
 
 
 NOTHING = Layout(0, 1)
-"""Of a type that variables do not have."""
+"""The layout of a type that variables do not have."""
 PLAIN = {
     3: Layout(4, 4),  # float
     4: Layout(8, 8),  # double
@@ -236,7 +236,7 @@ PLAIN = {
 }
 INTEGER, ARRAY, VECTOR, ANONYMOUS_STRUCTURE, NAMED_STRUCTURE = 7, 11, 12, 18, 20
 NUMBER_OF_TYPES, STRUCTURE_NAME = 1, 19
-"""Records of the block of types that are no types."""
+"""Records of the block of types that define no types."""
 LARGEST_ALIGNMENT_OF_INTEGERS = 16
 
 
@@ -246,7 +246,7 @@ def _of_bits(bits: int) -> Layout:
 
 
 def _layout(record: Record, known: list[Layout]) -> Layout:
-    """Of the type that a record defines; it is made of types before it, as far as variables have it."""
+    """Returns the layout of the type that a record defines, which consists of types before it."""
 
     def of(index: int) -> Layout:
         return known[index] if index < len(known) else NOTHING
@@ -277,7 +277,7 @@ def _of_structure(members: list[Layout], *, is_packed: bool) -> Layout:
 
 
 def global_variables(bitcode: bytes) -> Iterator[Variable]:
-    """Each global variable of a module. Raises Damaged."""
+    """Yields each global variable of a module. Raises Damaged."""
     layouts: list[Layout] = []
     variables: list[list[int]] = []
     names = b""

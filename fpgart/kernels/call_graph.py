@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The names that the functions of an OpenCL C program use, found without a compiler.
 
-Conditions are not evaluated and macros are taken like functions, so that a name may be found that the compiler
-would not see, and none is missed. A function whose head or name comes out of a macro is not found.
+Conditions are not evaluated and macros are treated like functions. So a name may be found that the compiler would
+not see, but none is missed. A function whose head or name comes out of a macro is not found.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NAME = pattern(r"[A-Za-z_]\w*")
 
 
 def names_used(source: str, kernel: str, options: str = "") -> frozenset[str] | None:
-    """All names that a kernel uses, itself or through what it calls; None where that cannot be told."""
+    """Returns all names that a kernel uses, itself or through its calls; None if they cannot be found."""
     text = CONTINUED.sub(" ", COMMENT.sub(lambda found: found[1] or found[2] or " ", source))
     if INCLUDE.search(text):
         return None
@@ -34,12 +34,12 @@ def names_used(source: str, kernel: str, options: str = "") -> frozenset[str] | 
 
 
 def _given(options: str) -> list[tuple[str, str]]:
-    """Macros of a compiler's options, and what they stand for."""
+    """Returns the macros of a compiler's options, and their values."""
     return [(name, body) for name, body in re.findall(r"-D\s*(\w+)(?:=(\S+))?", options)]
 
 
 def _functions(text: str) -> dict[str, set[str]]:
-    """By function, the names in its head and its body."""
+    """Returns, by function, the names in its head and its body."""
     found: dict[str, set[str]] = {}
     head: list[str] = []
     depth = 0
@@ -64,7 +64,7 @@ def _functions(text: str) -> dict[str, set[str]]:
 
 
 def function_named(head: list[str]) -> str:
-    """The name of the function whose head this is; "" for anything else in front of a brace."""
+    """Returns the name of the function with this head; "" for anything else in front of a brace."""
     depth, name, before = 0, "", ""
     for token in head:
         if token == "(":

@@ -2,7 +2,7 @@
 """Finds the names that constant expressions of a program may use, each with its block.
 
 These are enumerators, variables that are constant and have an integer type (clang takes them in OpenCL C), and the
-types that typedef, struct, union and enum declare. The text is one that comes out of the preprocessor.
+types that typedef, struct, union and enum declare. The text is output of the preprocessor.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ENDS = frozenset(";{}")
 
 @dataclass(slots=True)
 class _Declared:
-    """What a name stands for from token `begin` until its block ends before token `end`."""
+    """The meaning of a name from token `begin` until its block ends before token `end`."""
 
     item: Value | Shape
     begin: int
@@ -33,7 +33,7 @@ class _Declared:
 
 
 class Declarations:
-    """The names that a text declares. A statement that is not understood declares nothing more."""
+    """The names that a text declares. A statement that cannot be parsed declares no further names."""
 
     def __init__(self, text: str) -> None:
         hits = [hit for hit in TOKEN.finditer(blank(DIRECTIVE, text)) if hit.lastgroup != "space"]
@@ -43,11 +43,11 @@ class Declarations:
         self._read()
 
     def before(self, position: int) -> Names:
-        """Return the names that may be used at a position of the text."""
+        """Returns the names that may be used at a position of the text."""
         return Names(self, bisect_left(self._places, position))
 
     def visible(self, name: str, index: int) -> Value | Shape | None:
-        """Return what a name stands for at the token `index`."""
+        """Returns the meaning of a name at the token `index`."""
         for declared in reversed(self._names.get(name, ())):
             if declared.begin <= index < declared.end:
                 return declared.item
@@ -69,7 +69,7 @@ class Declarations:
             index += 1
 
     def _statement(self, index: int, block: list[_Declared]) -> int:
-        """Read what begins at `index`, and return the index of the token that ends it."""
+        """Reads the statement at `index`, and returns the index of the token that ends it."""
         if self._tokens[index] in STARTING or isinstance(self.visible(self._tokens[index], index), Shape):
             reader = _Reader(self._tokens, Names(self, index), index)
             with suppress(ValueError, IndexError):
@@ -105,7 +105,7 @@ class Names:
 
 
 class _Reader(Parser):
-    """Reads one declaration; `declared` receives its names, also where the rest is not understood."""
+    """Reads one declaration; `declared` receives its names, even if the rest cannot be parsed."""
 
     def __init__(self, tokens: list[str], names: Names, index: int) -> None:
         super().__init__(tokens, names, index)
@@ -123,7 +123,7 @@ class _Reader(Parser):
             pass
 
     def _declarator(self, shape: Shape, *, is_type: bool, is_constant: bool) -> bool:
-        """Read a declarator with its value, and return whether another one follows."""
+        """Reads a declarator with its value, and returns whether another one follows."""
         name, shape = self._named_shape(shape)
         if is_type:
             self.declared[name] = shape
@@ -137,7 +137,7 @@ class _Reader(Parser):
         return True
 
     def _named_shape(self, shape: Shape) -> tuple[str, Shape]:
-        """Read a declarator: its name, and the type that pointers and arrays make of `shape`."""
+        """Reads a declarator: its name, and the type that pointers and arrays make of `shape`."""
         while self.next() in ("*", *QUALIFIERS):
             if self.take() == "*":
                 shape = POINTER
@@ -150,14 +150,14 @@ class _Reader(Parser):
         return name, shape
 
     def attribute(self) -> list[str]:
-        """Read an attribute; raise ValueError for one that changes the size of a type."""
+        """Reads an attribute; raises ValueError for one that changes the size of a type."""
         tokens = super().attribute()
         if any(token.strip("_") in ("aligned", "packed", "vector_size", "ext_vector_type") for token in tokens):
             raise ValueError("the size of a type with attributes is not known")
         return tokens
 
     def tagged(self) -> Shape:
-        """Read `struct x`, `union x` or `enum x`, with the members or enumerators where they follow."""
+        """Reads `struct x`, `union x` or `enum x`, with the members or enumerators if they follow."""
         kind = self.take()
         while self.next() in ATTRIBUTES:
             self.attribute()
@@ -174,7 +174,7 @@ class _Reader(Parser):
         return shape
 
     def _enumerators(self) -> Shape:
-        """Read enumerators and their closing brace (C99, section 6.7.2.2)."""
+        """Reads enumerators and their closing brace (C99, section 6.7.2.2)."""
         number: int | float = -1
         is_negative = False
         while self.next() != "}":
@@ -193,7 +193,7 @@ class _Reader(Parser):
         return Shape.of(INT if is_negative else UINT)
 
     def _members(self, *, is_union: bool) -> Shape:
-        """Read members and their closing brace, and lay them out as C does."""
+        """Reads members and their closing brace, and lays them out as C does."""
         size, alignment = 0, 1
         while self.next() != "}":
             each = self.specifiers()

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""OpenCL C as compilers for FPGAs take it, put into words that any compiler for the CPU takes.
+"""Translates OpenCL C for FPGAs so that any compiler for the CPU accepts it.
 
-Hints for hardware go, and what unrolls large loops (kernels/unrolling.py).
-Names that those compilers know are defined in front of the program. What needs more than that is done behind
-the preprocessor: channels and the like (kernels/lowering.py), ap_int, and on request local variables where
-OpenCL C has none (kernels/local_variables.py). Programs that use nothing of it are not preprocessed here.
+Hints for hardware are removed, and pragmas that unroll large loops (kernels/unrolling.py). Names that FPGAs'
+compilers predefine are defined in front of the program. The rest is translated in the preprocessor's output:
+channels, pipes and variables (kernels/lowering.py), ap_int, and on request local variables where OpenCL C allows none
+(kernels/local_variables.py). Programs that use none of these are not preprocessed here.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from fpgart.kernels.preprocessing.files import Includes, Place
 
 MAIN_FILE = "program.cl"
-"""What messages call a program that has no file."""
+"""The name in messages of a program that has no file."""
 APINT_HEADER = "ihc_apint.h"
 WIDEST_APINT = 64
-"""Up to here, ihc_apint.h has names such as int24_t."""
+"""ihc_apint.h has names such as int24_t up to this width."""
 STANDARD_INTEGERS = {8: "char", 16: "short", 32: "int", 64: "long"}
 APINT = pattern(r"\b(?:__)?ap_u?int\b|\bihc_apint\b")
 CHANNEL = pattern(r"\b(?:channel|pipe)\b")
@@ -48,7 +48,7 @@ AP_INT_ATTRIBUTE = pattern(
     r"\b(?P<type>(?:unsigned\s+|signed\s+)?(?:char|short|int|long)|u(?:char|short|int|long))\s+"
     r"__attribute(?:__)?\s*\(\(\s*__ap_int\s*\((?P<bits>[^()]*)\)\s*\)\)"
 )
-"""How headers of releases before 18 had them made."""
+"""The attribute that declares such integers in headers of releases before 18."""
 WORD = pattern(r"[A-Za-z_]\w*")
 HALF = pattern(r"\bhalf(?:2|3|4|8|16)?\b")
 HALF_EXTENSION = "cl_khr_fp16"
@@ -87,7 +87,7 @@ WIDTHS = (2, 3, 4, 8, 16)
 
 
 def half_prelude(words: Container[str]) -> str:
-    """Half for a compiler whose CPU has none: in float, rounded after each operation; functions of those names."""
+    """Returns half arithmetic for a compiler without it: in float, rounded after each operation."""
     lines = [f"#pragma OPENCL EXTENSION {HALF_EXTENSION} : {word}" for word in ("begin", "end", "enable")]
     lines += [f"typedef half half{n} __attribute__((ext_vector_type({n})));" for n in WIDTHS]
     lines.append("#define __FPGART_INLINE static inline __attribute__((overloadable, always_inline))")
@@ -111,7 +111,7 @@ def half_prelude(words: Container[str]) -> str:
 
 
 def apint_header() -> str:
-    """ihc_apint.h: names for integers of 1 to 64 bits."""
+    """Returns ihc_apint.h: names for integers of 1 to 64 bits."""
     lines = ["#pragma once"]
     for bits in range(1, WIDEST_APINT + 1):
         known = STANDARD_INTEGERS.get(bits)
@@ -122,7 +122,7 @@ def apint_header() -> str:
 
 
 class CompilerOptions(NamedTuple):
-    """Options of a build: macros, folders of headers, and the others as they were."""
+    """Options of a build: macros, folders of headers, and the others unchanged."""
 
     defines: tuple[str, ...] = ()
     folders: tuple[Path, ...] = ()
@@ -130,14 +130,14 @@ class CompilerOptions(NamedTuple):
 
     @classmethod
     def read(cls, options: str) -> CompilerOptions:
-        """From the options of clBuildProgram."""
+        """Reads the options of clBuildProgram."""
         if not options:
             return cls()
         import shlex
 
         try:
             return cls.of(shlex.split(options))
-        except ValueError:  # a quote without its end; the compiler will say so
+        except ValueError:  # a quote without its end, which the compiler reports
             return cls.of(options.split())
 
     @classmethod
@@ -158,8 +158,8 @@ class CompilerOptions(NamedTuple):
 class Compiler(NamedTuple):
     """What has to be known of the engine's compiler.
 
-    `macros`: those that it has of its own, which conditions ask for, by the options. `table`: where kernels find
-    operation(), None if kernels do not run beside each other. `half`: whether it has half arithmetic.
+    `macros`: its predefined macros, which conditions use, by the options. `table`: the address at which kernels find
+    operation(), None if kernels do not run at the same time. `half`: true if it has half arithmetic.
     """
 
     macros: Callable[[str], Mapping[str, str]]
@@ -168,7 +168,7 @@ class Compiler(NamedTuple):
 
 
 class Translation(NamedTuple):
-    """A program for the engine's compiler, with the options that are left; `bare` is without words of ours."""
+    """A program for the engine's compiler, with the remaining options; `bare` is without the prelude."""
 
     text: str
     options: str
@@ -179,9 +179,9 @@ class Translation(NamedTuple):
 def translate(
     source: str, options: str, headers: Mapping[str, str], compiler: Compiler, *, everything: bool = False
 ) -> Translation:
-    """The program in words that the compiler takes.
+    """Returns the program translated for the compiler.
 
-    `headers`: those that the host gives by name. `everything`: what the compiler refused otherwise, too. Raises
+    `headers`: those that the host gives by name. `everything`: also translates what the compiler refused. Raises
     PreprocessorError, LoweringError, or OSError.
     """
     everything = everything or _has_local_variables(source)
@@ -246,7 +246,7 @@ def _lowered(text: str, table: int) -> Lowered | None:
 
 
 def with_ap_int(text: str) -> str:
-    """The text with integers of any width in words of the compiler's."""
+    """Returns the text with integers of any width as the compiler declares them."""
 
     if "ap_" not in text:
         return text
@@ -259,7 +259,7 @@ def with_ap_int(text: str) -> str:
 
 
 def without_hints(text: str) -> str:
-    """The text without what tells how to make hardware of its loops; lines keep their numbers."""
+    """Returns the text without hints for the hardware of its loops; lines keep their numbers."""
     for word, hint in HINTS_BY_WORD:
         if word in text:
             text = hint.sub(_blank_but_lines, text)
@@ -271,7 +271,7 @@ def _blank_but_lines(found: re.Match[str]) -> str:
 
 
 def needs_preprocessor(source: str, options: CompilerOptions, headers: Mapping[str, str]) -> bool:
-    """Whether the program, a macro of its options, or a header that it may include has words of FPGAs."""
+    """True if the program, a macro of its options, or a header that it may include has words of FPGAs."""
     if any(map(CHANNEL.search, options.defines)) or has_words_of_fpgas(source):
         return True
     return "include" in source and _headers_have_words_of_fpgas(source, _includes(options, headers))
@@ -295,9 +295,9 @@ def _headers_have_words_of_fpgas(source: str, includes: Includes) -> bool:
 
 
 def has_words_of_fpgas(text: str) -> bool:
-    """Return whether a text has channels, pipes, program-scope variables, ap_int, or attributes with numbers.
+    """True if a text has channels, pipes, program-scope variables, ap_int, or attributes with numbers.
 
-    Macros are not put in: what one of them makes is found where it is defined.
+    Macros are not expanded: their definitions are searched instead.
     """
     if APINT.search(text) or has_numbers(text):
         return True
@@ -319,7 +319,7 @@ VERSIONS = ("1.0", "1.1", "1.2", "2.0", "3.0")
 
 
 def predefined_macros(device_version: str, extensions: str, options: str) -> dict[str, str]:
-    """The macros that the OpenCL C specification has compilers define, and the host's processor's."""
+    """Returns the macros that the OpenCL C specification demands, and the host's processor's."""
     chosen = STANDARD.search(options)
     language = int(chosen[1]) * 100 + int(chosen[2]) * 10 if chosen else 120
     numbers = re.search(r"(\d)\.(\d)", device_version)

@@ -15,5 +15,5 @@ _WITHOUT = "".join(f"#undef {name}\n" for name in _MACROS) + "#line 1\n"
 
 
 def without_features(source: str) -> str:
-    """The source for an engine's compiler, which must not claim these features to it; lines keep their numbers."""
+    """Returns the source for an engine's compiler, without macros for these features; lines keep their numbers."""
     return _WITHOUT + source

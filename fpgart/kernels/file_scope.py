@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files of OpenCL C that become one text though each was written to be compiled alone.
 
-What a file has for itself may have the name of something in another file: its functions that are `static` or `inline`
-get names of their own. Types that two files declare alike are declared once, and so are channels, which are the same
-channel in all files: the first one tells its depth. Functions that all files share stay: of two with one name, the
-compiler says so.
+`static` and `inline` functions of two files may have one name: they are renamed. Types that two files declare alike are
+declared once, and so are channels, which are the same channel in all files: the first declaration has its depth.
+Other functions stay: the compiler reports two with one name.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ LONGEST_HEAD = 4096
 PLACE = re.compile(r"[{};]")
 PRIVATE = frozenset(("static", "inline", "__inline", "__inline__"))
 SHARED = frozenset(("typedef", "struct", "union", "enum", "channel"))
-"""How declarations begin that several files may have."""
+"""First words of declarations that several files may have."""
 
 Lines = list[str]
 
@@ -39,7 +38,7 @@ class Statement:
 
 @dataclass(slots=True)
 class File:
-    """What a file declares; its text is behind the preprocessor."""
+    """The declarations of a file; its text is output of the preprocessor."""
 
     text: str
     private: set[str] = field(default_factory=set)
@@ -59,7 +58,7 @@ class File:
 
 
 def without_clashes(files: Sequence[Lines]) -> list[Lines]:
-    """The files' lines, as many as they were, with nothing private in two of them that has the same name."""
+    """Returns the files' lines, as many as they were, without private names that occur in two files."""
     if len(files) < 2:
         return list(files)
     known = [File.of(lines) for lines in files]
@@ -75,12 +74,12 @@ def without_clashes(files: Sequence[Lines]) -> list[Lines]:
 
 
 def _meaning(words: tuple[str, ...]) -> tuple[str, ...]:
-    """What two declarations of the same thing have in common: files may tell different depths of a channel."""
+    """Returns the part in which two declarations of one thing agree: files may give different depths of a channel."""
     return tuple(without_attributes(" ".join(words)).split()) if words[0] == "channel" else words
 
 
 def statements(text: str) -> Iterator[Statement]:
-    """The declarations at file scope, in their order."""
+    """Yields the declarations at file scope, in their order."""
     bare = LITERAL.sub(_blank, DIRECTIVE.sub(_blank, text))
     begin, depth, function = 0, 0, ""
     for hit in PLACE.finditer(bare):
@@ -96,7 +95,7 @@ def statements(text: str) -> Iterator[Statement]:
 
 
 def _function_before(head: str) -> str:
-    """The function whose body begins behind these words; "" where a type's or a table's does."""
+    """Returns the name of the function whose body begins behind these words; "" if a type or a table begins."""
     return "" if "=" in head else function_named(TOKEN.findall(head))
 
 
@@ -114,7 +113,7 @@ def _blanked(text: str, chosen: Sequence[Statement]) -> str:
 
 
 def _renamed(text: str, names: dict[str, str]) -> str:
-    """The text with other names where functions are called, declared or defined."""
+    """Returns the text with functions renamed in calls, declarations and definitions."""
     if not names:
         return text
 

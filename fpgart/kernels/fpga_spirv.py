@@ -16,11 +16,11 @@ from fpgart.kernels.spirv import text_of, words_of
 FUNCTION = 54
 """The first instruction behind the declarations."""
 NAMED_BY_HOST = (6147, 6188)
-"""The decoration HostAccessINTEL, in two releases of its extension: who accesses a variable, and its name."""
+"""The decoration HostAccessINTEL, in two releases of its extension: the access to a variable, and its name."""
 
 
 class Capability(enum.IntEnum):
-    """Those that CPUs' drivers refuse."""
+    """The capabilities that CPUs' drivers refuse."""
 
     PIPES = 17
     PIPE_STORAGE = 60
@@ -65,7 +65,7 @@ class Op(enum.IntEnum):
 
 @dataclass(slots=True)
 class FpgaModule:
-    """What the declarations of a module say."""
+    """The declarations of a module."""
 
     capabilities: set[int] = field(default_factory=set)
     names: dict[str, int] = field(default_factory=dict)
@@ -78,30 +78,30 @@ class FpgaModule:
 
     @property
     def is_for_fpga(self) -> bool:
-        """Whether a CPU's driver would refuse it."""
+        """True if a CPU's driver would refuse it."""
         return not self.capabilities.isdisjoint(Capability)
 
     @property
     def has_pipes(self) -> bool:
-        """Whether its kernels may wait for each other."""
+        """True if its kernels may wait for each other."""
         return not self.capabilities.isdisjoint((Capability.PIPES, Capability.BLOCKING_PIPES))
 
     def size_of(self, name: str) -> int:
-        """The bytes of a variable that the host knows by name; 0 where the module does not say."""
+        """Returns the bytes of a variable that the host finds by name; 0 if the module does not say."""
         kind, _ = self.variables.get(self.names.get(name, 0), (0, ()))
         return self._layout(self.types.get(kind, (0, (0, 0)))[1][-1])[0]
 
     def packet_of(self, name: str) -> int:
-        """The bytes of a packet of a pipe that the host knows by name; 0 where the module does not say.
+        """Returns the bytes of a packet of a pipe that the host finds by name; 0 if the module does not say.
 
-        The variable of a pipe is a structure that begins with them.
+        The variable of a pipe is a structure that begins with this number.
         """
         _, initial = self.variables.get(self.names.get(name, 0), (0, ()))
         parts = self.composites.get(initial[0], ()) if initial else ()
         return self.constants.get(parts[0], 0) if parts else 0
 
     def _layout(self, id: int) -> tuple[int, int]:
-        """Size and alignment of a type."""
+        """Returns size and alignment of a type."""
         match self.types.get(id, (0, ())):
             case ((Op.TYPE_INT | Op.TYPE_FLOAT), (bits, *_)):
                 size = 1 << max(0, (bits - 1).bit_length() - 3)
@@ -128,7 +128,7 @@ class FpgaModule:
 
 
 def read_fpga_module(il: bytes) -> FpgaModule:
-    """The declarations of a module; nothing for what is no SPIR-V."""
+    """Returns the declarations of a module; none for bytes that are no SPIR-V."""
     made = FpgaModule()
     for code, operands in _declarations(words_of(il)):
         _note(made, code, operands.tolist())
@@ -136,7 +136,7 @@ def read_fpga_module(il: bytes) -> FpgaModule:
 
 
 def _declarations(words: array[int]) -> Iterator[tuple[int, array[int]]]:
-    """The instructions in front of the functions, without those that are of no interest."""
+    """Yields the instructions in front of the functions that Op names."""
     wanted = frozenset(map(int, Op))
     at, end = 5, len(words)
     while at < end:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The functions of an OpenCL C source, and in which of its lines they stand: for all that looks into their bodies."""
+"""The functions of an OpenCL C source, with their lines."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ class Function:
     body: str
     is_kernel: bool
     head: str = ""
-    """What stands in front of its body: attributes, too."""
+    """The text in front of its body, with attributes."""
     begin: int = 0
     lines: Lines | None = None
-    """Where the body begins in the text, and the lines of that."""
+    """The position at which the body begins in the text, and the lines of the text."""
 
 
 def functions(source: str, options: str = "") -> list[Function]:
-    """Return all functions; none if the preprocessor needs headers of the host."""
+    """Returns all functions; none if the preprocessor needs headers of the host."""
     return list(functions_in(plain_text(source, options)))
 
 
 def plain_text(source: str, options: str = "") -> str:
-    """Return a preprocessed source without comments and literals, and with numbers as arguments of attributes.
+    """Returns a preprocessed source without comments and literals, and with numbers as arguments of attributes.
 
     It is "" if the source needs headers of the host.
     """
@@ -55,7 +55,7 @@ def plain_text(source: str, options: str = "") -> str:
 
 
 def functions_in(text: str) -> Iterator[Function]:
-    """Yield the functions of a plain_text()."""
+    """Yields the functions of a plain_text()."""
     plain = blank(DIRECTIVE, text)
     closed = closings(plain)
     lines = Lines(text)

@@ -7,7 +7,7 @@ from fpgart.base.named_tuples import NamedTuple
 
 
 class PipeArgument(NamedTuple):
-    """What the declaration of a pipe argument says; `depth` in packets, 0 if it says nothing of that."""
+    """The declaration of a pipe argument; `depth` in packets, 0 if it has none."""
 
     type_name: str
     writes: bool
@@ -41,7 +41,7 @@ class KernelInterface(NamedTuple):
 def with_places(
     interfaces: dict[str, KernelInterface], locations: dict[str, tuple[str, ...]]
 ) -> dict[str, KernelInterface]:
-    """The interfaces with the buffer locations in them."""
+    """Returns the interfaces with these buffer locations."""
     if not locations:
         return interfaces
     found = dict(interfaces)
@@ -55,7 +55,7 @@ def with_places(
 
 
 def without_locations_from(interface: KernelInterface, most: int) -> KernelInterface:
-    """The interface without buffer locations that are numbers from `most` on."""
+    """Returns the interface without buffer locations that are numbers from `most` on."""
     arguments = (
         each._replace(buffer_location="")
         if each.buffer_location.isdecimal() and int(each.buffer_location) >= most

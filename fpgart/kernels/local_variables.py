@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Local variables in functions that are no kernels, and in inner blocks, which compilers for FPGAs take.
+"""Translates local variables of functions that are no kernels, and of inner blocks, which FPGAs' compilers accept.
 
-OpenCL C has them in the outermost block of kernels alone. Here those of a function become members of a
-structure; kernels have a variable of such a structure, functions a further parameter that points to one. The
-functions that they call have theirs within.
+OpenCL C allows them in the outermost block of kernels alone. The variables of a function become members of a
+structure; kernels have a variable of such a structure, functions a further parameter that points to one. It contains
+the structures of the functions that they call.
 
     int f(int a) { local int x[4]; ... x[a] ... }
 
     struct __fpgart_locals_f { int x[4]; };
     int f(int a, local struct __fpgart_locals_f *__fpgart_locals) { ... (__fpgart_locals->x)[a] ... }
 
-The text is one that comes out of the preprocessor. Lines keep their numbers.
+The text is output of the preprocessor. Lines keep their numbers.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ DECLARATOR = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)\s*(?P<sizes>(?:\[[^\]]*\]\s*
 LAST_NAME = re.compile(r"(?P<type>.*?)\b(?P<rest>[A-Za-z_]\w*\s*(?:\[[^\]]*\]\s*)*)", re.DOTALL)
 KERNEL = re.compile(r"\b(?:__)?kernel\b")
 LAST_WORD = re.compile(r"\w*[A-Za-z_]")
-"""Of a text that is read backwards."""
+"""The last word of a text that is read backwards."""
 OPENING = re.compile(r"\s*\(")
 MOST_CHARACTERS = 1024
-"""Of a function's name."""
+"""The most characters of a function's name."""
 POINTER = "__fpgart_locals"
 NOWHERE = (0, 0)
 
 
 @dataclass
 class Variable:
-    """A local variable: the member that it becomes, and from where up to where it is known by its name."""
+    """A local variable: the member that it becomes, and the positions between which its name is visible."""
 
     name: str
     member: str
@@ -49,7 +49,7 @@ class Variable:
 
 @dataclass
 class Function:
-    """A function: where its head begins, its parameters are and its body is (nowhere for a prototype)."""
+    """A function: the begin of its head, the positions of its parameters and its body (empty for a prototype)."""
 
     name: str
     head: int
@@ -59,7 +59,7 @@ class Function:
     variables: list[Variable] = field(default_factory=list)
     declarations: list[tuple[int, int]] = field(default_factory=list)
     calls: list[tuple[str, int, int]] = field(default_factory=list)
-    """Name, and where the parentheses open and close."""
+    """Name, and the positions of the parentheses."""
 
     @property
     def structure(self) -> str:
@@ -71,7 +71,7 @@ class Function:
 
 
 def has_local_variables(source: str) -> bool:
-    """Whether such variables are to be seen in a source that the preprocessor has not seen."""
+    """True if a source that is not preprocessed shows such variables."""
     if not LOCAL_DECLARATION.search(source):
         return False
     bare = blank(DIRECTIVE, blank(HIDDEN, source))
@@ -87,7 +87,7 @@ def _with_variables(bare: str) -> list[Function]:
 
 
 def _closings(bare: str) -> dict[int, int]:
-    """By the place of each parenthesis and brace, where it is closed: at the text's end if it is not."""
+    """Returns, by the position of each parenthesis and brace, where it is closed: at the text's end if it is not."""
     found: dict[int, int] = {}
     opened: dict[str, list[int]] = {")": [], "}": []}
     for hit in WORD.finditer(bare):
@@ -100,7 +100,7 @@ def _closings(bare: str) -> dict[int, int]:
 
 
 def with_local_variables(text: str) -> str:
-    """The text in other words where it has such variables; else the text itself."""
+    """Returns the translated text if it has such variables; else the text itself."""
     bare = blank(DIRECTIVE, text)
     functions = _with_variables(bare)
     holders = {function.name for function in functions if function.variables}
@@ -109,7 +109,7 @@ def with_local_variables(text: str) -> str:
         for name, _, _ in function.calls:
             callers.setdefault(name, set()).add(function.name)
     waiting = list(holders)
-    while waiting:  # who calls one that has such variables has them, too
+    while waiting:  # functions that call one with such variables have them, too
         found = callers.get(waiting.pop(), set()) - holders
         holders |= found
         waiting += found
@@ -119,7 +119,7 @@ def with_local_variables(text: str) -> str:
 
 
 def _functions(bare: str, closed: Mapping[int, int]) -> Iterator[Function]:
-    """Definitions and prototypes, in their order."""
+    """Yields definitions and prototypes, in their order."""
     statement = at = 0
     opened: tuple[str, int, int] | None = None
     while hit := WORD.search(bare, at):
@@ -152,7 +152,7 @@ def _function(bare: str, statement: int, opened: tuple[str, int, int], body: tup
 
 
 def _find_variables(bare: str, function: Function, closed: Mapping[int, int]) -> None:
-    """Fill in the function's variables, their declarations, and its calls."""
+    """Finds the function's variables, their declarations, and its calls."""
     begin, end = function.body
     blocks: list[int] = []
     statement = True
@@ -175,7 +175,7 @@ def _find_variables(bare: str, function: Function, closed: Mapping[int, int]) ->
 
 
 def _declare(bare: str, function: Function, begin: int, after: int, block_end: int) -> int:
-    """One declaration, unless it is of pointers to local memory; returns where to go on."""
+    """Reads one declaration, unless it is of pointers to local memory; returns where to continue."""
     end = bare.find(";", after)
     if end < 0:
         return after
@@ -199,7 +199,7 @@ def _declare(bare: str, function: Function, begin: int, after: int, block_end: i
 
 
 def _edits(bare: str, functions: list[Function], holders: set[str]) -> Iterator[tuple[int, int, str]]:
-    """Begin, end and the words to put there."""
+    """Yields begin, end and the replacement of each change."""
     structures = _Structures(functions, holders)
     for function in functions:
         yield (function.head, function.head, structures.until(function.name))
@@ -219,7 +219,7 @@ def _edits(bare: str, functions: list[Function], holders: set[str]) -> Iterator[
 
 
 class _Structures:
-    """The structures' definitions, each once and behind those that it has within."""
+    """The structures' definitions, each once and behind those that it contains."""
 
     def __init__(self, functions: list[Function], holders: set[str]) -> None:
         self.defined = {function.name: function for function in functions if function.body != NOWHERE}
@@ -227,7 +227,7 @@ class _Structures:
         self.told: set[str] = set()
 
     def until(self, name: str) -> str:
-        """Those that are still wanting for that of function `name`, and it."""
+        """Returns the definitions of function `name` and of the structures in it that were not returned yet."""
         parts = []
         waiting = [(name, False)]
         while waiting:
@@ -258,7 +258,7 @@ def _parameter(bare: str, function: Function) -> tuple[int, int, str]:
 
 
 def _uses(bare: str, function: Function) -> Iterator[tuple[int, int, str]]:
-    """Each mention of a variable, where it is known and no member of something."""
+    """Yields each use of a variable where its name is visible and no member's."""
     named: dict[str, list[Variable]] = {}
     for each in function.variables:
         named.setdefault(each.name, []).append(each)

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Channels, pipes and program-scope variables of OpenCL C, put into words that any CPU compiler takes.
+"""Translates channels, pipes and program-scope variables of OpenCL C so that any CPU compiler accepts them.
 
 A channel becomes a constant that describes it, a pipe argument a pointer, a variable in the global address
-space a macro; the functions on them become calls of operation() in channels/channels.c, whose address is at
-a place that is the same in every process (so that compiled kernels can be kept).
+space a macro; the functions on them become calls of operation() in channels/channels.c. Its address is at
+one place in every process, so that compiled kernels can be kept.
 
     channel int c[N] __attribute__((depth(4)));
     kernel void k(read_only pipe int p, ...) { write_channel_intel(c[0], ...); read_pipe(p, &x); }
     global int table[16];
 
-Declarations are found in the text as it comes out of the preprocessor (kernels/preprocessing/). Lines keep their
+Declarations are found in the output of the preprocessor (kernels/preprocessing/). Lines keep their
 numbers.
 """
 
@@ -37,14 +37,14 @@ from fpgart.kernels.source_text import (
 )
 
 BEFORE = re.compile(r"\s+|\b(?:static|extern|const)\b|(?P<attribute>__attribute(?:__)?\s*\()")
-"""What may stand before a declaration's first word."""
+"""Text that may precede a declaration's first word."""
 BRACKETS = re.compile(r"[{}();]")
 VALUE_OR_BODY = re.compile(r"[;={]")
 PIPE = re.compile(
     r"\s*(?:const\s+)?(?:(?:__)?(?P<access>read|write)_only\s+)?pipe\s+(?:(?:__)?(?P<after>read|write)_only\s+)?(?=\w)"
 )
 
-# Not inline: PoCL from 4.0 to 6.0 takes assembly that is in a kernel for a call of its own function, and aborts.
+# Not inline: PoCL from 4.0 to 6.0 mistakes assembly in a kernel for a call of its own function, and aborts.
 PRELUDE = """\
 #ifndef __FPGART_OPERATION
 #define __FPGART_OPERATION (*(__constant ulong *)%#xUL)
@@ -104,7 +104,7 @@ DEPTHS = re.compile(
 
 @dataclass(slots=True)
 class Lowered:
-    """The source for the engine, the channels and variables by name, and by kernel the arguments that are pipes."""
+    """The translated source, the channels and variables by name, and by kernel the arguments that are pipes."""
 
     source: str
     channels: list[str] = field(default_factory=list)
@@ -113,19 +113,19 @@ class Lowered:
     pipes: dict[str, dict[int, PipeArgument]] = field(default_factory=dict)
     table: int = TABLE
     autorun: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    """By kernel that nobody launches, its compute units; filled in when the program is built."""
+    """By autorun kernel, its compute units; set when the program is built."""
     depths: str = ""
-    """What `aoc -emulator-channel-depth-model` wrote down, as DepthMode names it."""
+    """The depths that `aoc -emulator-channel-depth-model` gives channels, as DepthMode names them."""
 
     def notes(self) -> dict[str, Any]:
-        """All but the source, for JSON."""
+        """Returns all but the source, for JSON."""
         kept: dict[str, Any] = untyped(self)
         del kept["source"]
         return kept
 
     @classmethod
     def from_notes(cls, notes: dict[str, Any]) -> Lowered:
-        """Raises ValueError for what notes() did not make."""
+        """Reads the result of notes(); raises ValueError for anything else."""
         made = typed({"source": "", **notes}, cls, "the notes")
         if not 0 <= made.table < 1 << 64:
             raise ValueError(f"the notes have their table at {made.table:#x}")
@@ -133,7 +133,7 @@ class Lowered:
 
 
 def lower(source: str, table: int = TABLE) -> Lowered | None:
-    """The source in other words; None if it has no channels, pipes or program-scope variables.
+    """Returns the translated source; None if it has no channels, pipes or program-scope variables.
 
     Raises LoweringError.
     """
@@ -151,12 +151,12 @@ def lower(source: str, table: int = TABLE) -> Lowered | None:
 
 
 def depth_pragma(depths: str) -> str:
-    """A line that says how deep the channels of the program are."""
+    """Returns a line with the depths of the program's channels."""
     return f"#pragma fpgart channel_depths {depths}\n"
 
 
 def _declaration(found: Lowered) -> str:
-    """The kernel DECLARE; what is left out by #if in the source is left out there."""
+    """Returns the kernel DECLARE; declarations that #if removes from the source are removed from it."""
     calls = [f"#ifdef __FPGART_HAS_{name}\n__fpgart_call(10, (ulong)&{name}, sizeof({name}), 0);\n#endif\n"
              for name in found.hosted]  # fmt: skip
     calls += [f"#ifdef {name}\n(void)(ulong)&{name};\n#endif\n" for name in found.variables]
@@ -164,7 +164,7 @@ def _declaration(found: Lowered) -> str:
 
 
 def has_channels(source: str) -> bool:
-    """Whether the source has channels or pipes."""
+    """True if the source has channels or pipes."""
     found = lower(source) if LOWERED.search(source) else None
     return found is not None and bool(found.channels or found.pipes)
 
@@ -212,7 +212,7 @@ class _Lowering:
         return self.result
 
     def _begins(self, statement: int, at: int) -> bool:
-        """Whether a declaration begins with the word at `at`; attributes may come first."""
+        """True if a declaration begins with the word at `at`; attributes may come first."""
         place = statement
         while place < at:
             hit = BEFORE.match(self.bare, place)
@@ -222,7 +222,7 @@ class _Lowering:
         return True
 
     def _is_variable(self, statement: int, at: int) -> bool:
-        """Whether it is of a variable, not of a function that returns a pointer."""
+        """True if it declares a variable, not a function that returns a pointer."""
         if not self._begins(statement, at):
             return False
         end = VALUE_OR_BODY.search(self.bare, at)
@@ -230,7 +230,7 @@ class _Lowering:
         return not set("(*") & set(head)
 
     def _end_of(self, at: int) -> int:
-        """Where the declaration that begins at `at` ends: at its semicolon."""
+        """Returns the position of the semicolon that ends the declaration at `at`."""
         depth = 0
         for hit in BRACKETS.finditer(self.bare, at):
             depth += {"{": 1, "(": 1, "}": -1, ")": -1}.get(hit[0], 0)
@@ -239,7 +239,7 @@ class _Lowering:
         raise LoweringError(f"{self._line(at)}: a declaration without its semicolon")
 
     def _line(self, at: int) -> int:
-        """The line's number; as a #line says it, where there is one."""
+        """Returns the line's number; a #line before it counts."""
         number = bisect_left(self.ends, at)
         index = bisect_left(self.said, at, key=lambda said: said.end()) - 1
         if index < 0:
@@ -248,7 +248,7 @@ class _Lowering:
         return int(said[1]) + number - bisect_left(self.ends, said.end()) - 1
 
     def _put(self, begin: int, end: int, words: str) -> None:
-        """`words` instead of the source from `begin` to `end`, on as many lines."""
+        """Replaces the source from `begin` to `end` by `words`, on as many lines."""
         missing = self.source.count("\n", begin, end) - words.count("\n")
         self.parts += [self.source[self.copied : begin], words, "\n" * max(missing, 0)]
         if missing < 0:
@@ -279,7 +279,7 @@ class _Lowering:
             for size in reversed(sizes):
                 value = f"{{[0 ... ({size}) - 1] = {value}}}"
             words.append(
-                # Hidden: else a channel that is called `link` or `read` is the C library's function on PoCL 6.
+                # Hidden: otherwise a channel named `link` or `read` is the C library's function on PoCL 6.
                 '__constant __attribute__((visibility("hidden"))) '
                 "struct { __constant char *name; __constant void *first; long depth; ulong packet; "
                 f"ulong hosted; __private {type_name} *type; __constant char *io; }} {name}{parsed['sizes']} = {value};"
@@ -318,7 +318,7 @@ class _Lowering:
     # Pipes
 
     def _parameters(self, at: int, end: int, statement: int) -> None:
-        """The parameters that are pipes become pointers."""
+        """Replaces the parameters that are pipes by pointers."""
         if not re.search(r"\bpipe\b", self.bare[at:end]):
             return
         head = without_attributes(self.bare[statement:at]).split()
@@ -352,7 +352,7 @@ class _Lowering:
 
 
 def _attributes(text: str) -> dict[str, str]:
-    """What stands in the attributes' parentheses, by name; "" for those without any."""
+    """Returns the text in the attributes' parentheses, by name; "" for those without any."""
     found = {}
     at = 0
     while hit := ATTRIBUTE.search(text, at):
@@ -366,5 +366,5 @@ def _attributes(text: str) -> dict[str, str]:
 
 
 def _sizes(text: str) -> list[str]:
-    """What stands in the brackets behind a name."""
+    """Returns the texts in the brackets behind a name."""
     return re.findall(r"\[([^\]]*)\]", text)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Properties that are read from OpenCL C without the compiler: sizes of types, and buffer_location of arguments.
 
-Compilers for the CPU skip that attribute.
+Compilers for the CPU ignore that attribute.
 
-Not a compiler: comments go, macros without parameters (#define and -D) are put in. Only a source with conditions goes
-through the preprocessor; where that fails, all its branches are read. That is how such attributes are written:
+Comments are removed, and macros without parameters (#define and -D) expanded. Only a source with conditions is
+preprocessed; if that fails, all its branches are read. Such attributes are written in this way:
 
     kernel void k(global __attribute__((buffer_location("HBM"))) int *x, ...)
 """
@@ -28,17 +28,17 @@ CONDITION = pattern(r"^[ \t]*#[ \t]*if", re.MULTILINE)
 TOKEN = pattern(r'"(?:\\.|[^"\\])*"|[A-Za-z_]\w*|\d\w*|\\.|\S')
 DEEPEST = 32
 MOST_EXPANSIONS = 1 << 19
-"""Tokens that macros may put in."""
+"""The most tokens that macros may produce."""
 KERNELS = frozenset(("kernel", "__kernel"))
 ATTRIBUTES = frozenset(("__attribute__", "__attribute"))
 ENDS = KERNELS | {"{", "}", ";"}
-"""Where no declaration goes on."""
+"""Tokens that end a declaration."""
 ATTRIBUTE = "buffer_location"
 AUTORUN = "autorun"
 
 
 def buffer_locations(source: str, options: str = "") -> dict[str, tuple[str, ...]]:
-    """For each kernel whose arguments have a buffer_location: one per argument, "" for none."""
+    """Returns, for each kernel whose arguments have a buffer_location, one per argument, "" for none."""
     if ATTRIBUTE not in source and ATTRIBUTE not in options:
         return {}
     found = {}
@@ -50,7 +50,7 @@ def buffer_locations(source: str, options: str = "") -> dict[str, tuple[str, ...
 
 
 def kernel_attributes(source: str, options: str = "") -> dict[str, dict[str, tuple[int, ...]]]:
-    """Return, by kernel, the numbers of those attributes that boards know; () for one without numbers.
+    """Returns, by kernel, the numbers of those attributes that boards know; () for one without numbers.
 
     An attribute whose numbers need headers of the host is left out.
     """
@@ -62,7 +62,7 @@ def kernel_attributes(source: str, options: str = "") -> dict[str, dict[str, tup
 
 
 def attributes_in(text: str) -> dict[str, dict[str, tuple[int, ...]]]:
-    """Return the same for a preprocessed text whose attributes have digits (attribute_numbers.py)."""
+    """Returns the same for a preprocessed text whose attributes have digits (attribute_numbers.py)."""
     tokens = TOKEN.findall(blank(DIRECTIVE, text))
     closed = _closings(tokens)
     found: dict[str, dict[str, tuple[int, ...]]] = {}
@@ -105,7 +105,7 @@ def _numbered(tokens: list[str], begin: int, end: int, closed: dict[int, int]) -
 
 
 def _tokens(source: str, options: str) -> list[str]:
-    """The source without comments and directives, with macros put in."""
+    """Returns the source without comments and directives, with macros expanded."""
     if CONDITION.search(source):
         source = _chosen(source, options)
     text = COMMENT.sub(lambda found: found[1] or found[2] or " ", CONTINUED.sub(" ", source))
@@ -115,7 +115,7 @@ def _tokens(source: str, options: str) -> list[str]:
 
 
 def _chosen(source: str, options: str) -> str:
-    """The branches that hold, with macros put in; the source itself where the preprocessor refuses it."""
+    """Returns the branches that hold, with macros expanded; the source itself if the preprocessor refuses it."""
     from fpgart.kernels.preprocessing.files import Includes
     from fpgart.kernels.preprocessing.preprocessor import preprocess
 
@@ -126,12 +126,12 @@ def _chosen(source: str, options: str) -> str:
 
 
 def _defines(options: str) -> Iterator[str]:
-    """What each -D says: NAME or NAME=VALUE."""
+    """Yields the text of each -D: NAME or NAME=VALUE."""
     import shlex
 
     try:
         words = shlex.split(options)
-    except ValueError:  # a quote without its end; the compiler will say so
+    except ValueError:  # a quote without its end, which the compiler reports
         words = options.split()
     for index, word in enumerate(words):
         if word.startswith("-D"):
@@ -139,7 +139,7 @@ def _defines(options: str) -> Iterator[str]:
 
 
 class _Expansion:
-    """Puts macros in. Those that would make very many tokens stay as they are."""
+    """Expands macros, except those that would produce very many tokens."""
 
     def __init__(self, macros: dict[str, list[str]]) -> None:
         self._macros = macros
@@ -158,7 +158,7 @@ class _Expansion:
 
 
 def _closings(tokens: list[str], pair: str = "()") -> dict[int, int]:
-    """By the place of each parenthesis that is closed, where it is."""
+    """Returns, by the position of each parenthesis that is closed, where it is."""
     found: dict[int, int] = {}
     opened: list[int] = []
     for index, token in enumerate(tokens):
@@ -170,12 +170,12 @@ def _closings(tokens: list[str], pair: str = "()") -> dict[int, int]:
 
 
 def _group(tokens: list[str], begin: int, closed: dict[int, int]) -> int:
-    """Where the group that opens at `begin` is closed."""
+    """Returns where the group that opens at `begin` is closed."""
     return closed.get(begin, len(tokens)) if tokens[begin : begin + 1] == ["("] else begin
 
 
 class _Kernel(NamedTuple):
-    """A kernel's declaration; no name for what is none. `opens` is its parenthesis, `end` what is behind all of it."""
+    """A kernel's declaration; without a name if it is none. `opens`: its parenthesis; `end`: behind the declaration."""
 
     name: str
     parameters: list[list[str]]
@@ -184,7 +184,7 @@ class _Kernel(NamedTuple):
 
 
 def _kernels(tokens: list[str]) -> Iterator[_Kernel]:
-    """The kernels that are declared, in their order."""
+    """Yields the kernels that are declared, in their order."""
     closed = _closings(tokens)
     index = 0
     while index < len(tokens):
@@ -197,7 +197,7 @@ def _kernels(tokens: list[str]) -> Iterator[_Kernel]:
 
 
 def _kernel(tokens: list[str], begin: int, closed: dict[int, int]) -> _Kernel:
-    """The function that is declared from the word `kernel` at `begin`."""
+    """Returns the function that is declared from the word `kernel` at `begin`."""
     index = begin + 1
     while index < len(tokens) and tokens[index] not in ENDS:
         if tokens[index] in ATTRIBUTES:
@@ -211,7 +211,7 @@ def _kernel(tokens: list[str], begin: int, closed: dict[int, int]) -> _Kernel:
 
 
 def _split(tokens: list[str]) -> list[list[str]]:
-    """Parameters, by the commas that are not within parentheses."""
+    """Splits parameters at the commas that are not within parentheses."""
     parts: list[list[str]] = [[]]
     depth = 0
     for token in tokens:
@@ -224,7 +224,7 @@ def _split(tokens: list[str]) -> list[list[str]]:
 
 
 def _location(parameter: list[str]) -> str:
-    """The first string behind the attribute's name."""
+    """Returns the first string behind the attribute's name."""
     for index, token in enumerate(parameter):
         if token == ATTRIBUTE:
             text = next((t for t in parameter[index:] if t.startswith('"')), "")
@@ -239,21 +239,21 @@ TYPE_NAME = pattern(r"(?:u|unsigned )?(char|short|int|long|half|float|double)(2|
 
 @lru_cache(maxsize=1024)
 def size_of_type(name: str) -> int:
-    """Bytes of a scalar or vector type of OpenCL C; 0 for any other type."""
+    """Returns the bytes of a scalar or vector type of OpenCL C; 0 for any other type."""
     found = TYPE_NAME.fullmatch(name)
     return SCALARS[found[1]] * VECTORS[found[2] or ""] if found else 0
 
 
 class Use(enum.IntFlag):
-    """What a kernel does with the memory behind a pointer argument."""
+    """A kernel's uses of the memory behind a pointer argument."""
 
     NONE = 0
     READ = 1
     WRITE = 2
     UNKNOWN = 4
-    """It goes where it is not followed: into a function, a variable, a macro."""
+    """It is passed to a function, a variable or a macro, which is not followed."""
     ATOMIC = 8
-    """An atomic function gets it."""
+    """An argument of an atomic function."""
 
 
 ASSIGNING = frozenset("+-*/%&|^")
@@ -263,7 +263,7 @@ NAME = pattern(r"[A-Za-z_]\w*")
 
 
 def argument_uses(source: str, options: str = "") -> dict[str, tuple[Use, ...]]:
-    """For each kernel what it does with each of its arguments, as far as it shows in `p[...]` and `*p`."""
+    """Returns, for each kernel, its uses of each of its arguments, as far as `p[...]` and `*p` show them."""
     if "#include" in source or "# include" in source:
         return {}
     text = CONTINUED.sub(" ", source)
@@ -273,7 +273,7 @@ def argument_uses(source: str, options: str = "") -> dict[str, tuple[Use, ...]]:
     found: dict[str, tuple[Use, ...]] = {}
     behind = 0
     for kernel in _kernels(tokens):
-        if kernel.opens < behind:  # in the body of another one
+        if kernel.opens < behind:  # in the body of another kernel
             continue
         begin, behind = _body(tokens, kernel.end, closed)
         if begin < behind:
@@ -284,7 +284,7 @@ def argument_uses(source: str, options: str = "") -> dict[str, tuple[Use, ...]]:
 
 
 def _body(tokens: list[str], begin: int, closed: dict[int, int]) -> tuple[int, int]:
-    """What is between the braces of the function whose head ends at `begin`; nothing for a declaration."""
+    """Returns the begin and the end of the body of the function whose head ends at `begin`; equal for a declaration."""
     for index in range(begin, len(tokens)):
         if tokens[index] == "{":
             return (index + 1, closed[index]) if index in closed else (len(tokens), len(tokens))
@@ -308,7 +308,7 @@ def _uses(body: list[str], names: frozenset[str]) -> dict[str, Use]:
 
 
 def _use_at(body: list[str], index: int, closed: dict[int, int]) -> Use:
-    """What one mention of a pointer does."""
+    """Returns the use by one mention of a pointer."""
     before = body[max(0, index - 3) : index]
     end = index + 1
     called = before[:-1] if before[-1:] == ["&"] else before
@@ -336,5 +336,5 @@ def _use_at(body: list[str], index: int, closed: dict[int, int]) -> Use:
 
 
 def _is_operand(before: list[str]) -> bool:
-    """Whether what stands there ends a value, so that the operator behind it takes two."""
+    """True if a value ends there, so that the operator behind it is binary."""
     return bool(before) and (before[-1] in (")", "]") or NAME.match(before[-1]) is not None or before[-1][0].isdigit())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of a text in OpenCL C: what is hidden from the compiler, brackets, lists and attributes."""
+"""The parts of a text in OpenCL C: comments and literals, brackets, lists and attributes."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ SEPARATORS = pattern(r"[()\[\]{},]")
 
 
 def blank(pattern: re.Pattern[str], text: str) -> str:
-    """Return the text with each match replaced by blanks; positions and lines stay."""
+    """Returns the text with each match replaced by blanks; positions and lines stay."""
     return pattern.sub(lambda hit: re.sub(r"[^\n]", " ", hit[0]), text)
 
 
 def closing(text: str, at: int) -> int:
-    """Return the position of the parenthesis that closes the one at `at`; the end of the text if none does."""
+    """Returns the position of the parenthesis that closes the one at `at`; the end of the text if none does."""
     depth = 0
     for hit in PARENTHESES.finditer(text, at):
         depth += 1 if hit[0] == "(" else -1
@@ -33,7 +33,7 @@ def closing(text: str, at: int) -> int:
 
 
 def without_attributes(text: str, *, in_place: str = "") -> str:
-    """Return the text without attributes; `in_place` stands for each of their characters."""
+    """Returns the text without attributes; `in_place` stands for each of their characters."""
     parts = []
     copied = 0
     while hit := ATTRIBUTE.search(text, copied):
@@ -44,7 +44,7 @@ def without_attributes(text: str, *, in_place: str = "") -> str:
 
 
 def split(text: str) -> list[str]:
-    """Split a text at the commas outside of parentheses, brackets and braces."""
+    """Splits a text at the commas outside of parentheses, brackets and braces."""
     parts, depth, begin = [], 0, 0
     for hit in SEPARATORS.finditer(text):
         depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(hit[0], 0)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Properties that are read from SPIR-V without the compiler: the kernels of a module and their arguments.
 
-Drivers say nothing about the arguments of kernels that do not come from OpenCL C, and a runtime has to know
+Drivers do not describe the arguments of kernels that do not come from OpenCL C, and a runtime has to know
 which of them are pointers. Numbers are those of the SPIR-V specification 1.6 and, for buffer locations, of
 SPV_INTEL_fpga_buffer_location.
 """
@@ -20,7 +20,7 @@ HEADER = 5  # words in front of the first instruction
 
 
 class Op(enum.IntEnum):
-    """The instructions that say something about kernels and their arguments."""
+    """The instructions that describe kernels and their arguments."""
 
     NAME = 5
     STRING = 7
@@ -37,7 +37,7 @@ class Op(enum.IntEnum):
 
 
 class Decoration(enum.IntEnum):
-    """What is said about an id."""
+    """The decorations that are read."""
 
     RESTRICT = 19
     VOLATILE = 21
@@ -48,11 +48,11 @@ class Decoration(enum.IntEnum):
 
 KERNEL_MODEL = 6
 LOCAL_SIZE = 17
-BY_VALUE = 2  # of the function parameter attributes
+BY_VALUE = 2  # a function parameter attribute
 NO_WRITE = 6
 TYPE_NAMES = "kernel_arg_type."
 
-# Storage classes; Function is what stands behind a structure that is passed by value.
+# Storage classes; a structure that is passed by value points to class Function.
 ADDRESS = {
     0: cl.CL_KERNEL_ARG_ADDRESS_CONSTANT,
     4: cl.CL_KERNEL_ARG_ADDRESS_LOCAL,
@@ -79,7 +79,7 @@ class Parameter:
 
 @dataclass(slots=True)
 class Module:
-    """What a pass over the instructions has found; by id where nothing else is said."""
+    """The result of a pass over the instructions; by id unless stated otherwise."""
 
     names: dict[int, str] = field(default_factory=dict)
     kernels: dict[int, list[str]] = field(default_factory=dict)
@@ -96,7 +96,7 @@ class Module:
 
 
 def words_of(il: bytes) -> array[int]:
-    """The words of a module in this machine's order; none for what is no SPIR-V."""
+    """Returns the words of a module in this machine's order; none for bytes that are no SPIR-V."""
     words = array("I", il[: len(il) // 4 * 4])
     if len(words) > HEADER and words[0] != MAGIC:
         words.byteswap()
@@ -104,7 +104,7 @@ def words_of(il: bytes) -> array[int]:
 
 
 def interfaces(il: bytes) -> dict[str, KernelInterface]:
-    """The kernels of a module by name, as far as it can be read; nothing for what is no SPIR-V."""
+    """Returns the kernels of a module by name, as far as it can be read; none for bytes that are no SPIR-V."""
     module = _read(words_of(il))
     found = {}
     for function, names in module.kernels.items():
@@ -121,7 +121,7 @@ def interfaces(il: bytes) -> dict[str, KernelInterface]:
 
 
 def _read(words: array[int]) -> Module:
-    """One pass. Modules have millions of words: what is of no interest costs a look into a set."""
+    """Reads the instructions in one pass. Modules have millions of words: others cost a look into a set."""
     module = Module()
     wanted = frozenset(map(int, Op))
     function = 0
@@ -146,7 +146,7 @@ def _read(words: array[int]) -> Module:
 
 
 def _note(module: Module, code: int, operands: array[int]) -> None:
-    """An instruction in front of the functions."""
+    """Records an instruction in front of the functions."""
     match code, operands.tolist():
         case Op.NAME, [id, *text]:
             module.names[id] = text_of(text)
@@ -168,7 +168,7 @@ def _note(module: Module, code: int, operands: array[int]) -> None:
 
 
 def text_of(words: list[int]) -> str:
-    """A literal string, which ends with a zero byte."""
+    """Returns a literal string, which ends with a zero byte."""
     data = b"".join(word.to_bytes(4, "little") for word in words)
     return data.partition(b"\0")[0].decode(errors="replace")
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The loops that are unrolled as `#pragma unroll` says, and those that stay loops.
+"""Removes `#pragma unroll` from loops that would become large.
 
 On a board, an unrolled loop is circuits. On a CPU, unrolling a small loop makes a kernel several times as fast,
-and a large one, or nested ones, only the compiler slow. So a pragma stays where what it makes is small, from the
-innermost loop outwards; elsewhere, and where nobody sees how often a loop runs, it goes.
+and a large one, or nested ones, only the compiler slow. So a pragma stays if its loop becomes small, from the
+innermost loop outwards; otherwise, and if the number of iterations is unknown, it is removed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from fpgart.kernels.signs import UNROLL
 from fpgart.kernels.source_text import HIDDEN, blank
 
 MOST_TOKENS = 8192
-"""What a loop may become: about as many instructions."""
+"""The most tokens of an unrolled loop: about as many instructions."""
 FOR = re.compile(r"\bfor\s*\(")
 BLANKS = re.compile(r"\s*")
 LINE_END = re.compile(r"[^\n]*")
@@ -36,7 +36,7 @@ PAIRED = re.compile(r"[{}()]")
 
 @dataclass
 class Loop:
-    """A loop behind a pragma, from `begin` to `end`; `trips` is how often unrolling writes it, 0 where nobody sees."""
+    """A loop behind a pragma, from `begin` to `end`; `trips`: how often unrolling writes it, 0 if unknown."""
 
     pragma: re.Match[str]
     begin: int
@@ -46,7 +46,7 @@ class Loop:
 
 
 def without_large_unrolling(text: str, defines: Mapping[str, str]) -> str:
-    """The text without the pragmas that make too much, or stand before no loop; lines stay."""
+    """Returns the text without the pragmas of large or missing loops; lines stay."""
     bare = blank(HIDDEN, text)
     pragmas = list(UNROLL.finditer(bare))
     if not pragmas:
@@ -68,7 +68,7 @@ def without_large_unrolling(text: str, defines: Mapping[str, str]) -> str:
 
 
 def _heads(bare: str, pragmas: list[re.Match[str]]) -> list[re.Match[str] | None]:
-    """For each pragma the head of the loop behind it; blanks and other directives may stand between."""
+    """Returns, for each pragma, the head of the loop behind it; blanks and other directives may come before."""
     known: dict[int, re.Match[str] | None] = {}
     found: list[re.Match[str] | None] = []
     for pragma in reversed(pragmas):
@@ -90,7 +90,7 @@ def _behind(pattern: re.Pattern[str], bare: str, at: int) -> int:
 
 
 def closings(bare: str) -> dict[int, int]:
-    """By the place of each parenthesis and brace that is closed, where it is."""
+    """Returns, by the position of each parenthesis and brace that is closed, where it is."""
     found: dict[int, int] = {}
     opened: dict[str, list[int]] = {")": [], "}": []}
     for hit in PAIRED.finditer(bare):
@@ -113,7 +113,7 @@ def _loop(
 
 
 def _trips(head: str, macros: Mapping[str, str]) -> int | None:
-    """How often a loop runs; None where that does not show."""
+    """Returns how often a loop runs; None if that is unknown."""
     parts = HEAD.fullmatch(head)
     step = STEP.fullmatch(parts["step"].strip()) if parts else None
     if parts is None or step is None:
@@ -126,7 +126,7 @@ def _trips(head: str, macros: Mapping[str, str]) -> int | None:
 
 
 def end_of_statement(bare: str, at: int, closed: Mapping[int, int]) -> int:
-    """Where the statement that begins at `at` ends."""
+    """Returns where the statement that begins at `at` ends."""
     while hit := BLOCK.search(bare, at):
         at = hit.end()
         if hit[0] in "({":
@@ -137,7 +137,7 @@ def end_of_statement(bare: str, at: int, closed: Mapping[int, int]) -> int:
 
 
 def _nest(loops: list[Loop]) -> None:
-    """Put each loop into the one around it; they are in the order in which they begin."""
+    """Puts each loop into the one around it; they are in the order in which they begin."""
     around: list[Loop] = []
     for loop in loops:
         while around and around[-1].end <= loop.begin:
@@ -148,7 +148,7 @@ def _nest(loops: list[Loop]) -> None:
 
 
 def _chosen(loops: list[Loop], places: list[int]) -> set[int]:
-    """Where the pragmas are that stay; those of inner loops are decided on before those around them."""
+    """Returns the positions of the pragmas that stay; those of inner loops are decided first."""
     kept: set[int] = set()
     sizes: dict[int, int] = {}
     for loop in reversed(loops):

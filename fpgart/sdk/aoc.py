@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`aoc`, which makes program containers, and `fpgart aocx`, which looks into them."""
+"""`aoc`, which makes program containers, and `fpgart aocx`, which shows their contents."""
 
 from __future__ import annotations
 
@@ -73,12 +73,12 @@ container and have no other effect.
 
 
 def compile_command(words: list[str]) -> int:
-    """`aoc`: exit status 0; 1 with the compiler's words on stderr; 2 for a command line that makes no sense."""
+    """Runs `aoc`; exit status 0; 1 with the compiler's log on stderr; 2 for an invalid command line."""
     return status_of("aoc", lambda: compile_all(words), (UsageError, BoardSpecError, OptionError))
 
 
 def compile_all(words: list[str]) -> None:
-    """Do what the command line asks for; raises what status_of() tells."""
+    """Does the work of the command line; raises the errors that status_of() reports."""
     asked = read_command_line(words)
     package = package_of(asked.package)
     if asked.answer is not None or not words:
@@ -93,12 +93,12 @@ def compile_all(words: list[str]) -> None:
 
 
 def main() -> None:
-    """Entry point of the program `aoc`."""
+    """Runs the program `aoc`."""
     end_with("aoc", lambda: compile_command(sys.argv[1:]))
 
 
 def answer(question: Answer, package: BoardPackage | None) -> str:
-    """What the questions among the options are answered."""
+    """Returns the answers to questions among the options."""
     if question is Answer.HELP:
         return HELP
     if question is Answer.VERSION:
@@ -123,17 +123,17 @@ def answer(question: Answer, package: BoardPackage | None) -> str:
 
 @dataclass(frozen=True)
 class Job:
-    """A compilation as it was asked for, and the board that it is for."""
+    """A compilation, and its board."""
 
     asked: CommandLine
     board: BoardDescription
     separate: tuple[str, ...]
     inputs: dict[Path, tuple[Container, Step]]
-    """What was read of the inputs that earlier steps made."""
+    """The contents of the inputs that earlier steps made."""
 
     @classmethod
     def of(cls, asked: CommandLine, package: BoardPackage | None) -> Job:
-        """Raises UsageError, BoardSpecError, OptionError or AocxError for what cannot be done."""
+        """Creates a job; raises UsageError, BoardSpecError, OptionError or AocxError if it cannot be done."""
         if not asked.sources:
             raise UsageError("nothing to compile: name a .cl, .aoco or .aocr file")
         specification = next((path for path in asked.sources if path.suffix == SPECIFICATION), None)
@@ -149,7 +149,7 @@ class Job:
         return cls(asked, with_separate_banks(board, _memories(asked, board, separate)), separate, inputs)
 
     def run(self) -> None:
-        """Write what was asked for; raises CompileError, AocxError or OSError."""
+        """Writes the files; raises CompileError, AocxError or OSError."""
         engine = choose_engine()
         if self.asked.last is Last.OBJECT:
             for path in self.asked.sources:
@@ -170,14 +170,14 @@ class Job:
         return [path for path in self.asked.sources if path not in self.inputs]
 
     def _text(self, engine: Engine) -> Text:
-        """All inputs behind the preprocessor."""
+        """Returns all inputs as preprocessed text."""
         for container, step in self.inputs.values():
             if step.kind == EARLY:
                 return text_of(container, step)
         return preprocessed(self._unit(), self.board, engine)
 
     def _unit(self) -> Unit:
-        """All inputs, in their order."""
+        """Returns all inputs, in their order."""
         named = [
             (
                 path.name,
@@ -201,7 +201,7 @@ class Job:
         return object_of(unit, self.board.name, self.separate)
 
     def _target(self, source: Path) -> Path:
-        """Return -o, which needs no ending, or else the source's name in the working folder."""
+        """Returns -o, which needs no ending, or else the source's name in the working folder."""
         output = self.asked.output
         if output is None:
             return Path(source.name).with_suffix(self.asked.last.value)
@@ -229,18 +229,18 @@ class Job:
 
 
 def with_depths(text: Text, depths: str) -> Text:
-    """The text, in which it is written down how deep channels are; "" leaves that open."""
+    """Returns the text with a line for the depth of channels; "" adds none."""
     return replace(text, source=f"{depth_pragma(depths)}{text.source}") if depths else text
 
 
 def tell_warnings(words: str) -> None:
-    """What the compiler says of a program that it took."""
+    """Prints the compiler's warnings for a program that it accepted."""
     if words:
         click.echo(words, err=True)
 
 
 def _earlier(path: Path) -> tuple[Container, Step]:
-    """What an earlier step wrote; raises AocxError."""
+    """Returns the result of an earlier step; raises AocxError."""
     try:
         container = Container.read(path)
     except OSError as error:
@@ -259,9 +259,9 @@ def _check_inputs(asked: CommandLine, inputs: dict[Path, tuple[Container, Step]]
 
 
 def _memories(asked: CommandLine, board: BoardDescription, separate: tuple[str, ...]) -> list[str]:
-    """What -no-interleaving names, as the board names it; raises UsageError for a memory that it does not have.
+    """Returns the memories of -no-interleaving by the board's names; raises UsageError for one that it does not have.
 
-    Of a board that takes another's place that cannot be expected; a note says so.
+    A board that stands in for another gets a note instead, because its memories may have other names.
     """
     known = [memory.name for memory in board.memories]
     named = [known[0] if name == "default" and name not in known else name for name in separate]
@@ -275,10 +275,10 @@ def _memories(asked: CommandLine, board: BoardDescription, separate: tuple[str, 
 
 
 def _board_for(asked: CommandLine, package: BoardPackage | None, steps: list[Step]) -> BoardDescription:
-    """The board that was named, now or in an earlier step; raises BoardSpecError or UsageError.
+    """Returns the board that was named, in this or an earlier step; raises BoardSpecError or UsageError.
 
-    A board that is not here has its place taken by FPGART_BOARD's, if that is set, so that Makefiles for boards of
-    others can be used as they are; and for the emulator by the default board.
+    A board that is not installed is replaced by that of FPGART_BOARD, if it is set, so that Makefiles for others'
+    boards work unchanged; and for the emulator by the default board.
     """
     otherwise = steps[0].board if steps else default_board(package)
     try:
@@ -295,7 +295,7 @@ def _board_for(asked: CommandLine, package: BoardPackage | None, steps: list[Ste
 
 
 def describe_container(container: Container) -> str:
-    """Sections, and the autodiscovery as a table."""
+    """Returns the sections, and the autodiscovery as a table."""
     lines = ["sections"]
     lines += [f"  {name:<28} {in_words(len(data))}" for name, data in container.sections.items()]
     if sections.AUTODISCOVERY in container:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line of `aoc`: every option of Intel's compiler, and what it means here."""
+"""The command line of `aoc`: every option of Intel's compiler, and its effect here."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ SOURCES = (".cl", ".aoco", ".aocr", ".xml")
 
 
 class UsageError(Exception):
-    """An argument that `aoc` does not take; the sentence says which."""
+    """Raised for an argument that `aoc` does not take; the sentence names it."""
 
 
 class Last(enum.Enum):
-    """The last step that is asked for, by the ending of what it writes."""
+    """The last step, by the ending of its output."""
 
     OBJECT = ".aoco"
     EARLY = ".aocr"
@@ -36,7 +36,7 @@ class Answer(enum.Enum):
 
 @dataclass
 class CommandLine:
-    """What `aoc` was asked for."""
+    """The command line of `aoc`."""
 
     sources: list[Path] = field(default_factory=list)
     output: Path | None = None
@@ -47,13 +47,13 @@ class CommandLine:
     emulator: bool = False
     compiler: list[str] = field(default_factory=list)
     noted: list[str] = field(default_factory=list)
-    """What is written down in the container and changes nothing."""
+    """Options that are recorded in the container and have no effect."""
     libraries: list[str] = field(default_factory=list)
-    """-l and -L, as they are given."""
+    """-l and -L, unchanged."""
     separate: list[str] = field(default_factory=list)
     """Memories whose banks shall not be interleaved: names, "default", or "all"."""
     depths: str = ""
-    """How many packets channels hold, as DepthMode names it; "" for what the host's environment says."""
+    """The depth of channels, as DepthMode names it; "" for that of the host's environment."""
     report: bool = False
     report_folder: Path | None = None
     verbose: bool = False
@@ -130,7 +130,7 @@ FOR_HARDWARE = {
     "ghdl-depth", "hash", "llc-arg", "num-reorder", "opt-arg", "parallel", "save-temps-folder", "seed", "sim-acl-arg",
     "sim-elab-arg", "sim-input-dir", "sysinteg-arg",
 }  # fmt: skip
-"""Options with a value that say how hardware is made."""
+"""Options with a value that affect hardware only."""
 FOR_HARDWARE_ALONE = {
     "S", "add-qsf", "analyze-area", "clock", "daz", "dep-files", "dot", "duplicate-ring", "ecc", "empty-kernel",
     "emulator", "estimate-throughput", "fast-compile", "fast-emulator", "force-single-store-ring", "fp-relaxed", "fpc",
@@ -148,7 +148,7 @@ NEEDS_NO_NOTE = {"g", "g0", "q", "quiet", "fast-emulator", "legacy-emulator", "t
 
 
 def read_command_line(words: list[str]) -> CommandLine:
-    """Options as `aoc` spells them, with one or two dashes, `-name=value` or `-name value`; raises UsageError."""
+    """Reads options as `aoc` spells them, `-name=value` or `-name value`, with one or two dashes; raises UsageError."""
     made = CommandLine()
     rest = _Words(words)
     for word in rest:
@@ -170,13 +170,13 @@ class _Words:
             yield self._rest.popleft()
 
     def value(self, word: str) -> str:
-        """What follows an option that needs a value."""
+        """Returns the word behind an option that needs a value."""
         if not self._rest:
             raise UsageError(f"{word} needs a value")
         return self._rest.popleft()
 
     def value_unless_source(self) -> str:
-        """The next word, if it is neither an option nor a file to compile; else nothing."""
+        """Returns the next word, if it is neither an option nor a file to compile; else ""."""
         if not self._rest or self._rest[0].startswith("-") or self._rest[0].endswith(SOURCES):
             return ""
         return self._rest.popleft()
@@ -211,7 +211,7 @@ def _is_known(name: str) -> bool:
 
 
 def changes_nothing(made: CommandLine) -> list[str]:
-    """The options that deserve a note: given, kept in the container, and without effect on this board."""
+    """Returns the options that get a note: recorded in the container, and without effect on this board."""
     return [
         word
         for word in made.noted

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`aocl`, the utility of Intel's SDK: flags for hosts, boards, and looking into containers.
 
-What only hardware can do says so, with exit status 0 where scripts go on after it.
+Commands that need hardware print a message, with exit status 0 if scripts continue after them.
 """
 
 from __future__ import annotations
@@ -50,18 +50,18 @@ host_prog.o : host_prog.cpp
 
 
 class AoclError(Exception):
-    """What was asked for cannot be done; the sentence says why."""
+    """Raised if a command cannot be done; the sentence says why."""
 
 
 class AoclUsageError(AoclError):
-    """The command line makes no sense."""
+    """Raised for an invalid command line."""
 
 
 Command = Callable[[list[str]], str]
 
 
 def root() -> Path:
-    """The SDK folder that the program lies in, or else the user's own."""
+    """Returns the SDK folder that the program lies in, or else the user's own."""
     return sdk.named_root() or sdk.lay_out(sdk.default_root())
 
 
@@ -69,7 +69,7 @@ def root() -> Path:
 
 
 def compile_config(words: list[str]) -> str:
-    # The blank ends the path for scripts that cut at blanks only.
+    # The blank ends the path for scripts that split at blanks only.
     return f"-I{sdk.include_folder(root())} \n"
 
 
@@ -101,7 +101,7 @@ def version(words: list[str]) -> str:
 
 
 def boards() -> dict[str, BoardDescription]:
-    """The boards of FPGART_BOARD by the names that Intel's tools give them; raises AoclError."""
+    """Returns the boards of FPGART_BOARD by the names that Intel's tools give them; raises AoclError."""
     try:
         return {f"acl{index}": describe(name) for index, name in enumerate(chosen_names())}
     except (BoardSpecError, OptionError) as error:
@@ -109,7 +109,7 @@ def boards() -> dict[str, BoardDescription]:
 
 
 def board_of(name: str) -> BoardDescription:
-    """Raises AoclError for a device that is not there."""
+    """Returns a board; raises AoclError for an unknown device."""
     found = boards()
     if name not in found:
         raise AoclError(f"no device {name}; the devices are {', '.join(found)} (FPGART_BOARD names the boards)")
@@ -121,7 +121,7 @@ def list_devices(words: list[str]) -> str:
 
 
 def diagnose(words: list[str]) -> str:
-    """Without a name all devices are listed; those that are named have their memories written and read."""
+    """Lists all devices if none is named; writes and reads the memories of those that are named."""
     found = boards()
     if not words or words[0].startswith("-"):
         listed = "".join(_device(name, board, "Passed") + "\nDIAGNOSTIC_PASSED\n" for name, board in found.items())
@@ -170,7 +170,7 @@ def _addresses(memory: GlobalMemory) -> Iterator[int]:
 
 
 def _written_and_read(mmd: Mmd, address: int) -> int:
-    """Bytes that came back as they were written; raises BoardError if they did not."""
+    """Writes and reads memory; returns the number of bytes. Raises BoardError if they differ."""
     pattern = os.urandom(4096) * (TESTED_BYTES // 4096)
     out, back = ffi.from_buffer(pattern), bytearray(TESTED_BYTES)
     mmd.write(int(ffi.cast("uintptr_t", out)), address, TESTED_BYTES)
@@ -181,7 +181,7 @@ def _written_and_read(mmd: Mmd, address: int) -> int:
 
 
 def program(words: list[str]) -> str:
-    """Whether a container would be loaded; simulated boards are programmed by the host that uses them."""
+    """Checks that a container would be loaded; simulated boards are programmed by the host that uses them."""
     device, file = _two(words, "program <device> <file.aocx>")
     system = check(_container(file), board_of(device))
     return (
@@ -211,7 +211,7 @@ def hash_of(words: list[str]) -> str:
 
 
 def env(words: list[str]) -> str:
-    """With what a container was compiled, in lines NAME=VALUE."""
+    """Returns the settings with which a container was compiled, in lines NAME=VALUE."""
     file = _one(words, "env <file.aocx>")
     container = _container(file)
     options = container.text(sections.OPTIONS) if sections.OPTIONS in container else ""
@@ -225,7 +225,7 @@ BINEDIT = "binedit <file> create | list | exists|print|get|add|set|update <secti
 
 
 def binedit(words: list[str]) -> str:
-    """Look into a container, or change its sections."""
+    """Shows a container, or changes its sections."""
     if len(words) < 2:
         raise AoclUsageError(BINEDIT)
     file, action, *rest = words
@@ -260,11 +260,11 @@ def _edit(file: Path, container: Container, action: str, section: str, other: Pa
 
 LIBRARY = "library hdl-comp-pkg <spec.xml> [-o <file.aoco>] | create [-name <name>] [-o <file.aoclib>] <file.aoco> ..."
 OF_LIBRARIES = ("-name", "-vendor", "-version", "-o")
-"""Options that are followed by a value; all but two of them say things that nothing here asks for."""
+"""Options with a value; only two of them have an effect."""
 
 
 def library(words: list[str]) -> str:
-    """Objects of functions that are circuits on a board, and archives of such objects."""
+    """Makes objects of functions that are circuits on a board, and archives of such objects."""
     action, *rest = words or [""]
     given, files = _named_values(rest)
     if action == "hdl-comp-pkg" and len(files) == 1:
@@ -278,7 +278,7 @@ def library(words: list[str]) -> str:
 
 
 def _named_values(words: list[str]) -> tuple[dict[str, str], list[Path]]:
-    """Options with their values, and files; raises AoclUsageError."""
+    """Returns options with their values, and files; raises AoclUsageError."""
     given, files = {}, []
     rest = iter(words)
     for word in rest:
@@ -342,7 +342,7 @@ COMMANDS: dict[str, tuple[Command, str]] = {
 
 
 def run(words: list[str]) -> int:
-    """Exit status: 0, 1 with a sentence on stderr, 2 for a command line that makes no sense."""
+    """Runs a command; exit status 0, 1 with a sentence on stderr, 2 for an invalid command line."""
     name, *rest = words or ["help"]
     command, _ = COMMANDS.get(name.removeprefix("--"), (None, ""))
     if command is None:
@@ -366,5 +366,5 @@ def run(words: list[str]) -> int:
 
 
 def main() -> None:
-    """Entry point of the program `aocl`."""
+    """Runs the program `aocl`."""
     end_with("aocl", lambda: run(sys.argv[1:]))

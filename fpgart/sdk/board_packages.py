@@ -28,7 +28,7 @@ class BoardPackage:
 
     @classmethod
     def read(cls, root: Path) -> BoardPackage:
-        """Raises BoardSpecError for a folder that is no board package."""
+        """Reads a package; raises BoardSpecError for a folder that is no board package."""
         file = root / "board_env.xml"
         found: list[Element] = []
 
@@ -53,9 +53,9 @@ class BoardPackage:
 
 
 def package_of(given: Path | None) -> BoardPackage | None:
-    """The package that -board-package, or else AOCL_BOARD_PACKAGE_ROOT, names; raises BoardSpecError.
+    """Returns the package that -board-package, or else AOCL_BOARD_PACKAGE_ROOT, names; raises BoardSpecError.
 
-    None if none is named, or if the variable names a folder that is not there: only who names one needs it.
+    None if none is named, or if the variable names a folder that does not exist: commands without its boards need none.
     """
     if given is not None:
         return BoardPackage.read(given)
@@ -66,7 +66,7 @@ def package_of(given: Path | None) -> BoardPackage | None:
 
 
 def _root_in_words() -> str:
-    """Say what the variable for the package names."""
+    """Describes the value of the variable for the package."""
     root = os.environ.get(ROOT_VARIABLE)
     if not root:
         return "which is not set"
@@ -75,14 +75,14 @@ def _root_in_words() -> str:
 
 
 def default_board(package: BoardPackage | None) -> str:
-    """What is compiled for when no board is named: the first of FPGART_BOARD, or the package's default."""
+    """Returns the board if none is named: the first of FPGART_BOARD, or the package's default."""
     if config.BOARD.is_set or package is None:
         return config.BOARD.value[0]
     return package.default
 
 
 def describe_board(name: str, package: BoardPackage | None) -> BoardDescription:
-    """A board of the package, one that comes with the driver, or one by its file; raises BoardSpecError."""
+    """Returns a board of the package, one that comes with the driver, or one by its file; raises BoardSpecError."""
     if package is not None and name in package.boards:
         return describe(str(package.boards[name]))
     if "/" not in name and not name.endswith(".xml") and name not in shipped():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`clocl`, TI's offline compiler: a program binary (.out), the same as a C header (.dsp_h), or an object (.obj)."""
+"""`clocl`, TI's offline compiler: it writes a program binary (.out), a C header (.dsp_h), or an object (.obj)."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ SWITCHES = {
 
 
 class ClOclUsageError(Exception):
-    """An argument that `clocl` does not take; the sentence says which."""
+    """Raised for an argument that `clocl` does not take; the sentence names it."""
 
 
 @dataclass
 class CommandLine:
-    """What `clocl` was asked for."""
+    """The command line of `clocl`."""
 
     switches: set[str] = field(default_factory=set)
     compiler: list[str] = field(default_factory=list)
@@ -62,7 +62,7 @@ class CommandLine:
 
     @classmethod
     def read(cls, words: list[str]) -> CommandLine:
-        """Raises ClOclUsageError."""
+        """Reads the words; raises ClOclUsageError."""
         made = cls()
         rest = iter(words)
         for word in rest:
@@ -80,12 +80,12 @@ class CommandLine:
 
 
 def run(words: list[str]) -> int:
-    """Exit status: 0, 1 with the compiler's words on stderr, 2 for a command line that makes no sense."""
+    """Runs the command; exit status 0, 1 with the compiler's log on stderr, 2 for an invalid command line."""
     return status_of("clocl", lambda: answer(words), (ClOclUsageError,), at_last="Compilation failed")
 
 
 def answer(words: list[str]) -> None:
-    """Do what the command line asks for; raises what status_of() tells."""
+    """Does the work of the command line; raises the errors that status_of() reports."""
     asked = CommandLine.read(words)
     if "help" in asked.switches or not words:
         click.echo(HELP, nl=False)
@@ -98,7 +98,7 @@ def answer(words: list[str]) -> None:
 
 
 def compile_all(asked: CommandLine) -> None:
-    """Write what was asked for; raises CompileError, AocxError or OSError.
+    """Writes the files; raises CompileError, AocxError or OSError.
 
     A binary is for every board, as TI's is for every partition of the memory.
     """
@@ -124,7 +124,7 @@ def _is_dsp(name: str) -> bool:
 
 
 def _object(file: Path) -> tuple[Container, Step]:
-    """What `clocl -l` wrote; raises AocxError for code of the DSP, which nothing here runs."""
+    """Reads an object of `clocl -l`; raises AocxError for code of the DSP, which cannot run here."""
     try:
         container = Container.read(file)
         return container, Step.of(container, str(file))
@@ -141,18 +141,18 @@ def _write(asked: CommandLine, name: str, data: bytes) -> None:
 
 
 def as_header(stem: str, data: bytes) -> str:
-    """The bytes as an initialised C array and their number, named after the source."""
+    """Returns the bytes as an initialised C array and their number, named after the source."""
     name = "".join(character if character.isalnum() else "_" for character in stem)
     rows = ",\n    ".join(_rows(data))
     return f"unsigned int {name}_dsp_bin_len = {len(data)};\nchar {name}_dsp_bin[] = {{\n    {rows}\n}};\n"
 
 
 def _rows(data: bytes) -> Iterator[str]:
-    """Bytes above 127 are written as the negative numbers that they are in a char, so that no C++ compiler narrows."""
+    """Yields the lines of the array; bytes above 127 are negative, as in a char, because C++ refuses narrowing."""
     for begin in range(0, len(data), BYTES_PER_LINE):
         yield ", ".join(str(byte - 256 if byte > 127 else byte) for byte in data[begin : begin + BYTES_PER_LINE])
 
 
 def main() -> None:
-    """Entry point of the program `clocl`."""
+    """Runs the program `clocl`."""
     end_with("clocl", lambda: run(sys.argv[1:]))

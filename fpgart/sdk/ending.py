@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The end of the compilers: an exit status, and one sentence or the compiler's words on stderr."""
+"""The end of the compilers: an exit status, and one sentence or the compiler's log on stderr."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Errors = tuple[type[Exception], ...]
 
 
 def status_of(tool: str, work: Callable[[], None], misused: Errors, *, at_last: str = "") -> int:
-    """0; 1 with what went wrong; 2 for what is wrong with the command line, which the errors `misused` say.
+    """Does the work; returns 0, 1 after an error, or 2 after an error in `misused`: an invalid command line.
 
-    `at_last` is a line that follows the compiler's words.
+    `at_last` is a line that follows the compiler's log.
     """
     try:
         work()

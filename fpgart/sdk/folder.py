@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The SDK folder: what Makefiles and CMake scripts of hosts for Intel's boards expect to find.
+"""The SDK folder, which Makefiles and CMake scripts of hosts for Intel's boards expect.
 
 - bin: aocl, aoc, clocl, cl6x and icpx, as programs
 - host/include: CL/ and aocl_mmd.h
@@ -25,7 +25,7 @@ from fpgart.board import catalogue
 from fpgart.version import __version__
 
 INTEL_VERSION = "20.4.0"
-"""The release of Intel's SDK whose tools these answer like; scripts compare it."""
+"""The release of Intel's SDK whose tools these imitate; scripts compare it."""
 BOARDS = Path(catalogue.FOLDER)
 HEADERS = PACKAGE / "include"
 CMAKE = PACKAGE / "share" / "cmake" / "fpgart"
@@ -36,13 +36,13 @@ TOOLS = {"aocl": "aocl", "aoc": "aoc", "clocl": "clocl", "cl6x": "cl6x", "icpx":
 """The programs, and the modules of fpgart.sdk whose main() they call."""
 LOADER = "libOpenCL.so.1"
 OF_OLDER_RELEASES = ("acl_emulator_kernel_rt", "alterahalmmd")
-"""Libraries that Makefiles name and hosts call nothing of: archives without members."""
+"""Libraries that Makefiles name, and whose functions hosts do not call: archives without members."""
 EMPTY_ARCHIVE = "!<arch>\n"
 PROGRAM = """\
 #!/bin/sh
 INTELFPGAOCLSDKROOT={root}
 export INTELFPGAOCLSDKROOT
-# The folder that a program is started in is no place to import from.
+# Nothing is imported from the folder in which a program is started.
 exec {python} -c 'import sys
 sys.path[:] = filter(None, sys.path)
 from fpgart.sdk.{module} import main
@@ -63,7 +63,7 @@ BOARD_ENV = """\
 
 
 class SdkError(Exception):
-    """The folder cannot be laid out; the sentence says why."""
+    """Raised if the folder cannot be created; the sentence says why."""
 
 
 def include_folder(root: Path) -> Path:
@@ -75,9 +75,9 @@ def library_folder(root: Path) -> Path:
 
 
 def default_root() -> Path:
-    """Where the folder is that `fpgart run` and the commands without one of their own use.
+    """Returns the folder of `fpgart run` and the commands that have no other.
 
-    One for each installation. Scripts take the version from the name of the folder above. Raises SdkError.
+    There is one for each installation. Scripts take the version from the name of the folder above. Raises SdkError.
     """
     try:
         place = user_folder().parent
@@ -88,7 +88,7 @@ def default_root() -> Path:
 
 
 def system_loader() -> Path | None:
-    """The OpenCL loader of this system, where linkers look for it."""
+    """Returns the OpenCL loader of this system, where linkers look for it."""
     multiarch = sysconfig.get_config_var("MULTIARCH")
     places = [f"/usr/lib/{multiarch}", f"/lib/{multiarch}"] if multiarch else []
     places += ["/usr/local/lib", "/usr/lib64", "/lib64", "/usr/lib", "/lib"]
@@ -96,7 +96,7 @@ def system_loader() -> Path | None:
 
 
 def lay_out(root: Path) -> Path:
-    """Make the folder, or bring it up to date; returns its absolute path. Raises SdkError."""
+    """Creates the folder, or updates it; returns its absolute path. Raises SdkError."""
     root = root.absolute()
     loader = system_loader() or LIBRARY
     stamp = root / STAMP
@@ -111,7 +111,7 @@ def lay_out(root: Path) -> Path:
 
 
 def _state(root: Path, loader: Path) -> str:
-    """All that a folder's contents depend on."""
+    """Returns the facts on which a folder's contents depend."""
     layout = hashlib.sha1(Path(__file__).read_bytes(), usedforsecurity=False).hexdigest()
     facts = {"root": root, "package": PACKAGE, "version": __version__, "python": sys.executable, "loader": loader}
     return json.dumps({**{name: str(value) for name, value in facts.items()}, "layout": layout})
@@ -139,7 +139,7 @@ def _write_all(root: Path, loader: Path) -> None:
 
 
 def _put(file: Path, text: str, *, executable: bool = False) -> None:
-    """Write a file at once: programs that run beside see the old one or the new one."""
+    """Writes a file atomically: programs that run meanwhile read the old one or the new one."""
     file.parent.mkdir(parents=True, exist_ok=True)
     new = file.with_name(f".{file.name}.{os.getpid()}")
     new.write_text(text)
@@ -156,9 +156,9 @@ def _link(link: Path, target: Path) -> None:
 
 
 def variables(root: Path, before: Mapping[str, str], board: str = "") -> dict[str, str]:
-    """What a program needs in its environment to find the folder; `before` is the environment so far.
+    """Returns the variables by which a program finds the folder; `before` is the environment so far.
 
-    The board package is the board's, or that of the default board for one that is not in the folder.
+    The board package is the board's, or that of the default board if the folder does not have it.
     """
     first = board.split(",")[0] if board else config.BOARD.default[0]
     package = root / "board" / (first if (BOARDS / f"{first}.xml").exists() else config.BOARD.default[0])
@@ -168,27 +168,27 @@ def variables(root: Path, before: Mapping[str, str], board: str = "") -> dict[st
         "AOCL_BOARD_PACKAGE_ROOT": str(package),
         "PATH": _first(root / "bin", before.get("PATH", os.defpath)),
     }
-    if system_loader() is None:  # the driver itself stands for the loader, by that name
+    if system_loader() is None:  # the driver itself has the loader's name
         made["LD_LIBRARY_PATH"] = _first(library_folder(root), before.get("LD_LIBRARY_PATH", ""))
     return made
 
 
 def _first(folder: Path, path: str) -> str:
-    """A search path that begins with a folder."""
+    """Returns a search path that begins with a folder."""
     return os.pathsep.join([str(folder), *(each for each in path.split(os.pathsep) if each and each != str(folder))])
 
 
 def named_root() -> Path | None:
-    """The folder of ours that the environment names; None for none, and for one of Intel's."""
+    """Returns the folder that the environment names, if fpgart created it; else None, as for Intel's."""
     named = os.environ.get("INTELFPGAOCLSDKROOT", "")
     return Path(named) if named and (Path(named) / STAMP).exists() else None
 
 
 def sdk_variables(board: str = "") -> dict[str, str]:
-    """For `fpgart run`: the variables of the folder in use; none where it cannot be laid out.
+    """Returns the variables of the folder for `fpgart run`; none if it cannot be created.
 
-    A folder of ours that the environment names already stays. A program without these variables still runs, so there
-    is nothing to be told.
+    A folder of fpgart's that the environment names already stays. A program without these variables still runs, so no
+    error is reported.
     """
     try:
         root = lay_out(named_root() or default_root())
@@ -198,7 +198,7 @@ def sdk_variables(board: str = "") -> dict[str, str]:
 
 
 def export_lines(root: Path) -> str:
-    """The lines by which a shell finds the folder."""
+    """Returns the lines by which a shell finds the folder."""
     made = variables(root, {"PATH": ""}, os.environ.get("FPGART_BOARD", ""))
     path = made.pop("PATH")
     libraries = made.pop("LD_LIBRARY_PATH", "")

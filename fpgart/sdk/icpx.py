@@ -39,7 +39,7 @@ PLAIN = ("-fsycl", "-fintelfpga")
 
 
 def compile_command(words: list[str]) -> int:
-    """Exit status 0; 1 with one line, or with what a compiler says, on stderr."""
+    """Runs `icpx`; exit status 0; 1 with one line, or with a compiler's log, on stderr."""
     try:
         given = expanded(words)
         if "--help" in given:
@@ -63,12 +63,12 @@ def compile_command(words: list[str]) -> int:
 
 
 def _leave(number: int, frame: FrameType | None) -> NoReturn:
-    """End by a signal only after the temporary files are gone."""
+    """Ends by a signal only after the temporary files are removed."""
     sys.exit(128 + number)
 
 
 def main() -> None:
-    """Entry point of the program `icpx`."""
+    """Runs the program `icpx`."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _leave)
     end_with("icpx", lambda: compile_command(sys.argv[1:]))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Boards that several hosts of a user have, one after the other: `fpgart board serve` and those who use it.
+"""Boards that several hosts of a user use by turns: `fpgart board serve` and its clients.
 
-A *service* (service.py) knows which host has opened which board and what each board is programmed with, and has a board
-process ready for the next host (pool.py). A host (connection.py, shared_board.py) asks it by messages of
-engine/isolated/messages.py; its kernels run in a board process that no other host reaches. See docs/serving.md.
+A *service* (service.py) records which host has opened which board and the program of each board, and has a board
+process ready for the next host (pool.py). A host (connection.py, shared_board.py) sends it messages of
+engine/isolated/messages.py; its kernels run in a board process for this host alone. See docs/serving.md.
 """

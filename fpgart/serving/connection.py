@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A service, seen from those who use it."""
+"""A client's connection with a service."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from fpgart.version import __version__
 
 T = TypeVar("T")
 ANSWER_S = 60.0
-"""How long a service may take; one that starts a board process on a busy machine takes some seconds."""
+"""Seconds to wait for a service; one that starts a board process on a busy machine takes some seconds."""
 FILES = 4
-"""Of a board process: session, keeper, output and error."""
+"""The files of a board process: session, keeper, output and error."""
 
 
 class Connection:
-    """One process's connection with a service; any thread may ask. What it holds is given back when it is closed."""
+    """One process's connection with a service; any thread may ask. Closing it releases the client's boards."""
 
     def __init__(self, name: str) -> None:
         """`name`: of the service, or its socket's path. Raises ServiceError."""
@@ -31,16 +31,16 @@ class Connection:
         self._asking = threading.Lock()
         self._socket = connected(name)
         self.boards = self.ask(m.Enter(m.VERSION, __version__), m.Boards).boards
-        """As they were then."""
+        """The boards at the time of the connection."""
 
     def ask(self, request: object, kind: type[T]) -> T:
-        """The answer to a message. Raises ServiceError."""
+        """Returns the answer to a message. Raises ServiceError."""
         answer, files = self._exchange(request)
         m.close_all(files)
         return self._answered(answer, kind)
 
     def new_process(self) -> Spawned:
-        """A board process for this host alone; an earlier one of it is ended. Raises ProcessError."""
+        """Returns a board process for this host alone; its earlier one is ended. Raises ProcessError."""
         try:
             answer, files = self._exchange(m.GetProcess())
             try:
@@ -58,17 +58,17 @@ class Connection:
         return Spawned(socket.socket(fileno=session), socket.socket(fileno=life), output, failure)
 
     def close(self) -> None:
-        """Give everything back."""
+        """Releases all boards and the board process."""
         self._socket.close()
 
     def _exchange(self, request: object) -> tuple[object, Sequence[int]]:
-        """The answer to a message, with files. Raises ServiceError."""
+        """Returns the answer to a message, with files. Raises ServiceError."""
         with self._asking:
             try:
                 m.send(self._socket, request)
                 answer, files = m.receive_with_descriptors(self._socket, FILES, within_s=ANSWER_S)
             except (OSError, ProtocolError) as error:
-                self._socket.close()  # an answer that comes later would be taken for that to the next message
+                self._socket.close()  # a late answer would be read as that to the next message
                 raise ServiceError(f"service '{self.name}' does not answer: {error}") from None
         if answer is None:
             raise ServiceError(f"service '{self.name}' has ended")
@@ -83,9 +83,9 @@ class Connection:
 
 
 def connected(name: str) -> socket.socket:
-    """A socket with a service of this user at its other end. Raises ServiceError."""
+    """Returns a socket with a service of this user at its other end. Raises ServiceError."""
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    # A socket with a timeout of Python's does not wait while others wait to be accepted.
+    # With a timeout of Python's, a socket does not wait while the queue of connections is full.
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("@ll", int(ANSWER_S), 0))
     try:
         connection.connect(path_of(name))

@@ -18,11 +18,11 @@ PEER = struct.Struct("3i")
 
 
 class ServiceError(Exception):
-    """A service does not do what it is asked; the sentence says why."""
+    """Raised if a service does not do a request; the sentence says why."""
 
 
 def path_of(name: str) -> str:
-    """The socket of a service, by its name or its own path. Raises ServiceError."""
+    """Returns the socket of a service, by its name or its own path. Raises ServiceError."""
     if "/" in name:
         return name
     if NAME.fullmatch(name) is None:
@@ -34,7 +34,7 @@ def path_of(name: str) -> str:
 
 
 def names() -> list[str]:
-    """Services of this user that have names, whether they run or were killed."""
+    """Returns the services of this user that have names, whether they run or were killed."""
     with suppress(OSError):
         found = os.listdir(runtime_folder())
         return sorted(each.removesuffix(ENDING) for each in found if each.endswith(ENDING))
@@ -42,7 +42,7 @@ def names() -> list[str]:
 
 
 def peer_of(connection: socket.socket) -> int:
-    """The process that has connected, or listens, at the other end; 0 where that cannot be told.
+    """Returns the process at the other end, which has connected or listens; 0 if it is unknown.
 
     Raises ServiceError for another user's.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Board processes that nobody has yet: they have their engine already when a host comes."""
+"""Board processes without a host: they have loaded their engine before a host needs them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from fpgart.engine.isolated.spawning import ProcessError, Spawned, spawn
 from fpgart.engine.isolated.warming import await_engine, warm_up
 
 REST_S = 1.0
-"""How long a host that has taken the process has the machine to itself, before the next one is started."""
+"""Seconds between a host's taking of a process and the start of the next, so that the host has the machine alone."""
 
 
 class Pool:
-    """One process, which is started when the one before has been taken."""
+    """One process, which is replaced when a host has taken it."""
 
     def __init__(self) -> None:
         self._changing = threading.Lock()
@@ -26,11 +26,11 @@ class Pool:
         self._closed = threading.Event()
 
     def start(self) -> None:
-        """Have a process ready from now on."""
+        """Starts the thread that keeps a process ready."""
         threading.Thread(target=self._refill, name="fpgart pool", daemon=True).start()
 
     def take(self) -> Spawned:
-        """A process for one host. Raises ProcessError."""
+        """Returns a process for one host. Raises ProcessError."""
         with self._changing:
             found, self._ready = self._ready, None
             self._taken.set()
@@ -41,7 +41,7 @@ class Pool:
         return spawn()
 
     def close(self) -> None:
-        """Start no more, and end the one that is ready."""
+        """Starts no further process, and ends the one that is ready."""
         with self._changing:
             self._closed.set()
             found, self._ready = self._ready, None
@@ -74,7 +74,7 @@ class Pool:
 
 
 def warm() -> Spawned:
-    """A board process that has an engine. Raises ProcessError."""
+    """Returns a board process that has an engine. Raises ProcessError."""
     made = spawn()
     try:
         warm_up(made)

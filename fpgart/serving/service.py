@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A service: it knows which process holds each board, and what each board is programmed with.
+"""A service: it records which process holds each board, and the program of each board.
 
-It checks everything that comes through its socket, and runs no kernels: each host gets a board process of its own,
+It checks everything that it receives, and runs no kernels: each host gets a board process of its own,
 which ends with the host. So a host cannot affect another host, or the service.
 """
 
@@ -31,20 +31,20 @@ from fpgart.serving.pool import Pool
 from fpgart.version import __version__
 
 MESSAGE_S = 10.0
-"""How long a message that has begun may take, and one that nobody reads."""
+"""The time limit, in seconds, of a message that has begun, and of one that is not read."""
 MOST_CLIENTS = 100
 MOST_WAITING = MOST_CLIENTS
-"""To be accepted; one more would be told that there is no service."""
+"""The most connections that wait to be accepted; one more would fail as if there were no service."""
 NAME = re.compile(r"[!-~]{1,256}")
-"""Of a program or kernel: terminals show them."""
+"""Of a program or kernel: printable, because terminals show them."""
 MOST_MEMORIES = 64
 WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 PAUSE_S = 0.1
-"""Between two attempts to accept a client where the system has no descriptor for one."""
+"""Seconds between two attempts to accept a client if the system has no descriptor."""
 
 
 class Client:
-    """A process that has connected. `process` is 0 where it cannot be told."""
+    """A process that has connected. `process` is 0 if it is unknown."""
 
     def __init__(self, connection: socket.socket) -> None:
         """Raises ServiceError for another user's."""
@@ -54,15 +54,15 @@ class Client:
         self._ends = descriptor_of(self.process)
         self.has_entered = False
         self.is_served = False
-        """Whether a message of it is being answered."""
+        """True while a message of it is being answered."""
         self.latest = 0
         """The number of its latest message, among those of all clients."""
         self._life: socket.socket | None = None
-        """Of its board process's keeper."""
+        """The socket to its board process's keeper."""
         self._changing = threading.Lock()
 
     def await_message(self) -> bool:
-        """Whether there is something to read; False when the process has ended, though others have its socket still."""
+        """Waits for a message; false if the process has ended, even if others have its socket still."""
         poll = select.poll()
         poll.register(self.connection, select.POLLIN)
         if self._ends >= 0:
@@ -70,7 +70,7 @@ class Client:
         return self._ends not in dict(poll.poll())
 
     def close(self) -> None:
-        """End its board process, and hear of it no more."""
+        """Ends its board process, and closes the connection."""
         self.end_process()
         self.connection.close()
         if self._ends >= 0:
@@ -78,20 +78,20 @@ class Client:
 
     @property
     def has_process(self) -> bool:
-        """Whether it has a board process."""
+        """True if it has a board process."""
         return self._life is not None
 
     def hang_up(self) -> None:
-        """Close the connection; the thread that attends to the client learns of it."""
-        with suppress(OSError):  # the client was faster
+        """Shuts the connection down; the thread of the client then ends."""
+        with suppress(OSError):  # the client has closed it already
             self.connection.shutdown(socket.SHUT_RDWR)
 
     def end_process(self) -> None:
-        """End its board process, if it has one."""
+        """Ends its board process, if it has one."""
         self.have_process(None)
 
     def have_process(self, life: socket.socket | None) -> None:
-        """Its board process is the one with that keeper from now on; an earlier one is ended."""
+        """Sets its board process, by the keeper's socket; an earlier one is ended."""
         with self._changing:
             before, self._life = self._life, life
         if before is not None:
@@ -100,7 +100,7 @@ class Client:
 
 
 class Board:
-    """A board, and what is known of it."""
+    """A board, its holder and its program."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -110,7 +110,7 @@ class Board:
         self.programmed = 0
 
     def described(self) -> m.ServedBoard:
-        """For whoever asks."""
+        """Returns the description of the board for clients."""
         holder, program = self.holder, self.program
         held_s = int(time.monotonic() - self.held_since) if holder is not None else 0
         process, name = (holder.process, holder.name) if holder is not None else (0, "")
@@ -123,7 +123,7 @@ class Service:
     """Serves boards at a socket until it is stopped."""
 
     def __init__(self, path: str, boards: Sequence[str]) -> None:
-        """Raises ServiceError where there is such a service already, or none can be."""
+        """Raises ServiceError if there is such a service already, or the socket cannot be created."""
         self.path = path
         self._boards = [Board(name) for name in boards]
         self._clients: set[Client] = set()
@@ -142,7 +142,7 @@ class Service:
         }
 
     def run(self) -> None:
-        """Until stop()."""
+        """Serves until stop()."""
         self._pool.start()
         while not self._stopping:
             try:
@@ -156,7 +156,7 @@ class Service:
         self._end()
 
     def stop(self) -> None:
-        """End run(), from any thread or a signal handler."""
+        """Ends run(), from any thread or a signal handler."""
         self._stopping = True
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
@@ -195,21 +195,21 @@ class Service:
             if is_full and idle is None:
                 raise ServiceError(f"{MOST_CLIENTS} clients use boards already, the most that a service accepts")
             threading.Thread(target=self._attend, args=(client,), daemon=True).start()
-        except (ServiceError, RuntimeError) as error:  # the system may have no thread for it
+        except (ServiceError, RuntimeError) as error:  # RuntimeError: the system creates no thread
             log.warning(f"a client is refused: {error}")
             self._leave(client)
 
     def _idlest(self) -> Client | None:
-        """The client that can be spared first, if there is one: one that has said nothing, or nothing for longest.
+        """Returns the client to disconnect first, or None: one without a message, or with the oldest last message.
 
-        One that has a board or a board process, or waits for an answer, cannot be spared. `_changing` is held.
+        A client that has a board or a board process, or waits for an answer, is kept. `_changing` is held.
         """
         holders = {board.holder for board in self._boards}
         idle = [each for each in self._clients if not (each.is_served or each.has_process or each in holders)]
         return min(idle, key=lambda each: (each.has_entered, each.latest), default=None)
 
     def _attend(self, client: Client) -> None:
-        """Until it closes the connection, ends, or says what is no message."""
+        """Answers a client until it closes the connection, ends, or sends bytes that are no message."""
         try:
             while client.await_message():
                 message, files = m.receive_with_descriptors(client.connection, 1, m.MOST_OF_SERVICE, MESSAGE_S)
@@ -225,7 +225,7 @@ class Service:
             self._leave(client)
 
     def _leave(self, client: Client) -> None:
-        """Whatever it had is free."""
+        """Releases all boards of a client."""
         with self._changing:
             self._clients.discard(client)
             for board in self._boards:
@@ -234,7 +234,7 @@ class Service:
         client.close()
 
     def _answer(self, client: Client, message: object) -> None:
-        """Raises OSError."""
+        """Answers a message; raises OSError."""
         with self._changing:
             client.is_served, client.latest = True, next(self._messages)
         try:
@@ -271,14 +271,14 @@ class Service:
             return m.Boards(tuple(board.described() for board in self._boards))
 
     def _give_process(self, client: Client) -> None:
-        """Raises CLError, OSError."""
+        """Sends the files of a board process; raises CLError, OSError."""
         client.end_process()
         try:
             made = self._pool.take()
         except ProcessError as error:
             raise OutOfResources(str(error)) from None
         try:
-            with made.life.dup() as life:  # its own may be closed meanwhile: whoever resets the board ends the process
+            with made.life.dup() as life:  # its own may be closed meanwhile: a reset of the board ends the process
                 client.have_process(made.life)
                 files = [made.session.fileno(), life.fileno(), made.output, made.error]
                 m.send_with_descriptors(client.connection, m.Done(), files)
@@ -336,13 +336,13 @@ class Service:
 
 
 def told_held(board: Board) -> str:
-    """Why a board cannot be had."""
+    """Returns why a board cannot be opened."""
     found = board.described()
     return f"process {found.holder} ({found.holder_name}) has held board '{found.name}' for {found.held_s} s"
 
 
 def name_of(process: int) -> str:
-    """What the system calls a process."""
+    """Returns the system's name of a process."""
     try:
         with open(f"/proc/{process}/comm", errors="replace") as file:
             return "".join(letter if letter.isprintable() else "?" for letter in file.read(64).strip())
@@ -351,7 +351,7 @@ def name_of(process: int) -> str:
 
 
 def descriptor_of(process: int) -> int:
-    """What is readable when a process has ended; -1 where there is no such thing."""
+    """Returns a descriptor that is readable once a process has ended; -1 if there is none."""
     try:
         return os.pidfd_open(process) if process else -1
     except OSError:
@@ -359,7 +359,7 @@ def descriptor_of(process: int) -> int:
 
 
 def refuse_folder_of_others(folder: str) -> None:
-    """Raise ServiceError for a folder where other users could put a socket of theirs in place of the service's."""
+    """Raises ServiceError for a folder in which other users could replace the service's socket."""
     try:
         facts = os.lstat(folder)
     except OSError as error:
@@ -379,7 +379,7 @@ def refuse_folder_of_others(folder: str) -> None:
 
 
 def remove_socket(path: str) -> None:
-    """Remove a socket, if there is one. Raises ServiceError for any other file, which somebody needs."""
+    """Removes a socket, if there is one. Raises ServiceError for any other file."""
     with suppress(FileNotFoundError):
         if not stat.S_ISSOCK(os.lstat(path).st_mode):
             raise ServiceError(f"{path} exists, and is not a socket")
@@ -387,7 +387,7 @@ def remove_socket(path: str) -> None:
 
 
 def listen(path: str) -> tuple[int, socket.socket]:
-    """A file that guards the socket, as long as the process lives, and the socket. Raises ServiceError."""
+    """Returns a locked file that guards the socket until the process ends, and the socket. Raises ServiceError."""
     refuse_folder_of_others(os.path.dirname(path) or ".")
     try:
         guard = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
@@ -395,7 +395,7 @@ def listen(path: str) -> tuple[int, socket.socket]:
         raise ServiceError(f"{path}: {error.strerror}") from None
     try:
         fcntl.flock(guard, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        remove_socket(path)  # of a service that was killed
+        remove_socket(path)  # left by a service that was killed
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         before = os.umask(0o177)
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A board of a service, in a host: the simulated board, which the service lets one host open at a time."""
+"""A board of a service, in a host: the simulated board, which one host at a time can open."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class SharedBoard(Around):
     """An `Mmd` of a service. Its memory is new for each host; its program stays."""
 
     def __init__(self, mmd: Mmd, service: Connection, number: int) -> None:
-        """`number`: of the board in the service."""
+        """`number`: the board's number in the service."""
         super().__init__(mmd)
         self._service = service
         self._number = number
@@ -41,7 +41,7 @@ class SharedBoard(Around):
         try:
             self._mmd.open()
         except BaseException:
-            with suppress(BoardError):  # a service that has ended knows of no holder
+            with suppress(BoardError):  # a service that has ended records no holder
                 self._give_back()
             raise
 
@@ -72,7 +72,10 @@ class SharedBoard(Around):
 
 
 def numbers_of(names: Sequence[str], service: Connection) -> list[int]:
-    """Which boards of a service a host means by their names, each once. Raises ServiceError for one that it lacks."""
+    """Returns the numbers of a service's boards by their names, each once.
+
+    Raises ServiceError for one that it lacks.
+    """
     free = dict(enumerate(board.name for board in service.boards))
     found = []
     for name in names:

@@ -7,7 +7,7 @@
         queue.submit(lambda h: h.parallel_for(array.size, scale, h.access(buffer)))
     queue.graph.show()
 
-The graph shows which allocations, copies and mappings the accesses needed. This package knows nothing of
+The graph shows which allocations, copies and mappings the accesses needed. This package does not depend on
 fpgart's driver.
 """
 

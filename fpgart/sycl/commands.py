@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The nodes of the execution graph. Each is run once, when the graph has made it."""
+"""The nodes of the execution graph. Each runs once, when the graph has created it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Array = np.ndarray[Any, Any]
 
 
 class Host:
-    """The host as a context of its own: its allocations are host memory, its commands run here."""
+    """The host as a context: its allocations are host memory, its commands run in this process."""
 
     name = "host"
 
@@ -37,15 +37,15 @@ def name_of(context: Context) -> str:
 class Allocation:
     """A memory object's memory in one context: an array on the host, an OpenCL buffer or image elsewhere.
 
-    Of a linked pair one side is `active` at a time: the other one's memory must not be touched.
-    `mapped` is the mode for which the host's side of a pair is mapped, None while it is not.
+    One side of a linked pair is `active` at a time: the other one's memory must not be accessed. `mapped` is the mode
+    for which the host's side of a pair is mapped, None while it is not.
     """
 
     def __init__(self, context: Context, queue: cl.CommandQueue | None, unified: bool) -> None:
         self.context = context
         self.queue = queue
         self.unified = unified
-        """Whether the context's device says that it shares the host's memory."""
+        """True if the context's device shares the host's memory, as it says."""
         self.command: AllocaCommand | None = None
         self.linked: Allocation | None = None
         self.active = True
@@ -59,13 +59,13 @@ class Allocation:
 
 
 class Command:
-    """A node: what it does, where, behind which others; `bytes` is what it copies between host and device."""
+    """A node: its action, its context and its predecessors; `bytes`: those that it copies between host and device."""
 
     def __init__(self, context: Context, objects: Iterable[int], after: Iterable[Command]) -> None:
         self.number = 0
         self.context = context
         self.objects = tuple(objects)
-        """Numbers of the memory objects it is about."""
+        """Numbers of the memory objects that it uses."""
         self.after = tuple(dict.fromkeys(after))
         self.event: cl.Event | None = None
         self.bytes = 0
@@ -75,19 +75,19 @@ class Command:
         return type(self).__name__
 
     def words(self) -> str:
-        """What it does, for people."""
+        """Returns the action in words."""
         raise NotImplementedError
 
     def run(self) -> None:
         raise NotImplementedError
 
     def wait(self) -> None:
-        """Until it has ended; raises what went wrong."""
+        """Waits until it has ended; raises its error."""
         if self.event is not None:
             self.event.wait()
 
     def events(self) -> list[cl.Event]:
-        """What an OpenCL command has to wait for: events of its own context; others are waited for here."""
+        """Returns the events of its own context that it has to wait for; waits for others here."""
         found = []
         for command in self.after:
             if command.event is None:
@@ -118,7 +118,7 @@ class AllocaCommand(Command):
         reusable: bool = True,
         image: ImageLayout | None = None,
     ) -> None:
-        """`layout`: shape and type; `image`: of an image. `reusable` False: `host` only gives the contents."""
+        """`layout`: shape and type; `image`: of an image. `reusable` False: `host` only has the contents."""
         super().__init__(allocation.context, (number,), after)
         self.allocation = allocation
         self.layout = layout
@@ -130,7 +130,7 @@ class AllocaCommand(Command):
 
     @property
     def allocates(self) -> bool:
-        """Whether memory had to be found for it."""
+        """True if memory had to be allocated for it."""
         return self.result in ("new host memory", "cl_mem")
 
     def words(self) -> str:
@@ -157,7 +157,7 @@ class AllocaCommand(Command):
         flags: Any = cl.mem_flags.READ_WRITE
         self.result = "cl_mem"
         if self.host is not None:
-            self.wait_for_others()  # the contents are taken over here
+            self.wait_for_others()  # the contents are copied here
             flags |= cl.mem_flags.USE_HOST_PTR
             self.result = "cl_mem with USE_HOST_PTR"
         if self.image is not None:
@@ -170,7 +170,7 @@ class AllocaCommand(Command):
 
 
 class MemCpyCommand(Command):
-    """All contents from one allocation to another; one of them is the host's."""
+    """Copies all contents from one allocation to another; one of them is the host's."""
 
     def __init__(
         self,
@@ -216,7 +216,7 @@ MAP_FLAGS = {
 
 
 class MapMemObject(Command):
-    """The host's side of a pair becomes the active one, at the address that mapping gives."""
+    """Activates the host's side of a pair, at the address that mapping returns."""
 
     def __init__(
         self,
@@ -234,7 +234,7 @@ class MapMemObject(Command):
         self.host = host
         self.layout = layout
         self.image = image
-        self.mode = Mode.READ_WRITE if mode is Mode.WRITE else mode  # what is not written stays as it is
+        self.mode = Mode.READ_WRITE if mode is Mode.WRITE else mode  # bytes that are not written stay unchanged
         self.bytes = 0 if device.unified or mode.discards else size
 
     def words(self) -> str:
@@ -257,7 +257,7 @@ class MapMemObject(Command):
 
 
 class UnmapMemObject(Command):
-    """The device's side of a pair becomes the active one."""
+    """Activates the device's side of a pair."""
 
     def __init__(self, number: int, device: Allocation, host: Allocation, size: int, after: Iterable[Command]) -> None:
         super().__init__(device.context, (number,), after)
@@ -282,7 +282,7 @@ class UnmapMemObject(Command):
 
 
 class ExecCGCommand(Command):
-    """A command group: a kernel on a device, or a task on the host."""
+    """Runs a command group: a kernel on a device, or a task on the host."""
 
     def __init__(
         self,
@@ -313,7 +313,7 @@ class ExecCGCommand(Command):
 
 
 class ReleaseCommand(Command):
-    """The end of an allocation, when everything that uses it has ended."""
+    """Releases an allocation, when all commands that use it have ended."""
 
     def __init__(self, number: int, allocation: Allocation, after: Iterable[Command]) -> None:
         super().__init__(allocation.context, (number,), after)

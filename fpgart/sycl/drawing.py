@@ -26,7 +26,7 @@ def _subject(command: Command) -> str:
 
 
 def as_text(commands: Sequence[Command]) -> str:
-    """A line for each command: number, kind, objects, what it does, bytes copied, what it waits for."""
+    """Returns a line for each command: number, kind, objects, action, bytes copied, and predecessors."""
     lines = []
     for command in commands:
         after = ", ".join(str(other.number) for other in command.after)
@@ -53,7 +53,7 @@ def _node(command: Command) -> str:
 
 
 def as_dot(commands: Sequence[Command]) -> str:
-    """Graphviz's language; an arrow goes from a command to each one that waits for it."""
+    """Returns the graph in Graphviz's language; an arrow goes from a command to each one that waits for it."""
     lines = ["digraph sycl {"]
     boxed: set[int] = set()
     for command in commands:
@@ -84,7 +84,7 @@ def save(commands: Sequence[Command], path: Path) -> None:
 
 
 def copied(commands: Sequence[Command]) -> dict[str, tuple[int, int]]:
-    """Commands and bytes, by kind, of those that can copy between host and device."""
+    """Returns commands and bytes, by kind, of those that can copy between host and device."""
     found = dict.fromkeys(("MemCpyCommand", "MapMemObject", "UnmapMemObject"), (0, 0))
     for command in commands:
         if command.kind in found:
@@ -94,7 +94,7 @@ def copied(commands: Sequence[Command]) -> dict[str, tuple[int, int]]:
 
 
 def table(results: dict[str, dict[str, tuple[int, int]]]) -> str:
-    """Bytes copied by kind of command, a column for each way of linking."""
+    """Returns bytes copied by kind of command, a column for each way of linking."""
     head = f"{'':<16}" + "".join(f"{name:>26}" for name in results)
     lines = [head]
     for kind in next(iter(results.values())):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The execution graph: which commands a program's accesses need, and in which order."""
+"""The execution graph: the commands that a program's accesses need, and their order."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Criterion = Callable[[cl.Context], bool]
 
 
 def shares_memory(context: cl.Context) -> bool:
-    """Whether all devices of a context say that the host's memory is theirs."""
+    """True if all devices of a context report that they share the host's memory."""
     return all(device.host_unified_memory for device in context.devices)
 
 
@@ -45,10 +45,10 @@ CRITERIA: dict[str, Criterion] = {
 
 
 class Record:
-    """What the graph knows about one memory object.
+    """The graph's facts about one memory object.
 
-    `current` is the allocation with the contents, always the active one if it is of a pair; None before
-    the first access. `writer` is the last command that changed something, `readers` those behind it.
+    `current` is the allocation with the contents, always the active one if it is of a pair; None before the first
+    access. `writer` is the last command that changed the contents, `readers` those behind it.
     """
 
     def __init__(self, number: int, shape: tuple[int, ...], dtype: np.dtype[Any], host: Array | None) -> None:
@@ -57,11 +57,11 @@ class Record:
         self.size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
         self.host = host
         self.image: ImageLayout | None = None
-        """What its native objects are, if not buffers."""
+        """The layout of its native objects, if they are images."""
         self.allocations: list[Allocation] = []
         self.current: Allocation | None = None
         self.host_is_taken = False
-        """Whether an allocation is in the user's memory."""
+        """True if an allocation is in the user's memory."""
         self.modified = False
         self.writer: Command | None = None
         self.readers: list[Command] = []
@@ -69,14 +69,14 @@ class Record:
 
     @property
     def host_is_suitable(self) -> bool:
-        """Whether the user's memory can be an allocation: in one piece, writable, aligned for its type."""
+        """True if the user's memory can be an allocation: contiguous, writable, aligned for its type."""
         return self.host is not None and self.host.flags.carray
 
     def in_context(self, context: Context) -> Allocation | None:
         return next((a for a in self.allocations if a.context == context), None)
 
     def before(self, mode: Mode) -> list[Command]:
-        """The commands that an access has to wait for: reads wait for the last write, writes for all."""
+        """Returns the commands that an access has to wait for: reads wait for the last write, writes for all."""
         writer = [self.writer] if self.writer is not None else []
         return writer + self.readers if mode.writes else writer
 
@@ -89,15 +89,15 @@ class Record:
 
 
 def _made(*allocations: Allocation) -> list[Command]:
-    """The commands that made them."""
+    """Returns the commands that made the allocations."""
     return [allocation.command for allocation in allocations if allocation.command is not None]
 
 
 class Graph:
-    """The commands of a program, in the order in which they were made and started.
+    """The commands of a program, in the order in which they were created and started.
 
-    `linking` says in which contexts allocations are linked to the host's: "unified" (where devices share
-    the host's memory, as in DPC++), "never", "always", or a function of a pyopencl.Context.
+    `linking` selects the contexts in which allocations are linked to the host's: "unified" (where devices share the
+    host's memory, as in DPC++), "never", "always", or a function of a pyopencl.Context.
     """
 
     def __init__(self, linking: str | Criterion = "unified") -> None:
@@ -110,13 +110,13 @@ class Graph:
         self.commands: list[Command] = []
 
     def record(self, shape: tuple[int, ...], dtype: np.dtype[Any], host: Array | None) -> Record:
-        """A memory object without any allocation."""
+        """Returns a memory object without any allocation."""
         return Record(next(self._objects), shape, dtype, host)
 
     # Commands
 
     def _insert(self, command: Command) -> None:
-        """Run a command; it is part of the graph unless it fails at once."""
+        """Runs a command; it becomes part of the graph unless it fails at once."""
         try:
             command.run()
         except cl.Error as error:
@@ -129,7 +129,7 @@ class Graph:
         record.add(command, Mode.READ_WRITE)
 
     def execute(self, context: Context, uses: list[tuple[Record, Mode]], command: ExecCGCommand) -> None:
-        """Run a command group whose memory is in place already."""
+        """Runs a command group whose memory is in place already."""
         self._insert(command)
         for record, mode in uses:
             record.add(command, mode)
@@ -138,7 +138,7 @@ class Graph:
     def prepare(
         self, record: Record, context: Context, queue: cl.CommandQueue | None, mode: Mode
     ) -> tuple[Allocation, list[Command]]:
-        """Bring a memory object to a context; what it is in there, and what an access has to wait for."""
+        """Moves a memory object to a context; returns its allocation there, and the commands to wait for."""
         allocation = self._allocation(record, context, queue, mode)
         if record.current is not allocation:
             self._move(record, allocation, mode)
@@ -157,9 +157,9 @@ class Graph:
         return found
 
     def _starts_on_host(self, record: Record, queue: cl.CommandQueue | None, mode: Mode) -> bool:
-        """Whether the first allocation is the host's although a device asks: its contents are wanted there.
+        """True if the first allocation is the host's although a device accesses: its contents are needed there.
 
-        A device that can be linked takes the user's memory as it is.
+        A device that can be linked uses the user's memory directly.
         """
         if record.host is None:
             return False
@@ -192,7 +192,7 @@ class Graph:
     def _host_pointer(
         self, record: Record, allocation: Allocation, partner: Allocation | None
     ) -> tuple[Array | None, bool]:
-        """Host memory that a new allocation is made over, or (False) that only gives its first contents."""
+        """Returns host memory for a new allocation to use, or (False) only for its first contents."""
         if allocation.on_host:
             first = record.current is None
             return (record.host, record.host_is_suitable) if first or record.host_is_suitable else (None, True)
@@ -203,8 +203,11 @@ class Graph:
         return (record.host, True) if free and self._links(allocation.queue.context) else (None, True)
 
     def _partner(self, record: Record, new: Allocation) -> Allocation | None:
-        """What a new allocation is linked to: exactly one of both is the host's, neither is linked, the
-        device's one is of a device that shares the host's memory."""
+        """Returns the allocation to which a new one is linked.
+
+        Exactly one of both is the host's, neither is linked, and the device's one is of a device that shares the host's
+        memory.
+        """
         for other in record.allocations:
             if other.linked is None and other.on_host != new.on_host:
                 queue = other.queue or new.queue
@@ -214,7 +217,7 @@ class Graph:
         return None
 
     def _link(self, record: Record, new: Allocation, partner: Allocation) -> None:
-        """The device's side is the active one from the begin: it was made over the host's memory."""
+        """Links two allocations. The device's side is active first: it was made over the host's memory."""
         new.linked, partner.linked = partner, new
         device, host = (partner, new) if new.on_host else (new, partner)
         host.active = False
@@ -224,12 +227,12 @@ class Graph:
     # Movement
 
     def _move(self, record: Record, target: Allocation, mode: Mode) -> None:
-        """Make `target` the allocation with the contents."""
+        """Makes `target` the allocation with the contents."""
         source = record.current
         if source is None or source.linked is target or mode.discards:
             self._activate(record, target, mode)
         elif not source.on_host and not target.on_host:
-            # Devices meet through the host; what goes over the host must arrive there as a whole.
+            # Copies between devices go through the host, which then needs all of the contents.
             self._move(record, self._host(record), Mode.READ)
             if record.current is not target:
                 self._move(record, target, mode)
@@ -241,7 +244,7 @@ class Graph:
         record.current = target
 
     def _activate(self, record: Record, target: Allocation, mode: Mode) -> None:
-        """Make one side of a pair the active one; its contents come along as far as the mode needs them."""
+        """Makes one side of a pair the active one, with the contents that the mode needs."""
         if target.active and target.mapped is not None and mode.writes and not target.mapped.writes:
             self._unmap(record, target)
         if target.active or target.linked is None:
@@ -267,7 +270,7 @@ class Graph:
     # The end
 
     def release(self, record: Record) -> None:
-        """Give back all of an object's allocations, when what uses them has ended."""
+        """Releases all of an object's allocations, when the commands that use them have ended."""
         for allocation in record.allocations:
             if allocation.on_host and allocation.mapped is not None:
                 self._unmap(record, allocation)
@@ -279,34 +282,34 @@ class Graph:
         record.history = []
         record.allocations, record.current, record.writer, record.readers = [], None, None, []
 
-    # To look at
+    # Output
 
     def kinds(self) -> list[str]:
-        """The names of the commands, in order."""
+        """Returns the names of the commands, in order."""
         return [command.kind for command in self.commands]
 
     def show(self) -> None:
-        """Print the commands in order."""
+        """Prints the commands in order."""
         print(drawing.as_text(self.commands))
 
     def __str__(self) -> str:
         return drawing.as_text(self.commands)
 
     def to_dot(self) -> str:
-        """The graph for Graphviz: linked pairs boxed, the active side of each marked."""
+        """Returns the graph for Graphviz: linked pairs boxed, the active side of each marked."""
         return drawing.as_dot(self.commands)
 
     def save(self, path: str | Path) -> None:
-        """Write the graph to a file: .dot, or what Graphviz's `dot` draws (.svg, .png, .pdf). Raises SyclError."""
+        """Writes the graph to a file: .dot, or a picture by Graphviz's `dot` (.svg, .png, .pdf). Raises SyclError."""
         drawing.save(self.commands, Path(path))
 
     def copied(self) -> dict[str, tuple[int, int]]:
-        """Commands and bytes copied, by kind of command."""
+        """Returns commands and bytes copied, by kind of command."""
         return drawing.copied(self.commands)
 
 
 def compare(program: Callable[[Graph], object], linkings: Iterable[str | Criterion] = ("unified", "never")) -> str:
-    """A table of the bytes that the same program copies with each way of linking."""
+    """Returns a table of the bytes that the same program copies with each way of linking."""
     results: dict[str, dict[str, tuple[int, int]]] = {}
     for linking in linkings:
         graph = Graph(linking)

@@ -28,7 +28,7 @@ KINDS = {2: cl.mem_object_type.IMAGE2D, 3: cl.mem_object_type.IMAGE3D}
 
 @dataclass(frozen=True)
 class ImageLayout:
-    """`region`: width, height and, of three dimensions, depth in pixels."""
+    """The layout of an image. `region`: width, height and, of three dimensions, depth in pixels."""
 
     region: tuple[int, ...]
     channels: int
@@ -36,7 +36,10 @@ class ImageLayout:
 
     @classmethod
     def of(cls, shape: tuple[int, ...], dtype: np.dtype[Any], dimensions: int) -> ImageLayout:
-        """Of an array of shape ([depth,] height, width[, channels]). Raises SyclError for what is no image."""
+        """Returns that of an array of shape ([depth,] height, width[, channels]).
+
+        Raises SyclError if it is no image.
+        """
         if dimensions not in KINDS:
             raise SyclError(f"an image has {' or '.join(map(str, KINDS))} dimensions, not {dimensions}")
         if len(shape) not in (dimensions, dimensions + 1):
@@ -51,11 +54,11 @@ class ImageLayout:
 
     @property
     def everywhere(self) -> dict[str, tuple[int, ...]]:
-        """The whole image, as commands want to know it."""
+        """The whole image, as the arguments of commands."""
         return {"origin": (0,) * len(self.region), "region": self.region}
 
     def make(self, context: cl.Context, flags: Any, host: Array | None) -> cl.Image:
-        """The image in a context. Raises SyclError where a device has no such images."""
+        """Creates the image in a context. Raises SyclError if a device has no such images."""
         kind = f"{len(self.region)}D images"
         for device in context.devices:
             if not device.image_support:
@@ -69,7 +72,7 @@ class ImageLayout:
     def map(
         self, queue: cl.CommandQueue, image: Any, flags: Any, layout: tuple[Any, Any], events: list[cl.Event]
     ) -> tuple[Array, cl.Event]:
-        """The image's contents as an array of the host, from when the event has ended on."""
+        """Maps the image's contents to an array of the host, valid once the event has ended."""
         shape, dtype = layout
         where: Any = self.everywhere
         array, event, row, plane = cl.enqueue_map_image(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory objects as a program sees them: buffers, images and host accessors."""
+"""The memory objects of a program: buffers, images and host accessors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _OPEN: weakref.WeakSet[Buffer] = weakref.WeakSet()
 
 @cache
 def close_at_exit() -> None:
-    """Close the buffers that are still open when the program ends; for when the drivers have been started."""
+    """Closes the buffers that are still open when the program ends; called once the drivers have started."""
     atexit.register(_close_all)
 
 
@@ -36,13 +36,13 @@ def _close_all() -> None:
 
 
 class Buffer:
-    """An array that is wherever it is accessed. Nothing is allocated when it is made.
+    """An array that moves to the device that accesses it. Its creation allocates no memory.
 
         Buffer((64, 64), np.float32)    # contents undefined
         Buffer(array)                   # over the host's memory, which the buffer may use until it is closed
 
-    Closing waits for what uses the buffer and, if the array is writable and something wrote to the buffer,
-    leaves the contents in the array. Leaving a `with` and the end of the last reference close, too.
+    Closing waits for the commands that use the buffer and, if the array is writable and a command wrote to the
+    buffer, copies the contents to the array. The end of a `with` and of the last reference close, too.
     """
 
     def __init__(self, data: Array | int | tuple[int, ...], dtype: Any = None, *, graph: Graph | None = None) -> None:
@@ -61,13 +61,13 @@ class Buffer:
         self.final: Array | None = host if host is not None and host.flags.writeable else None
         self.record = self.graph.record(shape, self.dtype, host)
         self.hosts: list[Mode] = []
-        """Modes of the host accessors that are open."""
+        """The modes of open host accessors."""
         self._closed = False
         _OPEN.add(self)
 
     @property
     def number(self) -> int:
-        """Its name in the graph."""
+        """Its number in the graph."""
         return self.record.number
 
     @property
@@ -75,14 +75,14 @@ class Buffer:
         return self.record.size
 
     def set_final_data(self, array: Array | None) -> None:
-        """The destination of the contents when the buffer is closed; None: none."""
+        """Sets the destination of the contents when the buffer is closed; None: none."""
         if array is not None and array.shape != self.shape:
             raise SyclError(f"the array has shape {array.shape}, the buffer {self.shape}")
         self.final = array
 
     @contextmanager
     def host(self, mode: Mode | str = Mode.READ_WRITE) -> Iterator[Array]:
-        """A host accessor: the contents as an array, within the `with` statement. Raises SyclError."""
+        """Yields the contents as an array: a host accessor, open within the `with` statement. Raises SyclError."""
         mode = Mode.of(mode)
         with self.graph.lock:
             self.check(mode, HOST)
@@ -107,7 +107,7 @@ class Buffer:
             raise SyclError(f"a host accessor of buffer {self.number} is open: this access would wait for its end")
 
     def close(self) -> None:
-        """Write the contents to their destination, and free the memory. Raises SyclError."""
+        """Writes the contents to their destination, and frees the memory. Raises SyclError."""
         with self.graph.lock:
             if self._closed:
                 return
@@ -145,7 +145,7 @@ class Buffer:
 
 
 class Image(Buffer):
-    """As a Buffer, of pixels: kernels take it as an image of two or three dimensions.
+    """A Buffer of pixels, which kernels take as an image of two or three dimensions.
 
         Image((64, 128, 4), np.uint8)               # 128 pixels wide, 64 high, four channels; contents undefined
         Image(array)                                # of shape (height, width) or (height, width, channels)

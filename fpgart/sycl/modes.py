@@ -7,7 +7,7 @@ import enum
 
 
 class SyclError(Exception):
-    """SYCL does not allow the program, or an OpenCL call failed; the message says which."""
+    """Raised if SYCL does not allow the program, or an OpenCL call failed; the message says which."""
 
 
 class Mode(str, enum.Enum):
@@ -29,7 +29,7 @@ class Mode(str, enum.Enum):
 
     @classmethod
     def of(cls, mode: Mode | str) -> Mode:
-        """The mode of that name. Raises SyclError for other names."""
+        """Returns the mode of that name. Raises SyclError for other names."""
         try:
             return cls(mode)
         except ValueError:

@@ -19,7 +19,7 @@ _LOCK = threading.Lock()
 
 
 def _context_of(device: cl.Device) -> cl.Context:
-    """One context for each device, so that its queues share their allocations."""
+    """Returns one context for each device, so that its queues share their allocations."""
     with _LOCK:
         if device not in _CONTEXTS:
             _CONTEXTS[device] = cl.Context([device])
@@ -27,7 +27,7 @@ def _context_of(device: cl.Device) -> cl.Context:
 
 
 class Kernel:
-    """A kernel of an OpenCL C source, built for a context when it is first needed there."""
+    """A kernel of an OpenCL C source, built for a context at its first use there."""
 
     def __init__(self, source: str, name: str, options: str = "") -> None:
         self.source = source
@@ -36,7 +36,7 @@ class Kernel:
         self._built: dict[cl.Context, cl.Kernel] = {}
 
     def in_context(self, context: cl.Context) -> cl.Kernel:
-        """Raises SyclError with the build log."""
+        """Builds the kernel; raises SyclError with the build log."""
         if context not in self._built:
             try:
                 program = cl.Program(context, self.source).build(self.options, cache_dir=False)  # type: ignore[arg-type]
@@ -56,9 +56,9 @@ class Accessor:
 
     @property
     def array(self) -> Array:
-        """Raises SyclError outside of a host task."""
+        """The contents. Raises SyclError outside of a host task."""
         if self.allocation is None or self.allocation.array is None or not self.allocation.active:
-            raise SyclError(f"buffer {self.buffer.number} is not the host's now")
+            raise SyclError(f"buffer {self.buffer.number} can be accessed on the host in a host task only")
         view = self.allocation.array.view()
         view.flags.writeable = self.mode.writes
         return view
@@ -76,7 +76,7 @@ class Handler:
         self.local_size: tuple[int, ...] | None = None
 
     def access(self, buffer: Buffer, mode: Mode | str = Mode.READ_WRITE) -> Accessor:
-        """An accessor to a buffer, as an argument of the kernel or for the host task. Raises SyclError."""
+        """Returns an accessor to a buffer, as an argument of the kernel or for the host task. Raises SyclError."""
         accessor = Accessor(buffer, Mode.of(mode))
         self.accessors.append(accessor)
         return accessor
@@ -88,7 +88,7 @@ class Handler:
         *arguments: Any,
         local_size: tuple[int, ...] | None = None,
     ) -> None:
-        """Run a kernel. Arguments are accessors, and numpy scalars or bytes as pyopencl takes them."""
+        """Runs a kernel. Arguments are accessors, and numpy scalars or bytes as pyopencl takes them."""
         self._only()
         self.kernel = kernel
         self.arguments = arguments
@@ -96,11 +96,11 @@ class Handler:
         self.local_size = local_size
 
     def single_task(self, kernel: Kernel, *arguments: Any) -> None:
-        """Run a kernel once."""
+        """Runs a kernel once."""
         self.parallel_for(1, kernel, *arguments, local_size=(1,))
 
     def host_task(self, function: Callable[[], object]) -> None:
-        """Call a function on the host; the accessors' arrays are the contents meanwhile."""
+        """Calls a function on the host; the accessors' arrays are the contents meanwhile."""
         self._only()
         self.task = function
 
@@ -116,7 +116,7 @@ class Event:
         self.command = command
 
     def wait(self) -> None:
-        """Wait until it has ended. Raises SyclError if it failed."""
+        """Waits until it has ended. Raises SyclError if it failed."""
         try:
             self.command.wait()
         except cl.Error as error:
@@ -126,9 +126,9 @@ class Event:
 class Queue:
     """A queue for command groups, of a pyopencl.Device, or of the host with None.
 
-    Queues of one device share a context, and so its allocations, unless they are given others.
-    Command groups run when what they depend on has ended, kernels of a context beside the program. What
-    comes from another context is waited for when the command group is submitted.
+    Queues of one device share a context, and so its allocations, unless they are given others. Command groups run when
+    those that they depend on have ended, and kernels run while the program continues. Submitting a command group waits
+    for commands of other contexts on which it depends.
     """
 
     def __init__(
@@ -146,7 +146,7 @@ class Queue:
             close_at_exit()
 
     def submit(self, group: Callable[[Handler], object]) -> Event:
-        """Create a command group, bring its buffers here, and start it. Raises SyclError."""
+        """Creates a command group, bring its buffers here, and starts it. Raises SyclError."""
         handler = Handler()
         group(handler)
         if handler.kernel is None and handler.task is None:
@@ -157,7 +157,7 @@ class Queue:
             return Event(self._start(handler))
 
     def wait(self) -> None:
-        """Wait until everything that was submitted here has ended."""
+        """Waits until all command groups that were submitted here have ended."""
         if self.native is not None:
             self.native.finish()
 
@@ -179,7 +179,7 @@ class Queue:
         return command
 
     def _modes(self, handler: Handler, context: Context) -> dict[Buffer, Mode]:
-        """The mode in which each buffer is needed; two accessors to one buffer are one that does both."""
+        """Returns the mode in which each buffer is needed; two accessors to one buffer are combined."""
         modes: dict[Buffer, Mode] = {}
         for accessor in handler.accessors:
             buffer, mode = accessor.buffer, accessor.mode

@@ -7,4 +7,4 @@ This module imports nothing, because pytest loads the plugin for every project t
 
 
 class LeakWarning(UserWarning):
-    """A test that passed left buffers, allocations or commands behind."""
+    """A test that passed did not release buffers or allocations, or left commands that had not ended."""

@@ -30,18 +30,18 @@ OWN_PROGRAMS = "env"
 
 
 ARRAYS = ("PYTEST_XDIST_WORKER", "SLURM_ARRAY_TASK_ID", "PBS_ARRAY_INDEX", "LSB_JOBINDEX", "SGE_TASK_ID")
-"""Variables that tell the workers of a session, or of an array of jobs, apart."""
+"""Variables that distinguish the workers of a session, or the jobs of an array."""
 
 
 @dataclass(frozen=True)
 class Keep:
-    """Where the traces of a test are kept: files with the names of the worker and of the test."""
+    """The place for the traces of a test: files with the names of the worker and of the test."""
 
     folder: Path
     test: str
 
     def take(self, traces: Iterable[Path]) -> None:
-        """Copy a test's traces, those of all its programs."""
+        """Copies a test's traces, those of all its programs."""
         self.folder.mkdir(parents=True, exist_ok=True)
         workers = [os.environ[name] for name in ARRAYS if os.environ.get(name)]
         name = re.sub(r"[^A-Za-z0-9._-]+", "-", "-".join((*workers, self.test)))
@@ -50,7 +50,7 @@ class Keep:
 
 
 class HostRun(subprocess.CompletedProcess[str]):
-    """A program that has ended: returncode, stdout, stderr, and `trace`, what it did."""
+    """A program that has ended: returncode, stdout, stderr, and its `trace`."""
 
     def __init__(self, ended: subprocess.CompletedProcess[str], trace: Traced) -> None:
         super().__init__(ended.args, ended.returncode, ended.stdout, ended.stderr)
@@ -58,18 +58,18 @@ class HostRun(subprocess.CompletedProcess[str]):
 
 
 class Bench:
-    """What a test gets as `fpga`: boards that are as new.
+    """The value of the fixture `fpga`: boards in their initial state.
 
-    `boards` are their names, one per device; `faults` is what goes wrong on them. The driver is in the test's own
-    process; programs that the test starts have drivers and boards of their own.
+    `boards` are their names, one per device; `faults` are the faults on them. The driver is in the test's own process;
+    programs that the test starts have drivers and boards of their own.
     """
 
     def __init__(self, boards: tuple[str, ...], folder: Path, *, trace: bool, keep: Keep | None = None) -> None:
-        """`folder` is for traces; `trace`: of this process, too; `keep`: where they stay. Raises DriverError."""
+        """`folder` is for traces; `trace`: of this process, too; `keep`: their final place. Raises DriverError."""
         self.boards = boards
         self._keep = keep
         self.raised = False
-        """Whether the test raised something: its traceback then keeps alive what it had."""
+        """True if the test raised an exception: its traceback then keeps the test's objects alive."""
         self.traced = Traced(self._trace_files, self._settle)
         self._folder = folder
         self._own_trace = folder / "trace.json"
@@ -87,9 +87,9 @@ class Bench:
 
     @property
     def env(self) -> dict[str, str]:
-        """The environment for a program that shall find the boards, and no other OpenCL platform.
+        """The environment for a program that finds the boards, and no other OpenCL platform.
 
-        What it does shows in `fpga_trace`.
+        Its calls show in `fpga_trace`.
         """
         return self._environment(OWN_PROGRAMS, None)
 
@@ -104,10 +104,10 @@ class Bench:
         timeout: float | None = None,
         check: bool = False,
     ) -> HostRun:
-        """Run a program on boards of its own and return what it printed, how it ended and what it did.
+        """Runs a program on boards of its own; returns its output, its exit status and its trace.
 
-        `board`: other boards than the session's, as FPGART_BOARD has them; `env`: further variables. The rest is as
-        subprocess.run() has it. Raises OSError, TimeoutExpired and, with `check`, CalledProcessError.
+        `board`: other boards than the session's, as in FPGART_BOARD; `env`: further variables. The other parameters are
+        those of subprocess.run(). Raises OSError, TimeoutExpired and, with `check`, CalledProcessError.
         """
         name = f"run-{len(self._programs):03}"
         trace = Traced(lambda: _traces(self._folder / name))
@@ -128,7 +128,7 @@ class Bench:
 
     @property
     def platform(self) -> pyopencl.Platform:
-        """The platform, for pyopencl. Raises DriverError where its loader does not find the driver."""
+        """The platform, for pyopencl. Raises DriverError if its loader does not find the driver."""
         import pyopencl
 
         handle = driver.platform_handle()
@@ -136,7 +136,7 @@ class Bench:
             if platform.int_ptr == handle:
                 return platform
         raise driver.DriverError(
-            "pyopencl asked for platforms before fpgart's plugin could say where the driver is: "
+            "pyopencl asked for platforms before fpgart's plugin could register the driver: "
             "does a plugin that is loaded earlier (-p) use pyopencl?"
         )
 
@@ -153,7 +153,7 @@ class Bench:
     # The end of the test
 
     def close(self) -> None:
-        """The test is over; its faults and its trace end. What only a traceback keeps alive makes room."""
+        """Ends the test's faults and its trace, and moves buffers that only a traceback keeps alive off the boards."""
         self.faults.clear()
         settled = driver.settle(PATIENCE_S)
         end, self._end_trace = self._end_trace, None
@@ -165,7 +165,7 @@ class Bench:
             driver.take_off_boards(self._new_memory())
 
     def left_behind(self, funcargs: dict[str, Any]) -> str:
-        """What the test left, in words; "" for nothing. `funcargs`: references that are about to go."""
+        """Describes the objects that the test did not release; "" if none. Clears `funcargs`, which are references."""
         if not self._new_memory() and driver.unfinished() <= self._unfinished:
             return ""
         funcargs.clear()
@@ -181,7 +181,7 @@ class Bench:
         return {number: words for number, words in driver.memory_in_use().items() if number not in self._before}
 
     def excerpt(self) -> str:
-        """The begin of the reports, for a test that failed; "" where nothing was traced."""
+        """Returns the begin of the reports, for a test that failed; "" without a trace."""
         lines = []
         for file in self._trace_files():
             found = report.read(file)
@@ -197,7 +197,7 @@ class Bench:
         return _traces(self._folder) + [trace for run in sorted(self._folder.glob("*/")) for trace in _traces(run)]
 
     def _settle(self) -> None:
-        """Raises DriverError when commands run on and on."""
+        """Waits for commands; raises DriverError if they do not end."""
         if not driver.settle(PATIENCE_S):
             raise driver.DriverError(f"commands still run after {PATIENCE_S:.0f} s; finish the queue, then ask")
 
@@ -212,6 +212,6 @@ def _traces(folder: Path) -> list[Path]:
 
 
 def warn_of_leak(words: str, test: str, file: Path, line: int) -> None:
-    """A LeakWarning that points to the test."""
+    """Issues a LeakWarning at the test."""
     message = f"{test} left behind: {words}"
     warnings.warn_explicit(LeakWarning(message), None, str(file), line)

@@ -12,11 +12,11 @@ from fpgart.control import requests as control
 
 
 class DriverError(Exception):
-    """The driver cannot be used for tests; the sentence says why."""
+    """Raised if the driver cannot be used for tests; the sentence says why."""
 
 
 def load() -> None:
-    """Start the driver in this process, as a loader would; the loader will get the same one. Raises DriverError."""
+    """Starts the driver in this process, as a loader would; a loader gets the same one. Raises DriverError."""
     try:
         library = ctypes.CDLL(str(LIBRARY))
     except OSError as error:
@@ -24,46 +24,46 @@ def load() -> None:
     count = ctypes.c_uint(0)
     status = library.clGetPlatformIDs(0, None, ctypes.byref(count))
     if status or count.value != 1:
-        raise DriverError(f"{LIBRARY} has no platform (status {status}); it says why on stderr")
+        raise DriverError(f"{LIBRARY} has no platform (status {status}); the reason is on stderr")
 
 
 def platform_handle() -> int:
-    """The cl_platform_id."""
+    """Returns the cl_platform_id."""
     return int(control.ask("platform_handle"))
 
 
 def settle(patience_s: float) -> bool:
-    """Wait for what runs or is ready to; False when that takes longer."""
+    """Waits for the commands that run or are ready; false if that takes longer than `patience_s`."""
     return bool(control.ask("settle", patience_s))
 
 
 def renew_boards() -> None:
-    """Boards as if they were new, when nothing runs; what is alive on them keeps its place and its contents."""
+    """Resets the boards when no command runs; live objects on them keep their places and contents."""
     control.ask("renew_boards")
 
 
 def take_off_boards(numbers: Collection[int]) -> None:
-    """Move some buffers to the host's memory, when nothing runs. They can be used as before."""
+    """Moves some buffers to the host's memory, when no command runs. They can be used as before."""
     control.ask("take_off_boards", list(numbers))
 
 
 def memory_in_use() -> dict[int, str]:
-    """Buffers and allocations of the host: number in traces, and in words."""
+    """Returns buffers and allocations of the host: number in traces, and in words."""
     return {int(number): words for number, words in control.ask("memory_in_use").items()}
 
 
 def unfinished() -> int:
-    """How many commands have not ended."""
+    """Returns the number of commands that have not ended."""
     return int(control.ask("unfinished"))
 
 
 def number_of(handle: int) -> int:
-    """The number in traces of the memory behind a cl_mem. Raises ControlError for what is none."""
+    """Returns the number in traces of the memory behind a cl_mem. Raises ControlError if it is none."""
     return int(control.ask("number_of", handle))
 
 
 def begin_trace(file: Path) -> Callable[[], None]:
-    """Trace into a file until what this returns is called; nothing may run. Raises OSError."""
+    """Traces into a file until the returned function is called; no command may run. Raises OSError."""
     control.ask("begin_trace", str(file))
 
     def end() -> None:

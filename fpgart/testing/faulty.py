@@ -15,37 +15,37 @@ class BenchFaults:
     """Faults of one test, in the language of FPGART_FAULTS (docs/faults.md)."""
 
     def __init__(self, in_programs: Callable[[], int]) -> None:
-        """`in_programs`: how many faults there were in programs that the test has run."""
+        """`in_programs` returns the number of faults in programs that the test has run."""
         self._in_programs = in_programs
         self._before = faults.active()
         self._texts: list[str] = []
         self._asked: tuple[faults.Fault, ...] = ()
 
     def add(self, text: str) -> tuple[faults.Fault, ...]:
-        """Put faults in force from now on: here, and in programs that are started from now on.
+        """Adds faults: in this process, and in programs that are started later.
 
-        Returns one for each clause; they count what happens here. Raises FaultSyntaxError.
+        Returns one for each clause; they count faults in this process. Raises FaultSyntaxError.
         """
-        parse("; ".join([*self._texts, text]))  # programs are given all of them at once
+        parse("; ".join([*self._texts, text]))  # programs get all of them at once
         made = faults.add(text)
         self._texts.append(text)
         self._asked += made
         return made
 
     def clear(self) -> None:
-        """Put those of the test out of force."""
+        """Removes those of the test."""
         self._texts.clear()
         faults.remove(*(fault for fault in faults.active() if fault not in self._before))
 
     @property
     def injected(self) -> int:
-        """How many of the faults that were asked for there were, here and in programs.
+        """The number of requested faults that occurred, in this process and in programs.
 
-        A test of what a host does then should look: a fault that never came proves nothing.
+        A test of a host's reaction should check it: a fault that did not occur proves nothing.
         """
         return sum(fault.injected for fault in self._asked) + self._in_programs()
 
     def variables(self) -> dict[str, str]:
-        """What programs are told, besides what the environment asks for."""
+        """Returns the variables for programs, with the faults of the environment."""
         texts = [*filter(None, [os.environ.get(FAULTS.name)]), *self._texts]
         return {FAULTS.name: "; ".join(texts)} if texts else {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pytest plugin: `pytest --fpgart-board usm_s10`. The fixtures load the driver; nothing else does."""
+"""The pytest plugin: `pytest --fpgart-board usm_s10`. Only the fixtures load the driver."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    """As early as can be: OpenCL loaders look for drivers once, and conftests may import pyopencl."""
+    """Registers the driver as early as possible: loaders look for drivers once, and conftests may import pyopencl."""
     _register(early_config, early_config.known_args_namespace.fpgart_board)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """For plugins that are loaded late (`pytest_plugins` in a conftest)."""
+    """Registers the driver for plugins that are loaded late (`pytest_plugins` in a conftest)."""
     _register(config, config.getoption("fpgart_board"))
     traces = config.getoption("fpgart_traces")
     if traces:
-        config.option.fpgart_traces = str(config.invocation_params.dir / traces)  # workers may be elsewhere
+        config.option.fpgart_traces = str(config.invocation_params.dir / traces)  # workers may have other folders
 
 
 def _register(config: pytest.Config, option: str) -> None:
-    """Have the loaders of this process find the driver; raises UsageError."""
+    """Makes the loaders of this process find the driver; raises UsageError."""
     if BOARDS in config.stash:
         return
     settings = _of_project(config.rootpath)
@@ -80,7 +80,7 @@ def _register(config: pytest.Config, option: str) -> None:
 
 
 def _of_project(root: Path) -> dict[str, str]:
-    """The variables that the project's fpgart.toml or pyproject.toml says; raises UsageError for a wrong file."""
+    """Returns the variables in the project's fpgart.toml or pyproject.toml; raises UsageError for a wrong file."""
     shared = root / "pyproject.toml"
     if not (root / "fpgart.toml").exists() and not (shared.exists() and b"tool.fpgart" in shared.read_bytes()):
         return {}
@@ -96,7 +96,7 @@ def _of_project(root: Path) -> dict[str, str]:
 
 
 def _absolute(board: str, base: Path) -> str:
-    """Paths that hold wherever programs run; names stay as they are."""
+    """Returns a path that is valid in any folder; names stay unchanged."""
     return str(base / board) if "/" in board or board.endswith(".xml") else board
 
 
@@ -145,7 +145,7 @@ def fpga_faults(fpga: Bench) -> BenchFaults:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """A test that failed gets the report of its traces; after any exception nobody asks for what it left behind."""
+    """Adds the report of its traces to a test that failed, and records any exception."""
     report = yield
     bench = item.stash.get(BENCH, None)
     if bench is not None and call.excinfo is not None:
@@ -158,7 +158,7 @@ def pytest_runtest_makereport(
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
-    """When all fixtures of the test are gone, what is still there was left behind."""
+    """Warns, after all fixtures of the test, of objects that it did not release."""
     try:
         result = yield
     finally:

@@ -19,7 +19,7 @@ MMD = "aocl_mmd_"
 
 @dataclass(frozen=True, slots=True)
 class MmdCall:
-    """One call through the MMD; `buffer` 0: of none, `address` the board's, None where there is none."""
+    """A call through the MMD; `buffer` 0: no buffer, `address` the board's, None without one."""
 
     name: str
     device: int
@@ -30,7 +30,7 @@ class MmdCall:
 
 @dataclass(frozen=True, slots=True)
 class KernelRun:
-    """One launch that has ended; `local` is empty when the host left it to the driver."""
+    """A launch that has ended; `local` is empty if the host left it to the driver."""
 
     name: str
     device: int
@@ -44,7 +44,7 @@ class KernelRun:
 
 @dataclass(frozen=True, slots=True)
 class FaultInjected:
-    """A call that a fault changed: the clause that asked for it, the call and the device, None for one of the API."""
+    """A call that a fault changed: its clause, the call and the device, None for one of the API."""
 
     rule: str
     call: str
@@ -62,18 +62,18 @@ class HostCall:
 
 
 class UnknownBuffer(LookupError):
-    """None of the traces has a buffer of that number, or several have."""
+    """Raised if none of the traces has a buffer of that number, or several have."""
 
 
 class Traced:
-    """What happened, as files of traces tell it; they are read at each question.
+    """The files of traces; they are read at each question.
 
-    Where buffers are meant, `of` takes a number as traces have them (a host's first buffer is 1) or, for what
-    runs in this process, an object of pyopencl with an `int_ptr`.
+    For buffers, `of` takes a number as in traces (a host's first buffer is 1) or, for hosts in this process, an object
+    of pyopencl with an `int_ptr`.
     """
 
     def __init__(self, files: Callable[[], list[Path]], settle: Callable[[], None] = lambda: None) -> None:
-        """`files` that there are by now, one per process; `settle` waits until all that can end has ended."""
+        """`files` returns the files so far, one per process; `settle` waits for commands."""
         self._files = files
         self._settle = settle
         self._seen: dict[Path, int] = {}
@@ -81,11 +81,11 @@ class Traced:
     # Questions
 
     def bytes(self, name: MmdName, *, of: object = None) -> int:
-        """Bytes through one kind of MMD call: "write" is host to board, "read" board to host."""
+        """Returns the bytes through one kind of MMD call: "write" is host to board, "read" board to host."""
         return sum(call.size for call in self.transfers(name, of=of))
 
     def transfers(self, name: MmdName | None = None, *, of: object = None) -> list[MmdCall]:
-        """The MMD calls, or those of one kind, in their order."""
+        """Returns the MMD calls, or those of one kind, in their order."""
         if name is not None and name not in get_args(MmdName):
             raise ValueError(f"'{name}' is not a call of the MMD: {', '.join(get_args(MmdName))}")
         buffer = self._number(of)
@@ -93,75 +93,75 @@ class Traced:
         return [c for c in found if name in (None, c.name) and buffer in (None, c.buffer)]
 
     def copies(self, *, of: object = None) -> list[Copy]:
-        """Transfers of buffers' contents, each with its cause: the host's command, or the kernel argument."""
+        """Returns transfers of buffers' contents, each with its cause: the host's command, or the kernel argument."""
         buffer = self._number(of)
         found = [copy for part in self.reports() for copy in part.copies]
         return [copy for copy in found if buffer in (None, copy.buffer, copy.source)]
 
     def kernels(self, name: str | None = None) -> list[KernelRun]:
-        """The launches that have ended, or those of one kernel, in their order."""
+        """Returns the launches that have ended, or those of one kernel, in their order."""
         found = [_kernel_run(event) for event in self._all("device") if event["name"] == "kernel"]
         return [run for run in found if name in (None, run.name)]
 
     def calls(self, name: str | None = None) -> list[HostCall]:
-        """The host's calls, or those of one function. Reference counting is not traced."""
+        """Returns the host's calls, or those of one function. Reference counting is not traced."""
         found = [_host_call(event) for event in self._all("api")]
         return [call for call in found if name in (None, call.name)]
 
     def errors(self) -> list[str]:
-        """What failed, in words: calls with their status, and commands that did not complete.
+        """Returns the errors in words: calls with their status, and commands that did not complete.
 
-        Queries are left out: hosts ask for what other vendors' devices have (`calls()` shows them).
+        Queries are left out: hosts query features of other vendors' devices (`calls()` shows them).
         """
         return [f"{event['name']}: {event['args']['error']}" for event in self._all() if _failed(event)]
 
     def faults(self) -> list[FaultInjected]:
-        """The faults that were asked for and that there were, in their order."""
+        """Returns the requested faults that occurred, in their order."""
         return [
             FaultInjected(event["name"], event["args"]["call"], event["args"]["device"], event["dur"])
             for event in self._all("fault")
         ]
 
     def advice(self) -> list[Advice]:
-        """Copies and programmings that the host could have avoided, and how; `reports()` have all advice."""
+        """Returns copies and programmings that the host could have avoided, and how; `reports()` have all advice."""
         return [advice for part in self.reports() for advice in part.advice if advice.certain]
 
     def unreleased(self) -> list[BufferLife]:
-        """Buffers and allocations that were made and, by now, not given back."""
+        """Returns buffers and allocations that were created and have not been released yet."""
         lives = [life for part in self.reports() for life in part.buffers.values()]
         return [life for life in lives if life.created is not None and life.released is None]
 
     def reports(self) -> list[Report]:
-        """All that `fpgart report` knows, process by process."""
+        """Returns the facts of `fpgart report`, process by process."""
         return [report.of(events) for events in self.events()]
 
     def text(self) -> str:
-        """The same in words."""
+        """Returns the reports in words."""
         return "\n".join(report.as_text(part) for part in self.reports())
 
     def events(self) -> list[list[Args]]:
-        """The events of each process, in the order in which they began (their format: fpgart.watch.trace)."""
+        """Returns the events of each process, in the order of their begins (format: fpgart.watch.trace)."""
         self._settle()
         return [report.in_order(islice(report.events(file), self._seen.get(file, 0), None)) for file in self.files()]
 
     def files(self) -> list[Path]:
-        """The traces' files, for `fpgart report` and Perfetto."""
+        """Returns the traces' files, for `fpgart report` and Perfetto."""
         return self._files()
 
     def clear(self) -> None:
-        """Forget what happened so far: questions are about what comes now."""
+        """Forgets the events so far: questions are about later ones."""
         self._settle()
         for file in self.files():
             self._seen[file] = sum(1 for _ in report.events(file))
 
-    # How they are answered
+    # Answers
 
     def _all(self, category: str | None = None) -> Iterator[Args]:
         for events in self.events():
             yield from (event for event in events if category is None or event.get("cat") == category)
 
     def _number(self, of: object) -> int | None:
-        """The number of a buffer in the traces. Raises UnknownBuffer, TypeError."""
+        """Returns the number of a buffer in the traces. Raises UnknownBuffer, TypeError."""
         if of is None:
             return None
         if isinstance(of, int):
@@ -174,7 +174,7 @@ class Traced:
         return driver.number_of(handle)
 
     def _checked(self, number: int) -> int:
-        """Raises UnknownBuffer: an answer about it would be 0 or nothing, whatever happened."""
+        """Returns a known number. Raises UnknownBuffer: answers about others would always be 0 or nothing."""
         self._settle()
         known = [set(report.read(file).buffers) for file in self.files()]
         owners = sum(number in numbers for numbers in known)

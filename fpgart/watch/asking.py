@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asks running hosts what their boards are doing (fpgart/watch/live.py)."""
+"""Requests to running hosts for what their boards are doing (fpgart/watch/live.py)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from fpgart.watch import live
 
 PIPE = re.compile(r"host-(\d+)")
 PATIENCE_S = 2.0
-"""How long an answer may take: a host can be stopped, or its interpreter busy."""
+"""Seconds to wait for an answer: a host can be stopped, or its interpreter busy."""
 
 
 def hosts() -> list[int]:
-    """The processes of this user that can be asked, oldest number first; pipes of those that are gone are removed."""
+    """Returns the processes of this user that answer, in ascending order; removes the pipes of ended processes."""
     found = []
     with suppress(OSError):
         where = runtime_folder()
@@ -37,7 +37,7 @@ def hosts() -> list[int]:
 
 
 def ask(process: int, patience_s: float = PATIENCE_S) -> live.Snapshot | None:
-    """What a host answers; None where it does not. Raises OSError where there is no folder to ask in."""
+    """Returns a host's answer; None if there is none. Raises OSError if there is no folder for the question."""
     where, word = runtime_folder(), secrets.token_hex(8)
     answer = os.path.join(where, word)
     if not live.put(os.path.join(where, f"host-{process}"), f"{word}\n".encode()):
@@ -62,7 +62,7 @@ def _answer_in(answer: str, process: int, patience_s: float) -> live.Snapshot | 
 
 
 def _pauses(patience_s: float) -> Iterator[float]:
-    """How long to sleep between looks, so that it stays cheap and quick answers are seen quickly."""
+    """Yields the pauses between looks for an answer, short ones first, so that quick answers are seen quickly."""
     end, pause = time.monotonic() + patience_s, 0.001
     while time.monotonic() < end:
         yield pause

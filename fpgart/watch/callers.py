@@ -29,7 +29,7 @@ MAY_WAIT = {
 """Calls in which a thread of the host may wait for commands."""
 MOST_FRAMES = 12
 BETWEEN = ("fpgart", "pyopencl", "ctypes", "cffi", "threading", "concurrent", "_pytest", "pluggy")
-"""Packages between the code that a user would look at and this driver."""
+"""Packages between a user's own code and this driver."""
 
 Frames = tuple[CodeLocation, ...] | tuple[int, ...]
 HostFrames = Callable[[], Frames]
@@ -53,18 +53,18 @@ class Waiting:
 
 
 class Callers:
-    """Knows the calls under way; to be wrapped around the entry points."""
+    """The calls of the host that are under way; its observe() wraps the entry points."""
 
     def __init__(self, host_frames: HostFrames) -> None:
-        """`host_frames`: what is behind the entry point that this thread is in."""
+        """`host_frames` returns the frames behind the entry point that this thread is in."""
         self._host_frames = host_frames
         self._current = threading.local()
         self._sites: dict[Site, Site] = {}
         self.waiting: dict[int, Waiting] | None = None
-        """By Python's number of the thread, who may be waiting; None as long as nobody wants to know."""
+        """The threads that may be waiting, by Python's number of the thread; None if nobody asks for them."""
 
     def observe(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The entry point, with its name known while it runs; calls may nest in the host's callbacks."""
+        """Returns the entry point, with its name known while it runs; calls may nest in the host's callbacks."""
         current = self._current
         if self.waiting is not None and name in MAY_WAIT:
             function = self._noting_waits(self.waiting, function)
@@ -99,11 +99,11 @@ class Callers:
 
     @property
     def call(self) -> str:
-        """The call that this thread serves, `` for none."""
+        """The call that this thread serves, "" for none."""
         return getattr(self._current, "name", "")
 
     def here(self) -> Site | None:
-        """Where the host's call stands; None on threads that serve no call."""
+        """Returns the place of the host's call; None on threads that serve no call."""
         name = self.call
         if not name:
             return None
@@ -115,7 +115,7 @@ class Callers:
 
 
 def python_frames(text: str) -> tuple[CodeLocation, ...]:
-    """Frames of a host that is written in Python, from four lines each: module, file, line, function."""
+    """Returns the frames of a host written in Python, from four lines each: module, file, line, function."""
     lines = text.split("\n")
     all_frames = zip(lines[0::4], lines[1::4], lines[2::4], lines[3::4], strict=False)
     found = (

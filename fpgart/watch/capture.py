@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""FPGART_CAPTURE: launches as they are, to be run alone again by `fpgart replay`."""
+"""FPGART_CAPTURE: launches with all of their inputs, which `fpgart replay` runs again alone."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ from fpgart.watch.paths import working_directory
 
 PIECE = 1 << 20
 PRIVATE = 0o700
-"""Captures hold whatever the host gave its kernels."""
+"""The mode of folders. Captures contain all data that the host gave its kernels."""
 
 
 @dataclass(slots=True)
 class Memories:
-    """The memories that a launch may touch, each once; those that arguments share stay shared."""
+    """The memories that a launch may access, each once; memory that arguments share stays shared."""
 
     found: list[CapturedMemory] = field(default_factory=list)
     _numbers: dict[int, int] = field(default_factory=dict)
 
     def add(self, what: str, address: int, size: int, *, fixed: bool) -> int:
-        """Its number; the one that it has already, if it does."""
+        """Adds a memory, unless it has been added before; returns its number."""
         if address not in self._numbers:
             number = self._numbers[address] = len(self.found)
             self.found.append(CapturedMemory(what, size, address, fixed, f"{number}.before.bin"))
@@ -54,10 +54,10 @@ class Memories:
 
 
 class Capture:
-    """Listens to NOTICES; writes the memories of chosen launches before and after these."""
+    """Listens to NOTICES; writes the memories of chosen launches before and after each."""
 
     def __init__(self, folder: Path, wanted: Iterable[Launches]) -> None:
-        """Raises OSError when there cannot be such a folder."""
+        """Raises OSError if the folder cannot be created."""
         folder.parent.mkdir(parents=True, exist_ok=True)
         folder.mkdir(PRIVATE, exist_ok=True)
         self._folder = folder.resolve()
@@ -102,7 +102,7 @@ class Capture:
             log.warning(f"{folder} lacks the memory contents after the launch: {error}")
 
     def _new_folder(self, name: str) -> Path:
-        """`name`, or that with a number behind it where other processes or earlier runs left one."""
+        """Creates the folder `name`, or that with a number behind it if there is one already."""
         folder, again = self._folder / name, 1
         while True:
             try:
@@ -114,7 +114,10 @@ class Capture:
 
 
 def describe(operation: LaunchKernel, number: int, folder: Path) -> CapturedLaunch:
-    """What is known before it runs; puts the program into the folder. Raises OSError, CLError."""
+    """Returns the inputs of a launch that has not run yet; writes the program to the folder.
+
+    Raises OSError, CLError.
+    """
     kernel, device = operation.kernel, operation.device
     engine = kernel.context.platform.engine
     offset, whole, local = operation.nd_range()
@@ -174,7 +177,7 @@ def argument_of(operation: LaunchKernel, index: int, memories: Memories) -> Capt
 
 
 def place_of(operation: LaunchKernel, index: int, buffer: Buffer) -> tuple[str, int, int]:
-    """What a buffer is called, where it begins in this process, and its bytes; a sub-buffer's parent has them."""
+    """Returns a buffer's name, its address in this process, and its bytes; for a sub-buffer, its parent's."""
     owner = buffer.owner
     numbers = [number for number, _ in operation.buffers]
     if index in numbers:
@@ -183,7 +186,7 @@ def place_of(operation: LaunchKernel, index: int, buffer: Buffer) -> tuple[str, 
 
 
 def allocation_at(operation: LaunchKernel, address: int) -> tuple[str, int, int] | None:
-    """The allocation that a pointer lies in, with begin and size."""
+    """Returns the allocation that a pointer lies in, with begin and size."""
     context = operation.kernel.context
     for each in operation.usm.allocations if operation.usm is not None else ():
         if each.address <= address < each.address + each.size:
@@ -193,9 +196,9 @@ def allocation_at(operation: LaunchKernel, address: int) -> tuple[str, int, int]
 
 
 def add_reachable(operation: LaunchKernel, memories: Memories) -> None:
-    """What the kernel may reach through pointers that are stored in memory.
+    """Adds the memories that the kernel may reach through pointers stored in memory.
 
-    Of unified shared memory that is what the host said; of SVM all, once a kernel has any.
+    For unified shared memory the host has declared them; of SVM all allocations are added, if the kernel uses any.
     """
     context = operation.kernel.context
     if operation.usm is not None:
@@ -207,11 +210,11 @@ def add_reachable(operation: LaunchKernel, memories: Memories) -> None:
             memories.add("SVM allocation", shared.pointer, shared.size, fixed=True)
 
 
-# Bytes; nothing goes through the MMD, as watchers are not part of a board's traffic
+# Bytes. They are read without the MMD, because watchers are not part of a board's traffic.
 
 
 def settle(operation: DeviceOperation, memories: list[CapturedMemory]) -> None:
-    """Have in this process what the engine has newer in buffers of its own. Raises CLError."""
+    """Copies bytes that are newer in the engine's buffers to this process. Raises CLError."""
     mirrors = operation.device.platform.engine.mirrors
     if mirrors is not None:
         for memory in memories:
@@ -223,7 +226,7 @@ def view(address: int, size: int) -> Any:
 
 
 def write_memory(path: Path, address: int, size: int) -> None:
-    """A file of these bytes, with holes for zeros. Raises OSError."""
+    """Writes a file of these bytes, with holes for zeros. Raises OSError."""
     memory = view(address, size)
     with path.open("wb") as file:
         for begin in range(0, size, PIECE):
@@ -236,7 +239,7 @@ def write_memory(path: Path, address: int, size: int) -> None:
 
 
 def holds(path: Path, address: int, size: int) -> bool:
-    """Whether a file has these bytes. Raises OSError."""
+    """True if a file has these bytes. Raises OSError."""
     memory = view(address, size)
     with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as kept:
         return all(kept[at : at + PIECE] == memory[at : min(at + PIECE, size)] for at in range(0, size, PIECE))

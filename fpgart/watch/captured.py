@@ -13,12 +13,12 @@ from fpgart.base.json_input import parse_json, typed
 
 FORMAT = 1
 LAST_ADDRESS = (1 << 47) - 1
-"""Of a process, on the machines that there are."""
+"""The last address of a process, on all supported machines."""
 MANIFEST = "launch.json"
 
 
 class CaptureError(Exception):
-    """A folder that holds no launch that could be read; the sentence says why."""
+    """Raised for a folder that contains no readable launch; the sentence says why."""
 
 
 class ArgumentKind(str, enum.Enum):
@@ -28,7 +28,7 @@ class ArgumentKind(str, enum.Enum):
     NULL = "null"
     PIPE = "pipe"
     UNKNOWN = "unknown"
-    """A pointer into memory that nobody knows the size of."""
+    """A pointer into memory of unknown size."""
 
 
 class ProgramKind(str, enum.Enum):
@@ -39,7 +39,7 @@ class ProgramKind(str, enum.Enum):
 
 @dataclass(slots=True)
 class CapturedArgument:
-    """`size` in bytes: of the value, of local memory, or what there is of `memory` from `offset` on."""
+    """An argument. `size` in bytes: of the value, of local memory, or of `memory` from `offset` on."""
 
     kind: ArgumentKind
     name: str
@@ -55,8 +55,8 @@ class CapturedArgument:
 class CapturedMemory:
     """A buffer or an allocation: `size` bytes in file `before`, and those after the launch in `after`.
 
-    `after` empty: they were the same. `address` is where kernels saw it; where `fixed`, pointers to it may be
-    stored in memory, so that it has to be there again.
+    `after` is empty if the launch did not change them. `address` is the address that kernels saw; if `fixed`, pointers
+    to it may be stored in memory, so that replaying has to use the same address.
     """
 
     what: str
@@ -78,7 +78,7 @@ class CapturedProgram:
 
 @dataclass(slots=True)
 class CapturedLaunch:
-    """`status`: None while it has not ended; then 0 or a negative status."""
+    """A launch. `status`: None before its end; then 0 or a negative status."""
 
     kernel: str
     number: int
@@ -88,13 +88,13 @@ class CapturedLaunch:
     offset: list[int]
     global_size: list[int]
     local_size: list[int]
-    """Empty: none was given."""
+    """Empty if none was given."""
     arguments: list[CapturedArgument]
     memories: list[CapturedMemory]
     status: int | None = None
 
     def save(self, folder: Path) -> None:
-        """Raises OSError."""
+        """Writes the launch; raises OSError."""
         text = json.dumps({"format": FORMAT, **asdict(self)}, indent=1)
         unfinished = folder / f".{MANIFEST}"
         unfinished.write_text(text + "\n")
@@ -102,7 +102,7 @@ class CapturedLaunch:
 
     @classmethod
     def load(cls, folder: Path) -> CapturedLaunch:
-        """Raises CaptureError."""
+        """Reads a launch; raises CaptureError."""
         try:
             return cls.decode(read_input(folder / MANIFEST, LARGEST_MANIFEST))
         except OSError as error:
@@ -112,7 +112,7 @@ class CapturedLaunch:
 
     @classmethod
     def decode(cls, data: bytes) -> CapturedLaunch:
-        """What save() wrote. Raises ValueError for anything else."""
+        """Returns the launch in the text that save() wrote. Raises ValueError for anything else."""
         facts = parse_json(data)
         if not isinstance(facts, dict) or facts.pop("format", None) != FORMAT:
             raise ValueError(f"its format is not {FORMAT}, which this version of fpgart reads")

@@ -9,7 +9,10 @@ from fpgart.watch.paths import shown
 
 
 class CodeLocation(NamedTuple):
-    """`file` is empty and `line` 0 where there is no debug information; `offset` counts in the file of the module."""
+    """A place in code.
+
+    `file` is empty and `line` 0 without debug information; `offset` counts in the file of the module.
+    """
 
     file: str
     line: int
@@ -18,7 +21,7 @@ class CodeLocation(NamedTuple):
     offset: int = 0
 
     def __str__(self) -> str:
-        """`main.c:33 in main`, `main of host`, `host+0x1139`, or `0x7f0012345678` where nothing is mapped."""
+        """Returns `main.c:33 in main`, `main of host`, `host+0x1139`, or `0x7f0012345678` for code of no file."""
         if self.line:
             return f"{shown(self.file)}:{self.line} in {self.function or '?'}"
         if self.function:
@@ -26,5 +29,5 @@ class CodeLocation(NamedTuple):
         return f"{self.module}+{self.offset:#x}" if self.module else f"{self.offset:#x}"
 
     def facts(self) -> dict[str, Any]:
-        """For JSON: what is known of it."""
+        """Returns the known parts, for JSON."""
         return {name: value for name, value in self._asdict().items() if value}

@@ -8,18 +8,18 @@ from functools import cache
 MANGLED = "_Z"
 LIBRARY = "libstdc++.so.6"
 BEHIND = (" const", " volatile", " &", " &&")
-"""What may follow the parameters of a member function."""
+"""Text that may follow the parameters of a member function."""
 
 
 def plain(symbol: str) -> str:
-    """`space::Class::function`, without parameters; other symbols, and all where there is no libstdc++, as they are."""
+    """Returns `space::Class::function` without parameters; other symbols, and all without libstdc++, unchanged."""
     if not symbol.startswith(MANGLED):
         return symbol
     return without_parameters(_demangled(symbol) or symbol)
 
 
 def without_parameters(name: str) -> str:
-    """A function's name without the parentheses at its end."""
+    """Returns a function's name without the parentheses at its end."""
     bare = name
     while bare.endswith(BEHIND):
         bare = bare.rpartition(" ")[0]

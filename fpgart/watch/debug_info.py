@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """From addresses of this process to files, lines and functions: /proc/self/maps, symbol tables, DWARF.
 
-Meant for the end of a process and for hangs, not for speed: each module is read once, when it is first asked about.
+Meant for the end of a process and for hangs, not for speed: each module is read once, at the first query for it.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from fpgart.watch.modules import Modules
 
 C_LIBRARY = ("libc.so", "libc-")
 SILENT = ("libOpenCL.so", "libfpgart", "_native.", *C_LIBRARY, "libpthread", "ld-linux", "ld-")
-"""Modules whose frames say nothing: loaders, this driver, what starts a program."""
+"""Modules whose frames are left out: loaders, this driver, the start of a program."""
 WRAPPERS = {"opencl.hpp", "cl2.hpp", "cl.hpp"}
-"""Headers that only pass calls on."""
+"""Headers whose functions only call OpenCL."""
 STARTERS = {"_start", "__libc_start_main", "start_thread", "clone"}
 
 
 class DebugInfo:
-    """What is known of the code of this process."""
+    """The files, functions and lines of this process's code."""
 
     def __init__(self) -> None:
         self._files = Modules()
         self._modules: dict[str, Module | None] = {}
 
     def locate(self, address: int) -> list[CodeLocation]:
-        """Where an instruction is, as far as that is known; several, innermost first, for inlined functions.
+        """Returns the place of an instruction, as far as it is known; several, innermost first, for inlined functions.
 
         Empty for code that is not the host's own.
         """
@@ -44,17 +44,17 @@ class DebugInfo:
         return self.in_file(*found) if found is not None else [CodeLocation("", 0, "", "", address)]
 
     def in_c_library(self, address: int) -> bool:
-        """Whether an instruction is in a function of the C library."""
+        """True if an instruction is in a function of the C library."""
         found = self._files.find(address)
         return found is not None and Path(found[0]).name.startswith(C_LIBRARY)
 
     def file_of(self, address: int) -> str:
-        """The executable or library with an instruction; "" for code of no file."""
+        """Returns the executable or library with an instruction; "" for code of no file."""
         found = self._files.find(address)
         return found[0] if found is not None else ""
 
     def in_file(self, path: str, offset: int) -> list[CodeLocation]:
-        """As locate(), for a byte of an executable or a library."""
+        """Does as locate(), for a byte of an executable or a library."""
         name = Path(path).name
         if name.startswith(SILENT):
             return []
@@ -90,7 +90,7 @@ class Module:
         self._known: dict[int, list[CodeLocation]] = {}
 
     def virtual(self, offset: int) -> int:
-        """The address of a byte of the file."""
+        """Returns the address of a byte of the file."""
         return next((at + offset - begin for begin, size, at in self._segments if 0 <= offset - begin < size), offset)
 
     def symbol(self, address: int) -> str:
@@ -101,11 +101,11 @@ class Module:
         return plain(name) if address < begin + max(size, 1) else ""
 
     def places(self, address: int) -> list[CodeLocation]:
-        """The function that an address is in, behind those that were inlined there."""
+        """Returns the function at an address, behind those that were inlined there."""
         if address not in self._known:
             try:
                 self._known[address] = self._from_dwarf(address)
-            except Exception:  # broken, or newer than pyelftools: whatever it raises, the symbol will do
+            except Exception:  # broken, or newer than pyelftools, which may raise anything; the symbol is enough
                 self._known[address] = []
             self._known[address] = self._known[address] or [CodeLocation("", 0, self.symbol(address), self.name)]
         return self._known[address]
@@ -124,7 +124,7 @@ class Module:
         return []
 
     def _chain(self, unit: Unit, address: int, file: str, line: int) -> list[CodeLocation]:
-        """The lines of inlined calls, each with the function that it stands in."""
+        """Returns the lines of inlined calls, each with the function that contains it."""
         chain = unit.functions_at(address)
         outer = self.symbol(address)
         if not chain:
@@ -145,7 +145,7 @@ def _functions(elf: Any) -> Iterator[tuple[int, int, str]]:
 
 
 def _units_at(dwarf: Any, address: int) -> Iterator[Any]:
-    """The compilation units that an address may be of: by the index if there is one, else all."""
+    """Yields the compilation units that may contain an address: by the index if there is one, else all."""
     index = dwarf.get_aranges()
     offset = index.cu_offset_at_addr(address) if index is not None else None
     if offset is not None:
@@ -165,7 +165,7 @@ class Unit:
         self._folder = _text(top, "DW_AT_comp_dir")
 
     def line_of(self, address: int) -> tuple[str, int] | None:
-        """File and line of an instruction."""
+        """Returns file and line of an instruction."""
         if self._program is None:
             return None
         before = None
@@ -179,7 +179,7 @@ class Unit:
         return None
 
     def file(self, number: int) -> str:
-        """A file's path by its number in the line program."""
+        """Returns a file's path by its number in the line program."""
         header = self._program.header
         first = 0 if header["version"] >= 5 else 1
         entry = header["file_entry"][number - first]
@@ -192,7 +192,7 @@ class Unit:
         return str(Path(self._folder, folder, entry.name.decode(errors="replace")))
 
     def functions_at(self, address: int) -> list[tuple[str, str, int]]:
-        """The function there and those inlined into it, outermost first, each with file and line of its call."""
+        """Returns the function there and those inlined into it, outermost first, each with the place of its call."""
         chain: list[tuple[str, str, int]] = []
         self._descend(self._unit.get_top_DIE(), address, chain)
         return chain
@@ -242,7 +242,7 @@ def _text(die: Any, attribute: str) -> str:
 
 
 def _name(die: Any) -> str:
-    """A function's name; inlined and out-of-line copies refer to where it was declared."""
+    """Returns a function's name; inlined and out-of-line copies refer to its declaration."""
     for reference in ("", "DW_AT_abstract_origin", "DW_AT_specification"):
         if reference and reference in die.attributes:
             return _name(die.get_DIE_from_attribute(reference))

@@ -24,7 +24,7 @@ class Memory:
     banks: int = 1
     bandwidth: int = 0
     interleaved: bool = False
-    """Then a bank is only where blocks begin for which that bank was asked."""
+    """True if banks are interleaved. A block's bank is then the one that was requested for its begin."""
 
     @property
     def bank_size(self) -> int:
@@ -36,35 +36,35 @@ class Memory:
 
 @dataclass(slots=True)
 class Box:
-    """What a block has of one bank, from `begin` until `end` microseconds."""
+    """The part of a block in one bank, from `begin` until `end` microseconds."""
 
     memory: Memory
     bank: int
-    """From 0, by the address."""
+    """The bank's number, from 0, by the address."""
     offset: int
-    """Bytes from the bank's first."""
+    """Bytes from the bank's begin."""
     size: int
     buffer: int
     address: int
     begin: float
     end: float
     kind: str = "buffer"
-    """Or "program", of a block with a program's code."""
+    """"buffer", or "program" for a block with a program's code."""
 
 
 @dataclass(slots=True)
 class Occupancy:
-    """How full a memory was: steps, one entry per change."""
+    """The used bytes of a memory over time: one entry per change."""
 
     at: list[float] = field(default_factory=list)
     used: list[int] = field(default_factory=list)
     """Bytes in blocks."""
     holes: list[int] = field(default_factory=list)
-    """Bytes below the last block of a bank that no block has."""
+    """Bytes below the last block of a bank that are in no block."""
 
 
 def memories(events: Iterable[Args]) -> list[Memory]:
-    """Those that boards describe."""
+    """Returns the memories in the descriptions of boards."""
     return [
         Memory(
             event["args"]["device"],
@@ -82,7 +82,7 @@ def memories(events: Iterable[Args]) -> list[Memory]:
 
 
 def boxes(events: Iterable[Args], end: float) -> list[Box]:
-    """All blocks, cut at the borders of banks; those that were never freed last until `end`."""
+    """Returns all blocks, cut at the borders of banks; those that were never freed last until `end`."""
     found = list(events)
     known = {(memory.device, memory.name): memory for memory in memories(found)}
     live: dict[tuple[int, str, int], list[Box]] = {}
@@ -115,7 +115,7 @@ def _pieces(memory: Memory, args: Args, begin: float, end: float) -> list[Box]:
 
 
 def occupancy(found: Iterable[Box], end: float) -> Occupancy:
-    """Of one memory's boxes, until `end` microseconds."""
+    """Returns the occupancy by one memory's boxes, until `end` microseconds."""
     changes: list[tuple[float, int, Box]] = []
     for box in found:
         if box.begin < box.end:
@@ -144,27 +144,27 @@ def occupancy(found: Iterable[Box], end: float) -> Occupancy:
 
 
 def fullest(found: list[Box], end: float) -> float:
-    """When most bytes were in blocks, in microseconds."""
+    """Returns the time, in microseconds, at which most bytes were in blocks."""
     steps = occupancy(found, end)
     return steps.at[max(range(len(steps.used)), key=steps.used.__getitem__)]
 
 
 @dataclass(slots=True)
 class Use:
-    """What one kind of transfer, or one kernel, moved in `microseconds` of the simulation."""
+    """The bytes that one kind of transfer, or one kernel, moved in `microseconds` of the simulation."""
 
     what: str
     times: int = 0
     bytes: int = 0
     microseconds: float = 0.0
     least_microseconds: float = 0.0
-    """What the board's memories allow at best, by the bandwidths of its description."""
+    """The shortest time that the bandwidths of the board's description allow."""
     unknown: bool = False
-    """Whether the description is silent about a memory that took part."""
+    """True if the description gives no bandwidth for a memory that took part."""
 
 
 def uses(events: Iterable[Args]) -> list[Use]:
-    """Transfers by direction and memory; kernels as if each touched its buffers' bytes once."""
+    """Returns transfers by direction and memory, and kernels as if each accessed its buffers' bytes once."""
     found = list(events)
     known, dsps = memories(found), dsps_of(found)
     where = {
@@ -206,10 +206,10 @@ def _memory_at(known: list[Memory], device: int, address: int) -> Memory | None:
 
 
 def _least_time(known: list[Memory], device: int, places: list[tuple[int, int]]) -> float | None:
-    """Microseconds that bytes at these addresses take at best; None if the description does not say.
+    """Returns the shortest time, in microseconds, to move bytes at these addresses; None without bandwidths.
 
-    Memories work at the same time, and so do separate banks, each with its share of the memory's
-    bandwidth; an interleaved memory gives all of it to any block. The slowest bounds.
+    Memories work at the same time, and so do separate banks, each with its share of the memory's bandwidth; an
+    interleaved memory gives all of it to any block. The slowest bounds.
     """
     loads: dict[tuple[Memory, int], int] = defaultdict(int)
     for address, size in places:
@@ -218,7 +218,7 @@ def _least_time(known: list[Memory], device: int, places: list[tuple[int, int]])
             return None
         bank = -1 if memory.interleaved else (address - memory.begin) // memory.bank_size
         loads[memory, bank] += size
-    # MB/s are bytes per microsecond
+    # MB/s: bytes per microsecond
     return max(
         (size * (1 if bank < 0 else memory.banks) / memory.bandwidth for (memory, bank), size in loads.items()),
         default=0.0,
@@ -231,7 +231,7 @@ def box_in_words(box: Box) -> str:
 
 
 def bank_in_words(memory: Memory, bank: int) -> str:
-    """An interleaved memory has no place that is one bank's, only parts where placing begins."""
+    """Returns the name of a bank. In an interleaved memory it is a part: the place where the block was requested."""
     if memory.banks == 1:
         return str(memory)
     return f"{memory}, {'part' if memory.interleaved else 'bank'} {bank + 1}"

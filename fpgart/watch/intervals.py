@@ -10,7 +10,7 @@ Interval = tuple[int, int, int, str]
 
 
 def owned(intervals: list[Interval]) -> dict[str, float]:
-    """How long each name has the lowest rank of all that are under way; equals share the time."""
+    """Returns the time in which each name has the lowest rank of all that are under way; equal ranks share it."""
     found: dict[str, float] = defaultdict(float)
     overlapping: list[Interval] = []
     reached = 0
@@ -28,7 +28,7 @@ def owned(intervals: list[Interval]) -> dict[str, float]:
 
 
 def _divide(overlapping: list[Interval], found: dict[str, float]) -> None:
-    """Add the time that each name has of intervals without a gap between them."""
+    """Adds the time that each name has of intervals without a gap between them."""
     if len(overlapping) == 1:  # as most are
         begin, end, _, name = overlapping[0]
         found[name] += end - begin
@@ -56,7 +56,7 @@ def _divide(overlapping: list[Interval], found: dict[str, float]) -> None:
 
 
 def together(intervals: list[tuple[int, int]]) -> int:
-    """The nanoseconds in which at least one is under way."""
+    """Returns the nanoseconds in which at least one interval is under way."""
     total, reached = 0, -1
     for begin, end in sorted(intervals):
         total += max(0, end - max(begin, reached))

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A trace as lanes of spans: what ran when, in real time and in the simulated clock.
 
-A lane belongs to one thread, queue, kernel, direction or channel, so that it stays where it is
-however often that works.
+A lane belongs to one thread, queue, kernel, direction or channel, so that it keeps its place however often that runs.
 """
 
 from __future__ import annotations
@@ -29,12 +28,12 @@ DEVICE = re.compile(r"device \d+")
 MOST_ARROWS = 2000
 STEPS = {"write": "write", "read": "read", "copy": "copy", "migration": "migration", "program": "program"}
 UNTOLD = frozenset(("image", "operation", "device", "skipped", "indirect", "allocations", "site", "enqueued"))
-"""Facts of an event that its words leave out: the page shows them otherwise, or only replaying needs them."""
+"""Arguments of an event that its words leave out: the page shows them elsewhere, or only replaying needs them."""
 
 
 @dataclass(slots=True)
 class Span:
-    """Something that took time, in nanoseconds since the trace began, or in the simulated clock."""
+    """An activity, in nanoseconds since the trace began, or in the simulated clock."""
 
     kind: str
     """call, write, read, copy, program, transfer, migration, compile, kernel; full or empty: a wait for a channel."""
@@ -46,16 +45,16 @@ class Span:
     size: int = 0
     """The bytes that it moves."""
     command: int = 0
-    """The number of the command that it is due to, or of what a call enqueued; 0 where the trace does not say."""
+    """The number of the command that caused it, or that a call enqueued; 0 if the trace does not say."""
     buffer: int = 0
-    """The buffer or allocation that it is about; 0 for none, or several."""
+    """The buffer or allocation that it uses; 0 for none, or several."""
     row: int = 0
-    """Below others of its lane that run at the same time."""
+    """Its row in the lane, below others that run at the same time."""
 
 
 @dataclass(slots=True)
 class Levels:
-    """How many packets a channel held: one entry per observation, in nanoseconds since the trace began."""
+    """The packets in a channel: one entry per observation, in nanoseconds since the trace began."""
 
     capacity: int
     at: list[int] = field(default_factory=list)
@@ -64,18 +63,18 @@ class Levels:
 
 @dataclass(slots=True)
 class Lane:
-    """Spans, in the order of their begins, and for a channel its levels."""
+    """The spans of a lane, in the order of their begins, and for a channel its levels."""
 
     group: str
     """The host, or a device."""
     name: str
     rank: int
-    """Its place among the lanes of its group; those of one rank stand by their names, which do not depend on timing."""
+    """Its place among the lanes of its group; lanes of one rank are sorted by name, which does not depend on timing."""
     spans: list[Span] = field(default_factory=list)
     levels: Levels | None = None
 
     def add(self, span: Span) -> Span:
-        """Append a span, and return it."""
+        """Appends a span, and returns it."""
         self.spans.append(span)
         return span
 
@@ -85,7 +84,7 @@ class Lane:
 
 
 class Arrow(NamedTuple):
-    """From a lane, by its number, at a time, to another one: packets that went from kernel to kernel."""
+    """From a lane, by its number, at a time, to another one: packets from kernel to kernel."""
 
     source: int
     begin: int
@@ -109,7 +108,7 @@ class _Lanes:
         return found
 
     def arranged(self) -> list[Lane]:
-        """All, with rows for spans that overlap: the host first, then device by device."""
+        """Returns all lanes, with rows for spans that overlap: the host first, then device by device."""
         lanes = sorted(
             self._lanes.values(),
             key=lambda lane: (lane.rank != HOST, in_numbers(lane.group), lane.rank, in_numbers(lane.name)),
@@ -123,7 +122,7 @@ class _Lanes:
 
 
 def first_command(events: Iterable[Args]) -> int:
-    """When the host enqueued its first command, in nanoseconds since the trace began; 0 if it enqueued none."""
+    """Returns when the host enqueued its first command, in nanoseconds since the trace began; 0 for none."""
     begins = (event["ts"] for event in events if _is_work(event))
     return nanoseconds(min(begins, default=0.0))
 
@@ -140,7 +139,7 @@ def nanoseconds(microseconds: float) -> int:
 
 
 def real(events: Iterable[Args]) -> list[Lane]:
-    """Lanes of the host's threads, and of each device's queues, kernels, channels and directions."""
+    """Returns lanes of the host's threads, and of each device's queues, kernels, channels and directions."""
     found = list(events)
     loading = loading_of(found)
     tracks = {(e["pid"], e["tid"]): e["args"]["name"] for e in found if e.get("name") == "thread_name"}
@@ -158,7 +157,7 @@ def real(events: Iterable[Args]) -> list[Lane]:
 
 
 def sites_of(events: Iterable[Args]) -> Sites:
-    """The places in the host's code that a trace names."""
+    """Returns the places in the host's code that a trace names."""
     sites = Sites()
     for event in events:
         sites.take(event)
@@ -166,7 +165,7 @@ def sites_of(events: Iterable[Args]) -> Sites:
 
 
 def _relate(span: Span, args: Args, sites: Sites) -> None:
-    """Say what a span is due to: its place in the host's code, its command, its buffer."""
+    """Sets the cause of a span: its place in the host's code, its command, its buffer."""
     place = sites.place(args["site"]) if "site" in args else ""
     span.words = "\n".join(filter(None, (span.words, place)))
     span.size = args.get("size", 0)
@@ -175,9 +174,9 @@ def _relate(span: Span, args: Args, sites: Sites) -> None:
 
 
 def _take(lanes: _Lanes, event: Args, track: str, process: str, loading: str) -> Iterator[Span]:
-    """Put an event where it belongs; yields the spans.
+    """Adds an event to its lane; yields the spans.
 
-    `process`: whose host it is, in traces of several; `loading`: what it is called that a program gets there.
+    `process`: the name of its host, in traces of several; `loading`: the word for bringing a program onto the board.
     """
     category, name, args = event["cat"], str(event["name"]), event["args"]
     begin = nanoseconds(event["ts"])
@@ -208,7 +207,7 @@ def _take(lanes: _Lanes, event: Args, track: str, process: str, loading: str) ->
 
 
 def arrows(lanes: list[Lane], sent: Iterable[tuple[Args, Args]]) -> list[Arrow]:
-    """One from the kernel of each launch that wrote into a cable to that of each which read of it."""
+    """Returns an arrow from the kernel of each launch that wrote into a cable to that of each which read from it."""
     places = {(lane.group, lane.name): number for number, lane in enumerate(lanes)}
     found = []
     for writer, reader in sent:
@@ -222,7 +221,7 @@ def arrows(lanes: list[Lane], sent: Iterable[tuple[Args, Args]]) -> list[Arrow]:
 
 
 def _take_operation(lanes: _Lanes, device: str, track: str, args: Args, span: Span) -> Iterator[Span]:
-    """An operation of a queue; a kernel has a lane of its own besides."""
+    """Adds an operation of a queue; a kernel also has a lane of its own."""
     span.words = in_facts(args)
     queue = lanes.of(device, track.replace("auto_queue", "the driver's own queue"), QUEUE)
     if span.name != "kernel":
@@ -236,7 +235,7 @@ def _take_operation(lanes: _Lanes, device: str, track: str, args: Args, span: Sp
 
 
 def _take_stall(lanes: _Lanes, device: str, args: Args, begin: int, end: int) -> None:
-    """A kernel's wait for a channel: on the channel's lane, below its level, and nowhere else."""
+    """Adds a kernel's wait for a channel to the channel's lane, below its level, and to no other."""
     kind, way = ("full", "write") if args["writing"] else ("empty", "read")
     name = f"{args['kernel']} waits to {way}: {kind}"
     span = Span(kind, begin, end, name, f"{args['channel']}, {args['capacity']} packets deep")
@@ -256,7 +255,7 @@ def _take_level(lanes: _Lanes, event: Args, process: str) -> None:
 
 
 def simulated(events: Iterable[Args]) -> list[Lane]:
-    """Lanes of the resources of the simulated clock, banks last; empty without it."""
+    """Returns lanes of the resources of the simulated clock, banks last; empty without that clock."""
     lanes = _Lanes()
     for event in events:
         if event.get("cat") != "time":
@@ -279,12 +278,12 @@ def simulated(events: Iterable[Args]) -> list[Lane]:
 
 
 def _take_bank(lane: Lane, step: Span, intervals: list[tuple[int, int]]) -> None:
-    """The parts of a step in which it has a bank."""
+    """Adds the parts of a step in which it uses a bank."""
     lane.spans += [Span(step.kind, begin, end, step.name, step.words) for begin, end in intervals]
 
 
 def _take_modelled_wait(lane: Lane, wait: Args) -> None:
-    """From a kernel's first wait at a channel to the end of its last."""
+    """Adds a span from a kernel's first wait at a channel to the end of its last."""
     kind, way = ("full", "write") if wait["writing"] else ("empty", "read")
     share = wait["waited"] / max(1, wait["end"] - wait["begin"])
     words = f"{wait['waited'] / 1e6:.3f} ms, {100 * share:.0f} % of the time from its first wait to its last; "
@@ -293,24 +292,24 @@ def _take_modelled_wait(lane: Lane, wait: Args) -> None:
 
 
 def first_simulated(events: Iterable[Args]) -> int:
-    """When the host enqueued its first command in the simulated clock, in nanoseconds."""
+    """Returns when the host enqueued its first command in the simulated clock, in nanoseconds."""
     return min((event["args"]["queued"] for event in events if event.get("cat") == "time"), default=0)
 
 
 def in_facts(args: Args) -> str:
-    """The arguments of an event in words."""
+    """Returns the arguments of an event in words."""
     return "; ".join(
         in_words(value) if key == "size" else f"{key} {value}" for key, value in args.items() if key not in UNTOLD
     )
 
 
 def in_numbers(name: str) -> list[tuple[int, str]]:
-    """A key that sorts `queue 10` behind `queue 9`."""
+    """Returns a key that sorts `queue 10` behind `queue 9`."""
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
 
 
 def arrange_channel(spans: list[Span]) -> None:
-    """Those who wait to write in rows above those who wait to read."""
+    """Arranges waits to write in rows above waits to read."""
     writers, readers = ([span for span in spans if span.kind == kind] for kind in ("full", "empty"))
     arrange(writers)
     arrange(readers)
@@ -321,7 +320,7 @@ def arrange_channel(spans: list[Span]) -> None:
 
 
 def arrange(spans: list[Span]) -> None:
-    """In the order of time, each span in the first row that is free."""
+    """Puts each span, in the order of time, into the first row that is free."""
     spans.sort(key=lambda span: span.begin)
     busy: list[tuple[int, int]] = []  # until when, which row
     free: list[int] = []

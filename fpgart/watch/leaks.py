@@ -17,7 +17,7 @@ from fpgart.watch.places import Places
 
 @dataclass(slots=True)
 class Suspects:
-    """What one place in the host's code made and did not give back so far.
+    """The objects that one place in the host's code made and has not released so far.
 
     `things` are handles, or pointers to memory, each with its size in bytes (0: it has none).
     """
@@ -29,7 +29,7 @@ class Suspects:
 
 
 class Leaks:
-    """Listens to NOTICES and remembers who made what."""
+    """Listens to NOTICES and records the call that made each object."""
 
     def __init__(self, callers: Callers, places: Places) -> None:
         self._callers = callers
@@ -46,7 +46,7 @@ class Leaks:
         self._memory[allocation.pointer] = noun, allocation.size, self._callers.here()
 
     def usm_freed(self, allocation: UsmAllocation) -> None:
-        """A context takes its allocations along; then the host has lost them."""
+        """Records an allocation that its context frees as one that the host never released."""
         known = self._memory.pop(allocation.pointer, None)
         if known is not None and self._callers.call not in FREES:
             noun, size, site = known
@@ -59,7 +59,10 @@ class Leaks:
         self._memory.pop(address, None)
 
     def suspects(self, held: Iterable[tuple[int, str, Any]]) -> list[Suspects]:
-        """By place in the host's code, first made first. `held`: handle, type and object that the host holds."""
+        """Returns suspects by place in the host's code, in order.
+
+        `held`: handle, type and object that the host holds.
+        """
         found: dict[tuple[str, Site | None], Suspects] = {}
 
         def add(noun: str, site: Site | None, thing: int, size: int) -> None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """FPGART_LIVE: a running host answers what its boards are doing (`fpgart top`).
 
-Each host has a named pipe in a folder that only its user can enter. Who wants to know writes a line with a word of
-its own choosing, and finds the answer in a file of that name there. Without a question a thread sleeps in read().
+Each host has a named pipe in a folder that only its user can enter. A client writes a line with a random word, and
+finds the answer in a file of that name there. Without a question, a thread sleeps in read().
 """
 
 from __future__ import annotations
@@ -20,33 +20,33 @@ DIGITS = frozenset("0123456789abcdef")
 QUESTION_LENGTH = 16
 END = b"end\n"
 LONGEST = 4096
-"""Bytes that are read at once."""
+"""The bytes that are read at once."""
 
 Snapshot = dict[str, Any]
 
 
 class Live:
-    """The host's side: a thread that answers with what `describe` returns."""
+    """The host's side: a thread that answers with the result of `describe`."""
 
     def __init__(self, describe: Callable[[], Snapshot]) -> None:
-        """Raises OSError when nothing can be written where others would ask."""
+        """Raises OSError if no pipe can be created in the folder."""
         self._describe = describe
         self._process = os.getpid()
         self._folder = runtime_folder()
         self._path = os.path.join(self._folder, f"host-{self._process}")
         with suppress(FileNotFoundError):
-            os.unlink(self._path)  # of a process of that number that was killed
+            os.unlink(self._path)  # left by a process of that number that was killed
         os.mkfifo(self._path, 0o600)
         self._pipe = os.open(self._path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
         self._identity = _identity(self._pipe)
         self._thread = threading.Thread(target=self._answer_all, name="fpgart live", daemon=True)
 
     def start(self) -> None:
-        """Raises RuntimeError where the system gives no thread."""
+        """Raises RuntimeError if the system creates no thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Answer no more. The child of a fork leaves all to its parent."""
+        """Stops answering. A child of fork() changes nothing: pipe and thread are its parent's."""
         if os.getpid() != self._process:
             return
         if self._thread.is_alive() and put(self._path, END):
@@ -55,7 +55,7 @@ class Live:
             os.unlink(self._path)
 
     def _answer_all(self) -> None:
-        """Until it is to end, or the host has closed the pipe, as hosts do that close all that they do not know."""
+        """Answers until it has to end, or the host has closed the pipe, as hosts do that close all descriptors."""
         rest = b""
         while _identity(self._pipe) == self._identity:
             *lines, rest = (rest + os.read(self._pipe, LONGEST)).split(b"\n")
@@ -68,11 +68,11 @@ class Live:
             rest = rest[-LONGEST:]
 
     def _answer(self, path: str) -> None:
-        """All of it or nothing: the file gets its name when it is whole."""
-        import json  # where nobody asks, the host's start goes without
+        """Writes the whole answer or nothing: the file gets its name when it is complete."""
+        import json  # not imported by hosts that get no question
 
         data = json.dumps(self._describe()).encode()
-        with suppress(OSError):  # who asked sees no answer, and says so
+        with suppress(OSError):  # the client reports that there is no answer
             file = os.open(f"{path}.new", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
             with open(file, "wb") as out:
                 out.write(data)
@@ -80,7 +80,7 @@ class Live:
 
 
 def _identity(file: int) -> tuple[int, int]:
-    """What a descriptor stands for; nothing where it is closed."""
+    """Returns device and number of the file behind a descriptor; (0, 0) if it is closed."""
     try:
         facts = os.fstat(file)
     except OSError:
@@ -89,7 +89,7 @@ def _identity(file: int) -> tuple[int, int]:
 
 
 def put(path: str, words: bytes) -> bool:
-    """Write to a pipe that somebody reads; False where nobody does, or where it is no pipe, or full."""
+    """Writes to a pipe that has a reader; False if it has none, is no pipe, or is full."""
     try:
         pipe = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:

@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """What is wrong; findings add where the calls stand in the host's code (docs/checks.md).
+    """A mistake; findings add the places of the calls in the host's code (docs/checks.md).
 
     `check` is the family that found it, as FPGART_CHECK names it, and `rule` the kind of mistake. `object` is the
     object concerned, `made_by` the API call that created it ("": none), and `misused_by` the call or access that used
@@ -27,5 +27,5 @@ class Mistake:
 
 
 def mistake_in(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the facts of a finding that are a mistake's. Raises KeyError if one is missing."""
+    """Returns those of the facts of a finding that are a mistake's. Raises KeyError if one is missing."""
     return {each.name: facts[each.name] for each in fields(Mistake)}

@@ -18,7 +18,7 @@ class Mapping(NamedTuple):
 
 
 def mappings(text: str) -> list[Mapping]:
-    """The code of /proc/<pid>/maps, in the order of addresses."""
+    """Returns the mappings of code in /proc/<pid>/maps, in the order of addresses."""
     found = []
     for line in text.splitlines():
         area, rights, offset, _, _, *path = line.split(maxsplit=5)
@@ -29,15 +29,15 @@ def mappings(text: str) -> list[Mapping]:
 
 
 class Modules:
-    """The files whose code this process has."""
+    """The files from which this process has mapped code."""
 
     def __init__(self) -> None:
         self._mappings: list[Mapping] = []
 
     def find(self, address: int) -> tuple[str, int] | None:
-        """The file and the offset in it; None for code of no file."""
+        """Returns the file and the offset in it; None for code of no file."""
         for again in (False, True):
-            if again:  # something may have been loaded since
+            if again:  # another library may have been loaded meanwhile
                 self._mappings = mappings(Path("/proc/self/maps").read_text())
             index = bisect_right(self._mappings, address, key=lambda mapping: mapping.begin) - 1
             if index >= 0 and address < self._mappings[index].end:

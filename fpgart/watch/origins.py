@@ -12,11 +12,11 @@ from fpgart.runtime.scheduling.event import Event
 from fpgart.watch.callers import Callers, Site
 
 FREES = ("clMemFreeINTEL", "clMemBlockingFreeINTEL")
-"""Calls by which a host frees unified shared memory itself; a context takes along what it has not freed."""
+"""Calls by which a host frees unified shared memory itself; a context frees the rest."""
 
 
 class Origins:
-    """Listens to NOTICES, before those who ask it."""
+    """Listens to NOTICES, before the watchers that query it."""
 
     def __init__(self, callers: Callers) -> None:
         self._callers = callers
@@ -24,19 +24,19 @@ class Origins:
         self._numbered: dict[int, Site] = {}
 
     def here(self) -> Site | None:
-        """The host's call that this thread serves; None on the driver's own threads."""
+        """Returns the host's call that this thread serves; None on the driver's own threads."""
         return self._callers.here()
 
     def of(self, item: object) -> Site | None:
-        """The call that enqueued a command, or made an object; None if the driver did."""
+        """Returns the call that enqueued a command, or made an object; None if the driver did."""
         return self._sites.get(item)
 
     def of_number(self, number: int) -> Site | None:
-        """The call that made a buffer or an allocation that is alive; they share one row of numbers from 1."""
+        """Returns the call that made a live buffer or allocation; they share one sequence of numbers from 1."""
         return self._numbered.get(number)
 
     def freed_by_host(self) -> bool:
-        """Whether this thread frees an allocation because the host asked for that."""
+        """True if this thread frees an allocation because the host asked for that."""
         return self._callers.call in FREES
 
     def event_made(self, event: Event) -> None:
@@ -71,7 +71,7 @@ class Origins:
 
 
 class NoOrigins(Origins):
-    """Where nobody notes what the host calls: nothing is known."""
+    """Origins without any places, for runs in which the host's calls are not observed."""
 
     def __init__(self) -> None:
         super().__init__(Callers(lambda: ()))

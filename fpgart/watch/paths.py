@@ -7,13 +7,13 @@ import os
 
 
 def shown(path: str) -> str:
-    """A path relative to the working directory, if it lies below."""
+    """Returns a path relative to the working directory, if it lies below."""
     here = os.path.join(working_directory(), "")
     return path[len(here) :] if path.startswith(here) else path
 
 
 def working_directory() -> str:
-    """The working directory; "" if it was removed."""
+    """Returns the working directory; "" if it was removed."""
     try:
         return os.getcwd()
     except OSError:

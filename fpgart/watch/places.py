@@ -20,35 +20,35 @@ TOLD_FRAMES = 3
 
 
 class Places:
-    """What is known of the places of calls. Any thread may ask; debug information is read at the first question."""
+    """The places of calls. Any thread may ask; debug information is read at the first question."""
 
     def __init__(self, wrappers: Iterable[str] = ()) -> None:
-        """`wrappers`: names, perhaps with wildcards, of functions and files that only pass calls on."""
+        """`wrappers`: names, perhaps with wildcards, of functions and files that only call others."""
         self._wrappers = tuple(wrappers)
         self._debug_info: DebugInfo | None = None
         self._lock = threading.Lock()
 
     def stack(self, site: Site) -> list[CodeLocation]:
-        """The host's frames, innermost first, wrappers included."""
+        """Returns the host's frames, innermost first, wrappers included."""
         found: list[CodeLocation] = []
         for frame in site.frames:
             if isinstance(frame, CodeLocation):
                 found.append(frame)
             else:
-                found += self._at(frame - 1)  # the call, not what follows it
+                found += self._at(frame - 1)  # the call, not the instruction behind it
         return found
 
     def is_host(self, code: int) -> bool:
-        """Whether an instruction is the host's own, not one of the driver's, a loader's or the C library's."""
+        """True if an instruction is the host's own, not one of the driver's, a loader's or the C library's."""
         return bool(self._at(code))
 
     def is_c_library(self, code: int) -> bool:
-        """Whether an instruction is in a function of the C library."""
+        """True if an instruction is in a function of the C library."""
         with self._lock:
             return self._reader().in_c_library(code)
 
     def file_of(self, code: int) -> str:
-        """The executable or library with an instruction; "" for code of no file, as engines make it."""
+        """Returns the executable or library with an instruction; "" for code of no file, as engines make it."""
         with self._lock:
             return self._reader().file_of(code)
 
@@ -64,11 +64,11 @@ class Places:
         return self._debug_info
 
     def told(self, site: Site) -> list[CodeLocation]:
-        """The frames that a sentence names: the innermost ones that are no wrappers."""
+        """Returns the frames that a sentence names: the innermost ones that are no wrappers."""
         return self._without_wrappers(self.stack(site))[:TOLD_FRAMES]
 
     def _without_wrappers(self, stack: list[CodeLocation]) -> list[CodeLocation]:
-        """All of them where there is nothing but wrappers."""
+        """Returns the frames that are no wrappers; all frames if there are no others."""
         return [place for place in stack if not self._wraps(place)] or stack
 
     def _wraps(self, place: CodeLocation) -> bool:
@@ -76,15 +76,15 @@ class Places:
         return any(fnmatchcase(name, pattern) for pattern in self._wrappers for name in names)
 
     def where(self, site: Site) -> str:
-        """`main.c:33 in make_buffers, from main.c:80 in main`; "" where nothing is known."""
+        """Returns `main.c:33 in make_buffers, from main.c:80 in main`; "" if nothing is known."""
         return in_words(self.told(site))
 
     def describe(self, site: Site) -> str:
-        """The call and where it stands: `clCreateBuffer, main.c:33 in make_buffers, from main.c:80 in main`."""
+        """Returns the call and its place: `clCreateBuffer, main.c:33 in make_buffers, from main.c:80 in main`."""
         return ", ".join(filter(None, (site.call, self.where(site))))
 
     def facts(self, site: Site) -> dict[str, Any]:
-        """For JSON: the call, the place that is told first, and the whole short stack."""
+        """Returns the call, the first named place, and the whole short stack, for JSON."""
         told = self.told(site)
         return {
             "call": site.call,
@@ -94,5 +94,5 @@ class Places:
 
 
 def in_words(places: Iterable[CodeLocation]) -> str:
-    """Frames, innermost first."""
+    """Returns frames in words, innermost first."""
     return ", from ".join(map(str, places))

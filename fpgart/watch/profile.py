@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counters per kernel for clGetProfileInfoIntelFPGA and clGetProfileDataDeviceIntelFPGA (profile.mon).
 
-A real board counts stalls and bytes per port. What is counted here is what is known here: launches, and the
-nanoseconds that they took.
+A real board counts stalls and bytes per port. Here launches are counted, and their nanoseconds.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from fpgart.runtime.commands.operation import DeviceOperation, running_kernel
 from fpgart.runtime.scheduling.event import COMPLETE, Event
 
 FILE = Path("profile.mon")
-SHARED_CONTROL = -1  # the original's value for "not asked for"
+SHARED_CONTROL = -1  # the original's value for "not requested"
 
 
 @dataclass(slots=True)
@@ -51,7 +50,7 @@ class Profile:
             counters.end_ns = now
 
     def write(self, device: int, queue: int, kernels: Iterable[str], *, clear: bool = False) -> None:
-        """One line per kernel: device, queue, kernel, begin, end, shared-control flag, number of values, values."""
+        """Writes a line per kernel: device, queue, kernel, begin, end, shared control, number of values, values."""
         with self._lock:
             lines = []
             for name in kernels:

@@ -20,7 +20,7 @@ MOST_BLOCKS = 64
 
 @dataclass(slots=True)
 class _Life:
-    """A block that was reserved, and whether it was given back."""
+    """A block that was reserved; `freed` once it was freed."""
 
     device: Device
     words: str
@@ -28,7 +28,7 @@ class _Life:
 
 
 class Summary:
-    """Listens to NOTICES and remembers the first blocks that were reserved."""
+    """Listens to NOTICES and keeps the first blocks that were reserved."""
 
     def __init__(self) -> None:
         self._lives: list[_Life] = []
@@ -55,7 +55,7 @@ class Summary:
             life.freed = True
 
     def describe(self, platform: Platform) -> str:
-        """The summary of all devices."""
+        """Returns the summary of all devices."""
         lines = ["what moved where"]
         for device in platform.devices:
             lines += self._device_lines(device)
@@ -82,7 +82,7 @@ class Summary:
         return lines
 
     def write(self, platform: Platform, target: str) -> None:
-        """Append the summary to a file, or write it to stderr."""
+        """Appends the summary to a file, or writes it to stderr."""
         data = self.describe(platform).encode()
         if target == "stderr":
             os.write(2, data)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The use of time: each moment between the first command and the last end belongs to one activity.
+"""The use of time: each moment between the first command and the last end is attributed to one activity.
 
-At a moment at which several things happen, the one that is furthest up in `PRECEDENCE` has it: a board that computes
-does what it is for, whatever the link does meanwhile. Kernels that run together share the time. How long each thing was
-busy, alone or not, stands beside that.
+If several activities overlap, the time goes to the first of them in `PRECEDENCE`: a board that computes does its
+purpose, whatever the link does meanwhile. Kernels that run together share the time. `busy` also counts the time that is
+attributed to others.
 """
 
 from __future__ import annotations
@@ -35,44 +35,44 @@ WAITING = "host, and latency of launches"
 
 @dataclass(slots=True)
 class Part:
-    """Something that took time."""
+    """An activity that took time."""
 
     name: str
     kind: str
     """As a span's; "own" for the host's own code, "bank" for a bank."""
     own: int = 0
-    """Nanoseconds that belong to it."""
+    """The nanoseconds that are attributed to it."""
     busy: int = 0
     """Nanoseconds in which it was busy, with others or not."""
 
 
 @dataclass(slots=True)
 class TimeUse:
-    """Of one timeline, `total` nanoseconds long."""
+    """The use of one timeline, which is `total` nanoseconds long."""
 
     total: int = 0
     before: int = 0
     """Nanoseconds before its first command."""
     parts: list[Part] = field(default_factory=list)
-    """What has time of its own, the longest first."""
+    """The parts with an own time, the longest first."""
     banks: list[Part] = field(default_factory=list)
-    """Banks, which are busy while something else has the time."""
+    """Banks, which are busy while the time is attributed to other parts."""
 
     def of_commands(self) -> TimeUse:
-        """The same without what takes long, and once: programs that are loaded, and the engine's compiler."""
+        """Returns the use without the loading of programs and the engine's compiler, which take long, and once."""
         left = [part for part in self.parts if part.kind not in APART]
         return TimeUse(sum(part.own for part in left), self.before, left, self.banks)
 
 
 def of_real(events: list[Args], lanes: Iterable[Lane], end: int) -> TimeUse:
-    """From the first command until `end`, in nanoseconds since the trace began."""
+    """Returns the use from the first command until `end`, in nanoseconds since the trace began."""
     begin = first_command(events)
     spans = [span for lane in lanes if lane.rank not in (QUEUE, AUTORUN, CHANNEL) for span in lane.spans]
     return _of(spans, begin, end, NAMES | {"program": loading_of(events)}, OWN)
 
 
 def of_simulated(events: list[Args], lanes: Iterable[Lane]) -> TimeUse | None:
-    """In the simulated clock; None without it."""
+    """Returns the use in the simulated clock; None without that clock."""
     spans = [span for lane in lanes if lane.rank != BANK for span in lane.spans]
     if not spans:
         return None

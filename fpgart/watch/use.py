@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""FPGART_USE_FILE: whether a program ran any kernel on a board at all (`fpgart run --require-use`)."""
+"""FPGART_USE_FILE: a file that shows if a program ran any kernel on a board (`fpgart run --require-use`)."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from fpgart.runtime.scheduling.event import Event
 
 
 class Use:
-    """Appends a line to a file when the process has run its first kernel; then listens no more.
+    """Appends a line to a file when the process has run its first kernel; then stops listening.
 
     The line is there from that moment on, so that a host that crashes later has still used the board.
     """
 
     def __init__(self, path: str) -> None:
-        """Raises OSError when the file cannot be written."""
+        """Raises OSError if the file cannot be written."""
         self._path = path
         os.close(self._open())
 

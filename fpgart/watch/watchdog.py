@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""FPGART_WATCHDOG: when nothing has moved for a while, who waits for whom."""
+"""FPGART_WATCHDOG: a report of who waits for whom, when no command has moved for a while."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from fpgart.watch.places import Places
 from fpgart.watch.words import times
 
 MOST_COMMANDS = 8
-"""Commands that are told of each queue."""
+"""The most commands that it reports of each queue."""
 LOOKS = 4
-"""How often it looks, in the time after which it speaks."""
+"""The number of looks in `seconds`."""
 
 State = tuple[int, int, tuple[tuple[int, int], ...]]
 
 
 class Watchdog:
-    """Listens to NOTICES, and looks now and then from a thread of its own.
+    """Listens to NOTICES, and looks at intervals from a thread of its own.
 
-    It speaks once per standstill: commands that have not ended while none was made, began or ended for `seconds`.
+    It reports once per standstill: commands that have not ended while none was made, began or ended for `seconds`.
     """
 
     def __init__(
@@ -56,12 +56,12 @@ class Watchdog:
         self._thread.start()
 
     def stop(self) -> None:
-        """Return when it looks no more."""
+        """Ends the thread; returns when it has ended."""
         self._end.set()
         if self._thread.is_alive():
             self._thread.join()
 
-    # What it hears
+    # Notices
 
     def event_made(self, event: Event) -> None:
         self._made += 1
@@ -98,17 +98,17 @@ class Watchdog:
         return self._made, self._moves, tuple((id(event), event.status) for event in self._alive())
 
     def _alive(self) -> list[Event]:
-        """The events that have not ended, in the order in which they were made."""
+        """Returns the events that have not ended, in the order of their creation."""
         found = [reference() for reference, _ in list(self._events.copy().values())]
         for event in found:
             if event is not None:
                 event.look()
         return [event for event in found if event is not None and event.status > COMPLETE]
 
-    # Telling
+    # Reporting
 
     def report(self) -> str:
-        """Who waits for whom now; empty if nobody does."""
+        """Returns who waits for whom at this moment; "" if nobody does."""
         alive = self._alive()
         queues = {event.queue: None for event in alive if isinstance(event.queue, CommandQueue)}
         lines = [line for queue in queues for line in self._queue_lines(queue, alive)]
@@ -182,7 +182,7 @@ class Watchdog:
 
 
 def command_words(event: Event) -> str:
-    """`NDRANGE_KERNEL 'add'`, `READ_BUFFER`, `a user event that nobody has set`."""
+    """Returns `NDRANGE_KERNEL 'add'`, `READ_BUFFER`, `a user event that nobody has set`."""
     if event.queue is None:
         return "a user event that nobody has set"
     name = COMMANDS.get(event.command_type, hex(event.command_type))

@@ -9,7 +9,7 @@ UNITS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
 
 def in_words(size: int) -> str:
-    """A number of bytes."""
+    """Returns a number of bytes in words."""
     for unit, name in UNITS:
         if size >= unit:
             return f"{size / unit:.4g} {name}"
@@ -17,7 +17,7 @@ def in_words(size: int) -> str:
 
 
 def times(count: int, thing: str) -> str:
-    """`1 call`, `2 calls`, `3 copies`, `4 launches`."""
+    """Returns `1 call`, `2 calls`, `3 copies`, `4 launches`."""
     if count == 1:
         return f"1 {thing}"
     if thing.endswith("y"):
@@ -26,12 +26,12 @@ def times(count: int, thing: str) -> str:
 
 
 def banks_in_words(first: int, last: int) -> str:
-    """`bank 1`, or `banks 1 to 2` of what straddles them."""
+    """Returns `bank 1`, or `banks 1 to 2` for a block across several."""
     return f"bank {first}" if first == last else f"banks {first} to {last}"
 
 
 def place_in_words(args: dict[str, Any]) -> str:
-    """Where a block lies in its memory, from the facts of an event about it."""
+    """Returns the place of a block in its memory, from the facts of an event about it."""
     if "interleaved" in args:  # not in traces of older versions
         spread = args["interleaved"]
         return f"interleaved over {spread['banks']} banks, {in_words(spread['bytes'])} of each in turn"
@@ -39,5 +39,5 @@ def place_in_words(args: dict[str, Any]) -> str:
 
 
 def on_board(args: dict[str, Any], key: str = "address") -> int:
-    """An address of an event in the board's memory map; traces of older versions have no other."""
+    """Returns an address of an event in the board's memory map; traces of older versions have no other."""
     return int(args.get(f"board_{key}", args[key]), 16)

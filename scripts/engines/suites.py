@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is run on each engine, and how its outcome is counted."""
+"""The suites that run on each engine, and the counting of their outcomes."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ print("seconds", time.perf_counter() - begin)
 
 @dataclass
 class Outcome:
-    """How many checks passed, failed, crashed the process, or were still running when their time was up."""
+    """The number of checks that passed, failed, crashed the process, or exceeded the time limit."""
 
     passed: int = 0
     failed: int = 0

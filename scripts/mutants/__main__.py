@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the tests notice when the driver is changed: `make mutants`, for a part with MODULES="board/mmd board/csr".
+"""Checks that the tests notice changes of the driver: `make mutants`, for a part with MODULES="board/mmd board/csr".
 
 Each mutant of a module is run with the fast tests that reach its lines. Where only a function differs its code is
 exchanged in a process that has collected all tests; what survives there is tried again with a module that is imported
@@ -52,7 +52,7 @@ class Module:
     digest: str
     results: dict[str, dict[str, str]] = field(default_factory=dict)
     left_out: int = 0
-    """How many mutants are not in the sample."""
+    """The number of mutants that are not in the sample."""
 
     @property
     def path(self) -> Path:
@@ -156,7 +156,7 @@ class Work:
     digest: str
 
     def note(self, status: int) -> None:
-        """What became of it, by the exit status of its tests."""
+        """Records its outcome, by the exit status of its tests."""
         outcome = SURVIVED if status == 0 else TIMEOUT if status in (-24, -14) else KILLED
         self.module.note(self.mutant, outcome, self.digest)
         if outcome == SURVIVED:
@@ -164,7 +164,7 @@ class Work:
 
 
 def unjudged(modules: list[Module], reached: covering.Covering) -> list[Work]:
-    """What has to be run; notes the mutants that no test reaches."""
+    """Returns the mutants that have to be run; records those that no test reaches."""
     files = {name.split("::")[0] for name in reached.seconds}
     versions = {file: hashlib.sha256(Path(file).read_bytes()).hexdigest() for file in files}
     left = []

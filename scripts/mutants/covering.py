@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which tests reach which lines, and how long each takes; kept from run to run, by test file."""
+"""The lines that each test reaches, and its duration; kept from run to run, by test file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ import sandbox
 
 
 class Covering:
-    """What each test reaches: `lines` by test and source file, and `seconds` of the processor by test."""
+    """The reach of tests: `lines` by test and source file, and `seconds` of the processor by test."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
@@ -156,9 +156,9 @@ def _measure_file(file: str, without: list[str], kept: Path) -> bool:
 
 
 def _concurrency(file: str) -> list[str]:
-    """What divides the tests of a file into lines of execution.
+    """Returns the kinds of threads in the tests of a file.
 
-    Greenlets only where it has any: a tracer that knows them can hang when a thread of the system ends.
+    Greenlets only if it has any: a tracer that supports them can hang when a thread of the system ends.
     """
     return ["greenlet", "thread"] if re.search(r"\binterleavings\b", Path(file).read_text()) else ["thread"]
 

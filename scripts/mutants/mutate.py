@@ -39,7 +39,7 @@ OPERATORS = [
 """Each operator has one replacement: what is nearest to it. More would mostly fall to the same tests."""
 
 NOT_MUTATED = {"annassign_type", "assert_stmt", "decorator", "fstring", "import_from", "import_name", "tfpdef"}
-"""What a test cannot tell apart (annotations, words), what checks itself, and what breaks at once."""
+"""Syntax that tests cannot distinguish (annotations, words), that checks itself, or that fails at once."""
 
 
 class DeleteStatement(Operator):  # type: ignore[misc]
@@ -174,7 +174,7 @@ def _copy(node: Any) -> Any:
 
 
 def _is_protocol(node: Any) -> bool:
-    """Whether a class only declares what others do: none of its lines is run."""
+    """True if a class is a protocol: none of its lines is run."""
     bases = node.get_super_arglist() if node.type == "classdef" else None
     return bases is not None and "Protocol" in bases.get_code()
 

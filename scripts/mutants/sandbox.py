@@ -32,7 +32,7 @@ import pytest
 import swapping
 
 MEMORY_BYTES = 4 << 30
-"""What a mutant that collects without end may take."""
+"""The most memory of a mutant, which may allocate without end."""
 PROCESSOR_S, PROCESSOR_FACTOR = 3.0, 5.0
 """A test is given so many seconds of the processor, and so many times as long as it took before."""
 CLOCK_S, CLOCK_FACTOR = 20.0, 40.0
@@ -239,7 +239,7 @@ class Trying:
     folder: Path
     at_once: int
     results: int
-    """Where a line goes for each trial: its number and its status."""
+    """A descriptor that gets a line for each trial: its number and its status."""
     _is_sound: dict[str, bool] = field(default_factory=dict)
     """Of tests that failed: whether they pass when nothing is changed."""
 

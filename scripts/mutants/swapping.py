@@ -16,7 +16,7 @@ _SHAPE = (
     "co_code", "co_names", "co_varnames", "co_freevars", "co_cellvars", "co_flags", "co_argcount",
     "co_posonlyargcount", "co_kwonlyargcount", "co_exceptiontable",
 )  # fmt: skip
-"""What makes two codes the same, but for their constants; lines do not."""
+"""The attributes in which two codes must agree, apart from their constants; lines do not count."""
 
 
 @dataclass(frozen=True)

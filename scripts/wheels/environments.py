@@ -25,7 +25,7 @@ class NotHere(Exception):
 
 @dataclass(frozen=True)
 class Environment:
-    """Where a wheel is installed: an interpreter, and the options by which uv installs into it."""
+    """An environment for a wheel: an interpreter, and the options by which uv installs into it."""
 
     python: Path
     packages: Path
@@ -34,7 +34,7 @@ class Environment:
 
 
 def output(*words: str | Path, **variables: str) -> str:
-    """What a program prints, run with hardly any environment; raises RuntimeError with both streams if it fails."""
+    """Returns a program's output, run with few variables; raises RuntimeError with both streams if it fails."""
     environment = {"PATH": os.defpath, "HOME": os.environ.get("HOME", "/"), **variables}
     result = subprocess.run(
         [str(word) for word in words], capture_output=True, text=True, timeout=600, env=environment, cwd="/"

@@ -51,7 +51,7 @@ def test_a_host_that_listens_hears_of_errors_and_another_one_need_not(boards: Bo
 
 
 def watched(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
-    """Which devices are entered and left from now on."""
+    """Returns a list that gets the devices entered and left."""
     calls: list[tuple[str, int]] = []
     for device in machine.devices:
         for name in ("enter", "leave"):

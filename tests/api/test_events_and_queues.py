@@ -1,4 +1,4 @@
-"""What events and queues tell and refuse (OpenCL 3.0, 5.1, 5.11, 5.14), and the system's threads behind them."""
+"""Queries and errors of events and queues (OpenCL 3.0, 5.1, 5.11, 5.14), and the system's threads behind them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def machine(boards: Any) -> Machine:
 
 @contextmanager
 def heard() -> Any:
-    """What watchers hear: name of the notice, and what it tells."""
+    """Yields a list that gets each notice: its name and arguments."""
     notices: list[tuple[Any, ...]] = []
     listener = SimpleNamespace(
         **{name: lambda *told, name=name: notices.append((name, *told)) for name in TOLD}  # type: ignore[misc]

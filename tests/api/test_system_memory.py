@@ -40,7 +40,7 @@ def capabilities(device):
 
 
 def run(tmp_path: Path, body: str, board: str = "", **variables: str) -> list[str]:
-    """What a host prints on a board with system allocations, behind `board` if that is given."""
+    """Returns the output of a host on a board with system allocations, behind `board` if that is given."""
     file = tmp_path / "system.xml"
     assert "<fpgart " in BOARD
     file.write_text(BOARD.replace("<fpgart ", '<fpgart system_allocations="1" '))

@@ -1,4 +1,4 @@
-"""What scripts make from other files is up to date: fpgart/base/opencl.py, docs/options.md."""
+"""Generated files are up to date: fpgart/base/opencl.py, docs/options.md."""
 
 from __future__ import annotations
 

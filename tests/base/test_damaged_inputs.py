@@ -1,4 +1,4 @@
-"""What is read of others: damaged inputs are refused in words, within limits of size, depth and time."""
+"""Damaged input files are refused with messages, within limits of size, depth and time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from calls import calls_of
 from effort import EFFORT
 from fuzzing.mutation import Mutator
 from fuzzing.readers import CORPUS, READERS, captures, macros, real_board
-from fuzzing.trial import Told, try_one
+from fuzzing.trial import Progress, try_one
 
 from fpgart.aocx.binary import ProgramBinary
 from fpgart.aocx.container import Container
@@ -39,7 +39,7 @@ BYTES = 150_000 * EFFORT
 @pytest.mark.parametrize("reader", sorted(READERS))
 def test_damaged_inputs_are_refused_in_words_and_few_calls(reader: str) -> None:
     """`make fuzz` tries millions of bytes more."""
-    mutator, told = Mutator(READERS[reader].corpus(), READERS[reader].words), Told()
+    mutator, told = Mutator(READERS[reader].corpus(), READERS[reader].words), Progress()
     number = 0
     while told.bytes < BYTES:
         number += 1
@@ -49,7 +49,7 @@ def test_damaged_inputs_are_refused_in_words_and_few_calls(reader: str) -> None:
 
 @pytest.mark.parametrize("reader", sorted(READERS))
 def test_the_inputs_that_are_damaged_were_good(reader: str) -> None:
-    told = Told()
+    told = Progress()
     for data in READERS[reader].corpus():
         assert not try_one(reader, data, told)
     refused = {"container": 1, "object": 0}.get(reader, 0)

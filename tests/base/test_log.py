@@ -1,4 +1,4 @@
-"""What the driver logs, and watchers that fail: neither takes a command with it."""
+"""The driver's log, and watchers that fail: commands end in spite of their errors."""
 
 from __future__ import annotations
 
@@ -143,7 +143,6 @@ def test_an_operation_whose_wait_list_failed_is_abandoned_once_and_without_the_l
 
 
 def test_a_claim_is_never_taken_by_a_broken_operation(machine: Machine) -> None:
-    """What stands in for it keeps nothing busy."""
     from fpgart.runtime.scheduling.unclaimable import Unclaimable
 
     stand_in = Unclaimable(HostWork(machine.device, lambda: None), MemoryError())

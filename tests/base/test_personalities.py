@@ -164,7 +164,7 @@ def fixed_memory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def answers(host: Path, sizes: dict[tuple[str, int], int], **variables: str) -> list[tuple[str, int, bool, str]]:
-    """What a host with memory of these sizes is answered: what it asked, status, whether the length is right, text."""
+    """Returns the answers to a host with memory of these sizes: query, status, true for the right length, text."""
     asked = [f"{kind}{query:x}:{size:x}" for (kind, query), size in sizes.items()]
     done = subprocess.run(
         [host, *asked], env=plain_environment() | variables, check=True, capture_output=True, text=True

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the programs of the package say, and their status, when standard output is full, closed or has no reader."""
+"""Messages and exit status of the package's programs if standard output is full, closed or has no reader."""
 
 from __future__ import annotations
 

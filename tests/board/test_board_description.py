@@ -1,4 +1,4 @@
-"""What a board is made of (board/description.py): banks, what of a memory is used, and what hosts are told."""
+"""Board descriptions (board/description.py): banks, the used part of a memory, and answers to hosts."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which boards there are, and which the environment chooses (board/catalogue.py)."""
+"""The catalogue of boards, and the choice by the environment (board/catalogue.py)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a board is given to start a kernel, and its registers (board/invocation.py, board/csr.py)."""
+"""The invocation image that starts a kernel, and the board's registers (board/invocation.py, board/csr.py)."""
 
 from __future__ import annotations
 

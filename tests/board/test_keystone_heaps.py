@@ -1,4 +1,4 @@
-"""Which heap of a 66AK2x takes what (board/keystone/heaps.py)."""
+"""The choice of a heap of a 66AK2x for allocations (board/keystone/heaps.py)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which addresses of an FPGA board are taken (board/memory_system.py)."""
+"""The addresses that allocations get on an FPGA board (board/memory_system.py)."""
 
 from __future__ import annotations
 

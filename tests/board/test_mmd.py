@@ -1,4 +1,4 @@
-"""What is counted of the calls to a board (board/mmd.py)."""
+"""The counters of calls to a board (board/mmd.py)."""
 
 from __future__ import annotations
 

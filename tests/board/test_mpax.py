@@ -220,7 +220,7 @@ Span = tuple[int, int]
 
 
 def exists(wanted: Sequence[Span], destinations: Sequence[Span], regions: int) -> bool:
-    """Whether regions can show what is wanted: tries each distance between the spaces for each need, page by page."""
+    """True if regions can show the spans; tries each distance between the spaces for each of them, page by page."""
     ranges = [(begin, begin + size) for begin, size in destinations]
     distances = range(-64, 65)
 

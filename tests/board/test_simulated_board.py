@@ -153,7 +153,7 @@ def test_a_board_can_do_what_one_of_its_memories_is_for(name: str, host: bool, s
 
 
 class Thing:
-    """What can be referred to weakly."""
+    """An object that weak references can refer to."""
 
 
 class Telling(threading.Condition):

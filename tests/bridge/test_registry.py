@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What many threads add to and look up: found by addresses, or alive."""
+"""Registries that many threads use: objects by address, and live objects."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Range:
 
 
 class Thing:
-    """What can be referred to weakly."""
+    """An object that weak references can refer to."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What is remembered of channels while somebody watches, and what a trace and the report's page make of it."""
+"""The history of channels while they are watched, in traces and in the report's page."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_a_trace_has_the_levels_of_channels(events: list[dict[str, Any]]) -> Non
 
 
 def test_a_trace_has_who_waited_for_a_channel(events: list[dict[str, Any]]) -> None:
-    """Which of them depends on how this machine runs their threads; the channels are too small for none to wait."""
+    """The waits depend on the threads' timing; the channels are so small that at least one kernel waits."""
     found = [event["args"] for event in events if event.get("cat") == "channel" and event["name"] == "stall"]
     waits = {(args["kernel"], args["channel"], args["writing"]) for args in found}
     assert waits

@@ -64,7 +64,7 @@ PATIENCE = 600
 
 
 def found_by(program: Path, *words: object, folder: Path, board: str) -> tuple[list[dict[str, Any]], str]:
-    """What all checks find in a program, and its stderr."""
+    """Returns the findings of all checks in a program, and its stderr."""
     file = folder / "findings"
     environ = {**environment(), "FPGART_FINDINGS": str(file)}
     command = [sys.executable, "-m", "fpgart.cli", "run", "--board", board, "--check", "all", "--", str(program)]

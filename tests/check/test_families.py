@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What findings, reports and summaries say is true for the board: an FPGA board, or a DSP of TI."""
+"""Findings, reports and summaries use the words for the board: an FPGA board, or a DSP of TI."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which command is certainly after which (fpgart/check/happens_before.py), and what commands touch."""
+"""The certain order of commands (fpgart/check/happens_before.py), and the accesses of commands."""
 
 from __future__ import annotations
 

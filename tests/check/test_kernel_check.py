@@ -250,7 +250,7 @@ def run(body: str, **environment: str) -> subprocess.CompletedProcess[str]:
 
 
 def told_by(programs: dict[str, str]) -> dict[str, str]:
-    """What each of the programs, run one after another by one host, leaves on stderr."""
+    """Returns the messages on stderr for each of the programs, run one after another by one host."""
     result = run(ALL.format(programs=programs))
     assert result.returncode == 0, result.stderr
     parts = [tuple(part.split("\n", 1)) for part in result.stderr.split("=== ")[1:]]

@@ -187,7 +187,7 @@ def test_a_second_run_of_a_public_host_finds_the_same(name: str, tmp_path: Path)
 
 
 def findings(said: str) -> list[str]:
-    """What fpgart said, without the host's own messages."""
+    """Returns the lines of fpgart, without the host's own messages."""
     return [line for line in said.splitlines() if line.startswith("fpgart:")]
 
 

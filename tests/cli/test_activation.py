@@ -23,7 +23,7 @@ def copy():
 
 
 def script(text: str) -> str:
-    """What a script prints; it ends well, and says nothing on stderr."""
+    """Returns the output of a script, which must succeed without messages on stderr."""
     result = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, env=plain_environment())
     assert (result.returncode, result.stderr) == (0, "")
     return result.stdout

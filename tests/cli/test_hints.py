@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `fpgart` says to those who typed something else than they meant, and what shells complete."""
+"""Hints of `fpgart` for mistyped words, and completion in shells."""
 
 from __future__ import annotations
 

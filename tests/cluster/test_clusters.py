@@ -84,7 +84,7 @@ def test_four_boards_of_one_process_add_up_their_vectors(allreduce: Path) -> Non
 
 @pytest.fixture(scope="module")
 def ranks(allreduce: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], list[Path]]:
-    """What four processes say, and their traces."""
+    """Returns the output of four processes, and their traces."""
     folder = tmp_path_factory.mktemp("ranks")
     started = [
         subprocess.Popen(

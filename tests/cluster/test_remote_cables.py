@@ -146,7 +146,7 @@ def meeting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def left(meeting: Path) -> list[str]:
-    """What a wiring that has failed still has: threads and addresses."""
+    """Returns the threads and addresses that a failed wiring still has."""
     threads = [thread.name for thread in threading.enumerate() if thread.name.startswith("cable ")]
     return [*threads, *(path.name for path in meeting.rglob("*.json"))]
 

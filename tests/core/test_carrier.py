@@ -140,7 +140,7 @@ class Carrier:
         return self.enqueue(queue, ffi.new("struct carried *"), waits=waits, role=role)
 
     def call_back(self, command: Any) -> list[int]:
-        """Where the status of its callback will be, and an event that it sets."""
+        """Registers a callback; returns the list that gets its status. The callback also sets an event."""
         found: list[int] = []
 
         def note(_command: Any, status: int, _data: Any) -> None:

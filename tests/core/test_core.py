@@ -43,7 +43,7 @@ def test_random_hosts_keep_the_rules_under_random_schedules(explorer: Path, seed
 
 @pytest.fixture(scope="module")
 def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
-    """What tests/programs/many_commands.c prints of queues with 10,000 commands."""
+    """Returns the figures that tests/programs/many_commands.c prints for queues with 10,000 commands."""
     program = tmp_path_factory.mktemp("many") / "many_commands"
     sources = [*sorted((ROOT / "core").glob("*.c")), ROOT / "tests/programs/many_commands.c"]
     options = ["-O1", f"-I{ROOT / 'core'}", f"-I{ROOT / 'include'}", "-lpthread"]

@@ -115,7 +115,7 @@ def test_what_is_no_test_is_told(reference: str, words: str | None) -> None:
 
 
 def exists(name: str) -> bool:
-    """Whether a dotted name leads from a module to something in it."""
+    """True if a dotted name leads from a module to an object in it."""
     parts = name.split(".")
     for length in range(len(parts), 0, -1):
         try:

@@ -29,7 +29,7 @@ OF_THE_USER = ("", "BOARD", "NAME", "p520", "PATH")
 
 
 def commands(text: str) -> Iterator[str]:
-    """What follows `fpgart` in code, up to what the shell ends a command with."""
+    """Yields the words behind `fpgart` in code, up to the end of the shell's command."""
     for found in CODE.finditer(FENCED.sub("", text)):
         line = (found[1] or found[2] or "").partition(" #")[0]
         for call in CALL.finditer(line) if not NO_CALL.search(line) and not line.startswith("#") else ():

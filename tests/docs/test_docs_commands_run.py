@@ -43,7 +43,7 @@ READERS_OWN = {
     "kernels": "Oclgrind, which interprets kernels (tests/check/test_kernel_check.py)",
     "fpgart errors": "a run for each call of the host (tests/api/test_api_faults.py)",
 }
-"""What lines contain that cannot run here, and what they need."""
+"""Parts of lines that cannot run here, and the reason."""
 FAILING = {
     "read:ecc": "the host gets an error",
     "fail": "the host gets an error",
@@ -52,7 +52,7 @@ FAILING = {
     "--check order -- ./sums": "the tutorial's program has a race",
     "./sums": "the tutorial's program has a race, so that it may print WRONG",
 }
-"""What lines contain that may end with another status than 0, and why."""
+"""Parts of lines that may end with a status other than 0, and the reason."""
 
 
 def lines() -> Iterator[str]:

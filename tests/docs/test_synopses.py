@@ -19,7 +19,7 @@ MIB = 1 << 20
 
 
 class Shown:
-    """What run.py prints for a host, and what its trace has."""
+    """The output of run.py for a host, and its trace."""
 
     def __init__(self, name: str, folder: Path) -> None:
         pytest.importorskip("pyopencl")  # brings the engine

@@ -100,7 +100,7 @@ def mended(*changes: dict[str, str]) -> str:
 
 
 def shows(code: str) -> bool:
-    """Whether the tutorial has these lines, whatever lies between them and however they are indented."""
+    """True if the tutorial has these lines, with any other lines between them and any indentation."""
     return all(line.strip() in TUTORIAL for line in code.splitlines())
 
 
@@ -130,7 +130,7 @@ def test_pointers_as_on_a_board_stop_the_host_that_follows_one(tmp_path: Path) -
 
 
 def findings(program: Path, check: str) -> list[str]:
-    """What a check tells, with its addresses made equal."""
+    """Returns the findings of a check, with equal addresses."""
     lines = run(program, "--check", check).stderr.splitlines()
     told = [line.removeprefix("fpgart: ") for line in lines if line.startswith("fpgart: ")]
     return [without_addresses(line.replace(f"{program.parent}/", "")) for line in told]

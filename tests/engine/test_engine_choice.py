@@ -1,4 +1,4 @@
-"""Which driver becomes the engine: one that builds kernels for this machine's processor."""
+"""The choice of the engine: a driver that builds kernels for this machine's processor."""
 
 from __future__ import annotations
 

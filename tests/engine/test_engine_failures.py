@@ -32,7 +32,7 @@ OFTEN = {
     ("queries", "here"): 6,
     ("channels", "here"): 6,
 }
-"""What is tried always, and of how many calls one fails."""
+"""The cases that every run tries; of so many calls one fails."""
 HAS_NOT = {("channels", "own buffers"), ("start", "isolated")}
 """Channels need shared memory; a board process that finds no engine is not asked again."""
 

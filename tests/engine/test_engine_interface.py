@@ -1,4 +1,4 @@
-"""What runtime and engines agree on (engine/interface.py): the image of a launch's arguments, and having no engine."""
+"""The interface of runtime and engines (engine/interface.py): the image of a launch's arguments, and NoEngine."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def started(tmp_path: Path, name: str, *arguments: str, **options: str) -> subpr
 
 
 def runs(process: int) -> bool:
-    """Whether it is there, and not only its number until somebody asks how it ended."""
+    """True if the process exists and is no zombie."""
     try:
         return b"\nState:\tZ" not in Path(f"/proc/{process}/status").read_bytes()
     except OSError:

@@ -1,4 +1,4 @@
-"""What a host and its board process say to each other: messages survive the way, and no bytes crash who reads them."""
+"""Messages between a host and its board process: they arrive unchanged, and no bytes crash the reader."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def process() -> Iterator[BoardProcess]:
 
 
 def lives(process: BoardProcess) -> bool:
-    """Whether it answers on a lane that nobody has had before."""
+    """True if it answers on a new lane."""
     lanes, process._lanes = process._lanes, []
     try:
         return bool(process.ask(m.DeviceInfo(0x102B), m.Data) is not None)
@@ -312,13 +312,13 @@ def test_a_host_gets_no_signal_when_its_board_process_has_gone() -> None:
 OWN_ENVIRONMENT = """
 import ctypes
 from fpgart._native import lib
-from fpgart.engine.driver import say
+from fpgart.engine.driver import set_variable
 getenv = ctypes.CDLL(None).getenv
 getenv.restype = ctypes.c_char_p
-say("FPGART_TEST_HOSTS", "1")
+set_variable("FPGART_TEST_HOSTS", "1")
 lib.environment_is_ours()
-say("FPGART_TEST_OURS", "2")
-say("FPGART_TEST_USERS", "3", unless_set=True)
+set_variable("FPGART_TEST_OURS", "2")
+set_variable("FPGART_TEST_USERS", "3", unless_set=True)
 print(*(getenv(name) for name in (b"FPGART_TEST_HOSTS", b"FPGART_TEST_OURS", b"FPGART_TEST_USERS")))
 """
 
@@ -477,7 +477,7 @@ def test_launches_that_ctrl_c_stops_take_those_behind_them_along(engine: Isolate
 
 
 def submitted(batch: IsolatedBatch, kernel: EngineKernel, numbers: Sequence[int]) -> tuple[int, CLError | None]:
-    """What handing over launches with these arguments gives."""
+    """Submits launches with these arguments; returns the result."""
     for number in numbers:
         batch.add(kernel, arguments_of(number), 1, SIZES, True)
     return batch.submit()

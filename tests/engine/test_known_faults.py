@@ -53,7 +53,7 @@ def engines_here() -> dict[Product, Path]:
 
 
 def libraries_of(path: Path) -> dict[str, str]:
-    """Where an engine that is not installed finds the libraries beside it."""
+    """Returns the variable by which an engine that is not installed finds the libraries beside it."""
     return {"LD_LIBRARY_PATH": str(path.parent)} if FETCHED in path.parents else {}
 
 

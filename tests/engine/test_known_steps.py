@@ -1,4 +1,4 @@
-"""What came of a compiler process's steps is known to later hosts, if it depends on the step and the engine alone."""
+"""The results of a compiler process's steps are kept for later hosts if they depend on step and engine alone."""
 
 from __future__ import annotations
 

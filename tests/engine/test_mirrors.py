@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an engine keeps of boards' memory: which bytes move when, and that nobody sees old ones."""
+"""An engine's copies of boards' memory: the bytes that move, and the times; nobody reads old bytes."""
 
 from __future__ import annotations
 

@@ -938,7 +938,7 @@ FALLIBLE = (
 
 @pytest.mark.parametrize(("status", "number"), [("CL_OUT_OF_RESOURCES", "-5"), ("CL_OUT_OF_HOST_MEMORY", "-6")])
 def test_each_call_of_unified_shared_memory_can_lack_something(status: str, number: str) -> None:
-    """What was not freed because the call failed is there for the calls of the second round."""
+    """Memory that was not freed because the call failed is freed in the second round."""
     rules = "; ".join(f"api:{name}:{status}:{2 if name == 'clHostMemAllocINTEL' else 1}" for name in FALLIBLE)
     result = host(rules, USM_CALLS + "print(*each())\nprint(*each())")
     assert result.stdout.splitlines() == [" ".join([number] * 10), " ".join(["0"] * 10)]

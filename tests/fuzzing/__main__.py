@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fuzzing.mutation import Mutator
 from fuzzing.readers import READERS
-from fuzzing.trial import Fault, Told, trial, try_one
+from fuzzing.trial import Fault, Progress, trial, try_one
 
 
 def main() -> int:
@@ -42,9 +42,9 @@ def arguments() -> argparse.Namespace:
     return asked
 
 
-def search(reader: str, seed: int, most_bytes: int, seconds: float, most_faults: int) -> tuple[Told, list[Fault]]:
+def search(reader: str, seed: int, most_bytes: int, seconds: float, most_faults: int) -> tuple[Progress, list[Fault]]:
     """Trials of a reader, each of which goes on behind the fault that ended the one before."""
-    total, faults, begin = Told(), [], 0
+    total, faults, begin = Progress(), [], 0
     end = time.monotonic() + seconds
     while total.bytes < most_bytes and time.monotonic() < end and len(faults) < most_faults:
         told, fault = trial(reader, seed, most_bytes - total.bytes, end - time.monotonic(), begin)
@@ -63,7 +63,7 @@ def once(reader: str, seed: int, number: int, file: Path | None) -> int:
     data = Mutator(READERS[reader].corpus(), READERS[reader].words).input(seed, number)
     if file is not None:
         file.write_bytes(data)
-    told = Told()
+    told = Progress()
     words = try_one(reader, data, told)
     print(words or f"{len(data)} bytes, {'refused' if told.refused else 'read'} in {told.calls} calls")
     return int(bool(words))

@@ -101,7 +101,7 @@ class Reader:
 
 @functools.cache
 def real_board() -> Container:
-    """What a compiler for hardware makes, as far as hosts see it."""
+    """Returns a container as a compiler for hardware makes it, as far as hosts read it."""
     pointer = Argument(AddressSpace.GLOBAL, Category.MEMORY, 8, 1024, ("DDR",), name="a", type_name="float4*")
     value = Argument(AddressSpace.NONE, Category.VALUE, 4, 4, name="n", type_name="int")
     scratch = Argument(AddressSpace.LOCAL, Category.MEMORY, 4, 4, (), 1, 1024, name="t", type_name="int*")

@@ -27,8 +27,8 @@ LOOK = 10
 
 
 @dataclass(slots=True)
-class Told:
-    """How far a trial is: the inputs and bytes that were read, how many were refused, and the most calls of one."""
+class Progress:
+    """The progress of a trial: the inputs and bytes that were read, the inputs refused, and the most calls for one."""
 
     inputs: int = 0
     bytes: int = 0
@@ -49,7 +49,7 @@ class Fault:
         return f"{self.reader} --seed {self.seed} --input {self.input}: {self.words}"
 
 
-def trial(reader: str, seed: int, most_bytes: int, seconds: float, begin: int = 0) -> tuple[Told, Fault | None]:
+def trial(reader: str, seed: int, most_bytes: int, seconds: float, begin: int = 0) -> tuple[Progress, Fault | None]:
     """Read damaged inputs from number `begin` on until there were enough bytes, or the seconds are over, or a fault."""
     here, there = multiprocessing.get_context("spawn").Pipe(duplex=False)
     process = multiprocessing.get_context("spawn").Process(
@@ -57,7 +57,7 @@ def trial(reader: str, seed: int, most_bytes: int, seconds: float, begin: int = 
     )
     process.start()
     there.close()
-    told, number = Told(), begin
+    told, number = Progress(), begin
     try:
         used = 0.0
         while here.poll(LOOK) or seconds_of(process.pid) - used < HANGS:
@@ -91,7 +91,7 @@ def seconds_of(process: int | None) -> float:
 def _read_all(out: Connection, reader: str, seed: int, most_bytes: int, seconds: float, number: int) -> None:
     mutator = Mutator(READERS[reader].corpus(), READERS[reader].words)
     limit_memory()
-    told = Told()
+    told = Progress()
     end = time.monotonic() + seconds
     while told.bytes < most_bytes and time.monotonic() < end:
         data = mutator.input(seed, number)
@@ -113,7 +113,7 @@ def limit_memory() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (taken + MEMORY, resource.RLIM_INFINITY))
 
 
-def try_one(reader: str, data: bytes, told: Told) -> str:
+def try_one(reader: str, data: bytes, told: Progress) -> str:
     """Read one input; returns what is wrong with how it was read, "" for nothing."""
     words = ""
 

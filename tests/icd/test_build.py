@@ -16,7 +16,7 @@ import build_icd  # noqa: E402
 
 @pytest.fixture
 def commands(monkeypatch: pytest.MonkeyPatch) -> list[list[str | Path]]:
-    """What is run instead of being run."""
+    """Returns a list that gets the commands, which are not run."""
     ran: list[list[str | Path]] = []
     monkeypatch.setattr(build_icd, "run", ran.append)
     return ran

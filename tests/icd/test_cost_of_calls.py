@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What calls of the hot path cost where no clock is needed, so that no machine and no neighbour has a say.
+"""The cost of frequent calls, counted without a clock, so that it does not depend on the machine and its load.
 
-Whoever makes a call dearer finds it here; whoever makes one cheaper lowers its row.
+A change that makes a call cost more fails here; one that makes it cost less lowers its row.
 """
 
 from __future__ import annotations

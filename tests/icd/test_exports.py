@@ -1,4 +1,4 @@
-"""What libfpgart.so offers to the dynamic linker and through its dispatch table."""
+"""The symbols of libfpgart.so for the dynamic linker, and its dispatch table."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ reference = pytest.mark.skipif(not (THEIRS / "CL/cl.h").exists(), reason="Debian
 
 
 def are_newer() -> bool:
-    """Whether Debian's are of a release after 2023, which have a macro for each extension's name."""
+    """True if Debian's headers are newer than 2023, and have a macro for each extension's name."""
     header = THEIRS / "CL" / "cl_ext.h"
     return header.exists() and "CL_KHR_FP64_EXTENSION_NAME" in header.read_text()
 
@@ -66,14 +66,14 @@ def names(include: Path, *defines: str) -> set[str]:
 
 
 def compiled(include: Path, source: str, *options: str, language: str = "c") -> str:
-    """What the compiler says of a source; "" when it takes it without a word."""
+    """Returns the compiler's messages for a source; "" for none."""
     compiler = {"c": "gcc", "c++": "g++"}[language]
     command = [compiler, f"-x{language}", *options, f"-I{include}", "-fsyntax-only", "-"]
     return subprocess.run(command, input=source, capture_output=True, text=True).stderr
 
 
 def printed(folder: Path, include: Path, statements: list[str]) -> list[str]:
-    """What a program prints that is compiled with a folder's headers and runs these statements."""
+    """Returns the output of a program that is compiled with a folder's headers and runs these statements."""
     program = folder / f"prints-{include.parent.name}"
     source = f"{INCLUDES}#include <stdio.h>\n#include <stddef.h>\n#include <string.h>\nint main(void)\n{{\n"
     source += "".join(f"    {statement}\n" for statement in statements) + "    return 0;\n}\n"

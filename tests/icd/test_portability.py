@@ -1,4 +1,4 @@
-"""What binds the driver to a system or a processor stands where docs/portability.md says, and AArch64 compiles."""
+"""Code for a system or a processor is in the files that docs/portability.md lists, and AArch64 compiles."""
 
 from __future__ import annotations
 

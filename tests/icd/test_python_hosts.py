@@ -236,7 +236,7 @@ def test_the_collector_may_destroy_objects_of_the_host_anywhere_in_the_driver(tm
 
 
 def run_on_board(program: str, *words: object, preload: bool = True, **variables: str) -> list[str]:
-    """What a pyopencl program prints, line by line, on a board; it has ended well, without a word on stderr."""
+    """Returns the lines of a pyopencl program on a board, which must succeed without messages on stderr."""
     pytest.importorskip("pyopencl")
     environment = running.environment(variables)
     if not preload:

@@ -59,7 +59,7 @@ def strangers_folder(open_folder: Path) -> Path:
 
 
 def variables_of(stranger: Path) -> dict[str, str]:
-    """What a stranger may try; every one of these shows by a file in `stranger` that it was obeyed."""
+    """Returns variables that a stranger may set; each creates a file in `stranger` if it is obeyed."""
     (stranger / "models.py").write_text(f"open({str(stranger / 'code-ran')!r}, 'w')\n")
     (stranger / "board.xml").write_text("<board/>\n")
     library = stranger / "engine.so"

@@ -1,4 +1,4 @@
-"""Which libpython a C host gets: of the Python that the package is installed for, a named one, or a sentence."""
+"""The libpython of a C host: that of the Python with the package, a named one, or an error message."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def installation(prefix: Path) -> Path:
 
 
 def run(host: Path, library: Path, **variables: str) -> tuple[str, list[str]]:
-    """What the host printed, and the lines on stderr."""
+    """Returns the output of the host, and the lines on stderr."""
     environment = {"PATH": os.defpath, **variables}
     result = subprocess.run([host, library], capture_output=True, text=True, env=environment, cwd="/")
     return result.stdout.strip(), result.stderr.splitlines()

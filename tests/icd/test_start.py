@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When the driver starts in a C host: with the first call that needs it, and where nothing stands against that."""
+"""The start of the driver in a C host: with the first call that needs it, unless it cannot start."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def run(host: Path, **options: str) -> subprocess.CompletedProcess[str]:
 
 
 def state(output: str) -> dict[str, str]:
-    """Whether the interpreter ran, by step."""
+    """Returns, by step, whether the interpreter ran."""
     return dict(line.split(": ") for line in output.splitlines() if line.startswith("after "))
 
 

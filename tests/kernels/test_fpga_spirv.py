@@ -1,4 +1,4 @@
-"""What is read in SPIR-V for FPGAs: capabilities, and the pipes and variables that the host names."""
+"""Reading of SPIR-V for FPGAs: capabilities, and the pipes and variables that the host names."""
 
 from __future__ import annotations
 

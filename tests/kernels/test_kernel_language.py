@@ -46,7 +46,7 @@ def built(board: Machine, source: str, options: str = "") -> Program:
 
 
 def launched(board: Machine, program: Program, data: bytes, *names: str) -> bytes:
-    """What a buffer of `data` holds after all kernels, each of which has it as its argument and a queue of its own."""
+    """Returns a buffer's contents after all kernels, each of which has it as argument and a queue of its own."""
     buffer = board.keep(board.buffer(len(data)))
     board.write(buffer, data)
     queues = [CommandQueue(board.context, board.device) for _ in names]

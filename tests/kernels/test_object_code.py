@@ -60,7 +60,7 @@ def code_of(program: DriverProgram) -> bytes:
 
 
 def answered(program: BuiltProgram, name: str) -> int:
-    """What the engine's kernel says of its local memory."""
+    """Returns the size of local memory that the engine's kernel reports."""
     return int(Struct("Q").unpack(program.kernel(name).work_group_info(cl.CL_KERNEL_LOCAL_MEM_SIZE))[0])
 
 

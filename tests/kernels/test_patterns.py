@@ -1,4 +1,4 @@
-"""How kernels go through memory by their index expressions, what that costs on a board, and the advice on it."""
+"""Access patterns of kernels by index expressions, their cost on a board, and the advice on them."""
 
 from __future__ import annotations
 

@@ -222,7 +222,7 @@ NOT_CLOSED = {"in one line": "F( ", "in lines": "F(\n", "by macros": "G ", "with
 
 
 def steps_of_macros(text: str) -> int:
-    """How many lines of the module run to expand the macros of a text."""
+    """Returns the number of the module's lines that run to expand the macros of a text."""
     steps = 0
 
     def step(frame: FrameType, event: str, argument: object) -> Any:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What fpgart/kernels/spirv.py reads in a module: kernels, and which of their arguments are pointers to what."""
+"""Reading of SPIR-V modules (fpgart/kernels/spirv.py): kernels, and the kinds of their arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which loops stay unrolled (kernels/unrolling.py)."""
+"""The choice of loops that stay unrolled (kernels/unrolling.py)."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def number(value: int, size: int = 4) -> bytes:
 
 
 def launched(on: int = 0) -> None:
-    """What a launch gives, and where it puts that."""
+    """Prints the status of a launch, and its results."""
     print("launch", call("clEnqueueNDRangeKernel", host.queue, on or kernel, 1, None, handles(1), None, 0, None, None))
     print([host.ints(buffer, 4) for buffer in buffers])
 

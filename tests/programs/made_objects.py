@@ -28,7 +28,7 @@ first = 0
 
 
 def address(buffer: int) -> int:
-    """Where it lies, from the first one that was asked about on."""
+    """Returns the buffer's address on the board, relative to the first one."""
     global first
     print("set", call("clSetKernelArg", where, 0, 8, handles(buffer)))
     host.launch(where, 1)

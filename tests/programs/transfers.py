@@ -66,7 +66,7 @@ def sub_buffer(buffer: int, origin: int, size: int) -> int:
 
 
 def counts() -> None:
-    """What the board has moved."""
+    """Prints the board's traffic."""
     facts = asking.ask(os.getpid())
     assert facts is not None, "the driver tells nothing"
     print("moved", facts["devices"][0]["traffic"])

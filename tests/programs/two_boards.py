@@ -40,7 +40,7 @@ def transfers(queue: int, buffer: int) -> None:
 
 
 def counts() -> None:
-    """What the boards have moved."""
+    """Prints the boards' traffic."""
     facts = asking.ask(os.getpid())
     assert facts is not None, "the driver tells nothing"
     for device in facts["devices"]:

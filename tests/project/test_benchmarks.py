@@ -1,4 +1,4 @@
-"""What `make shapes` and `make programs` print (benchmarks/shapes.py, benchmarks/programs.py)."""
+"""The output of `make shapes` and `make programs` (benchmarks/shapes.py, benchmarks/programs.py)."""
 
 from __future__ import annotations
 

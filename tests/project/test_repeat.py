@@ -43,7 +43,7 @@ def repeat(tmp_path: Path) -> Repeat:
 
 
 def counts(result: subprocess.CompletedProcess[str], host: str) -> list[str]:
-    """What the table says of a host, without its name and the engine's."""
+    """Returns the table's columns for a host, without its name and the engine's."""
     line = next(line for line in result.stdout.splitlines() if line.startswith(host) and "libengine.so" in line)
     return line.split("libengine.so")[1].split()
 

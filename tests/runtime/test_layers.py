@@ -1,4 +1,4 @@
-"""What imports what, imports for type checkers included. The order of layers and floors is pyproject.toml's."""
+"""Imports between modules, those for type checkers included. pyproject.toml has the order of layers and floors."""
 
 from __future__ import annotations
 

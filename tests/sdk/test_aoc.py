@@ -53,7 +53,7 @@ def aoc(folder: Path, *words: object, **environment: str) -> subprocess.Complete
 
 
 def compiled(folder: Path, *words: object, **environment: str) -> str:
-    """What it says; it has to succeed."""
+    """Returns the output of `aoc`, which must succeed."""
     result = aoc(folder, *words, **environment)
     assert result.returncode == 0, result.stderr
     return result.stdout + result.stderr

@@ -46,7 +46,7 @@ def fpgart(folder: Path, *words: object) -> subprocess.CompletedProcess[str]:
 
 
 def clocl(folder: Path, *words: object) -> str:
-    """What it says; it has to succeed."""
+    """Returns the output of `clocl`, which must succeed."""
     result = fpgart(folder, "clocl", *words)
     assert result.returncode == 0, result.stderr
     return result.stdout

@@ -86,7 +86,7 @@ def in_sdk(folder: Path, *words: object, cwd: Path | None = None, **more: str) -
 
 
 def answer(folder: Path, *words: object, **more: str) -> str:
-    """What `aocl` says; it has to succeed."""
+    """Returns the output of `aocl`, which must succeed."""
     result = in_sdk(folder, "aocl", *words, **more)
     assert result.returncode == 0, result.stderr
     return result.stdout

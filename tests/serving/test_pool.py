@@ -16,7 +16,7 @@ from fpgart.serving.pool import REST_S, Pool, warm
 
 
 class Processes:
-    """What a pool starts."""
+    """The processes that a pool starts."""
 
     def __init__(self) -> None:
         self.made: list[Spawned] = []
@@ -66,7 +66,7 @@ def threads_of_pools() -> list[threading.Thread]:
 
 
 def ready(pool: Pool, processes: Processes) -> Spawned:
-    """What waits for a host, once it does."""
+    """Returns the process that waits for a host, once the pool has it."""
     made = processes.await_start()
     with pool._changing:  # it is kept under this lock
         pass
@@ -98,7 +98,7 @@ def test_a_process_waits_on_though_a_host_came_while_it_was_being_started(
     pool: Pool, processes: Processes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Closing(threading.Event):
-        """Where the pool would wait until the process is taken, it is closed."""
+        """Closes the pool where it would wait for a host to take the process."""
 
         def wait(self, timeout: float | None = None) -> bool:
             if not self.is_set():

@@ -118,7 +118,7 @@ def engine() -> None:
 
 
 def board(number: int = 0) -> m.ServedBoard:
-    """What the service says of a board."""
+    """Returns the service's description of a board."""
     service = Connection("lab")
     service.close()
     return service.boards[number]
@@ -231,7 +231,7 @@ def test_hosts_that_are_killed_all_the_time_leave_a_service_as_it_was(
 
 
 def command(*words: str) -> subprocess.CompletedProcess[str]:
-    """What became of `fpgart board ...`."""
+    """Runs `fpgart board ...`; returns the result."""
     return subprocess.run(
         [FPGART, "board", words[0], "--served", "lab", *words[1:]],
         env=plain_environment(),
@@ -536,7 +536,7 @@ requests = st.one_of(
 
 
 def has_nothing_left(service: Service) -> bool:
-    """Whether all is as before the clients that have gone."""
+    """True if the service has neither clients nor open boards."""
     return not service._clients and all(each.holder is None for each in service._boards)
 
 
@@ -702,7 +702,7 @@ def test_hosts_of_another_release_are_turned_away(service: Service, version: int
 
 
 class Process:
-    """What a service takes for a board process."""
+    """A double of a board process, for a service."""
 
     def __init__(self) -> None:
         self.session, self.life, self.output, self.error = (socket.socketpair() for _ in range(4))
@@ -710,7 +710,7 @@ class Process:
         self.spawned = Spawned(self.session[0], self.life[0], *files)
 
     def has_ended(self) -> bool:
-        """Whether its keeper was told so; returns once it has been, or will not be."""
+        """True if its keeper was told to end it; waits for the message or the end of the connection."""
         return self.life[1].recv(1) == b"k"
 
     def close(self) -> None:

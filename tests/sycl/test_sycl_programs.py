@@ -207,14 +207,14 @@ def features(folder: Path, icpx: Icpx) -> Path:
 
 
 def alone(program: Path) -> str:
-    """What a program prints on the emulator without fpgart."""
+    """Returns the output of a program on the emulator without fpgart."""
     emulator = str(candidates("emulator")[0][1])
     own = {"OCL_ICD_FILENAMES": emulator, "CL_CONFIG_CHANNEL_DEPTH_EMULATION_MODE": "default"}
     return subprocess.run([program], env={**os.environ, **own}, stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
 def on_board(program: Path, **options: str) -> str:
-    """What it prints on a board; no option says which engine."""
+    """Returns the output on a board, without an option for the engine."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("FPGART")}
     given = {**kept, **environment(options)}
     given.pop("FPGART_ENGINE", None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What linked and unlinked allocations cost on a board: the MMD traffic of programs written with fpgart.sycl."""
+"""The cost of linked and unlinked allocations on a board: the MMD traffic of programs with fpgart.sycl."""
 
 from __future__ import annotations
 

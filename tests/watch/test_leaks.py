@@ -93,7 +93,7 @@ def run(folder: Path, *command: object) -> subprocess.CompletedProcess[str]:
 
 
 def leaks(folder: Path, *command: object) -> list[str]:
-    """What is told at the end, without the words in front."""
+    """Returns the lines at the end of the run, without their prefix."""
     result = run(folder, *command)
     told = [line.removeprefix("fpgart: ") for line in result.stderr.splitlines() if line.startswith("fpgart: ")]
     assert told, "nothing is said, not even that nothing leaks"

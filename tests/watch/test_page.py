@@ -568,7 +568,7 @@ def test_the_page_is_no_wider_than_its_window(shown: Chrome, width: int) -> None
 
 @pytest.mark.parametrize("width", [1400, 800, 400])
 def test_the_verdict_is_on_the_first_screen(shown: Chrome, width: int) -> None:
-    """Where the time goes, what to change and what that saves: the first text of the page, whole at any width."""
+    """The verdict is the first text of the page, completely visible at any width."""
     at_width(shown, width)
     assert js(shown, "document.querySelector('header').nextElementSibling.id") == "verdict"
     bottom = js(shown, "document.getElementById('verdict').getBoundingClientRect().bottom")

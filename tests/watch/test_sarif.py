@@ -40,7 +40,7 @@ def fpgart(*words: object) -> str:
 
 
 def results(file: Path) -> list[dict[str, Any]]:
-    """What a valid file says."""
+    """Returns the results in a file, which must be valid."""
     schema = json.loads(Path(SCHEMA).read_text())
     validator = jsonschema.validators.validator_for(schema)
     log = json.loads(file.read_text())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What fpgart writes for programs is as its JSON Schemas say; SARIF and GitHub's annotations name file and line."""
+"""Output of fpgart for programs fits its JSON Schemas; SARIF and GitHub's annotations name file and line."""
 
 from __future__ import annotations
 

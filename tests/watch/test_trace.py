@@ -255,7 +255,7 @@ C_HOST_EVENTS = [
     ("memory", "reserve", 3),
     ("api", "clEnqueueNDRangeKernel", None),
 ]
-"""What the multiplication of examples/host.c does on the host's thread, up to its launch, with the buffer."""
+"""The events of the multiplication in examples/host.c on the host's thread, up to its launch, with the buffer."""
 
 
 @pytest.fixture(scope="module")

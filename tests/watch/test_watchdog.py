@@ -76,7 +76,7 @@ def line(source: str, marker: str) -> int:
 
 
 def report(folder: Path, *command: str) -> str:
-    """What the watchdog of a host said; once it did, the host may go on."""
+    """Returns the watchdog's report on a host, which continues after it."""
     variables = {**os.environ, "PYTHONPATH": str(ROOT), "FPGART_WATCHDOG": "0.5"}
     words = [sys.executable, "-m", "fpgart.cli", "run", "--", *command]
     pipe = subprocess.PIPE

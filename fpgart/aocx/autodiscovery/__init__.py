@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The autodiscovery string, version 23: tokens separated by blanks that describe a board and its kernels.
 
-Many groups begin with the number of tokens that follow, so that readers can skip what newer compilers append. A count
+Many groups begin with the number of tokens that follow, so that readers can skip additions of newer compilers. A count
 belongs to the group around it; the tokens of a group belong to all groups around them.
 """
 

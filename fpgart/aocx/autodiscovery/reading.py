@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the string."""
+"""Reads the autodiscovery string."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from fpgart.aocx.system import (
 
 
 def parse(text: str) -> Autodiscovery:
-    """Read an autodiscovery string; text after the kernels is ignored. Raises AutodiscoveryError."""
+    """Reads an autodiscovery string; text after the kernels is ignored. Raises AutodiscoveryError."""
     reader = Reader(text)
     version = reader.number("version")
     if version != VERSION:

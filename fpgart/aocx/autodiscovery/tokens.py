@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tokens of the string, one by one and in groups."""
+"""Tokens of the autodiscovery string, one by one and in groups."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ INT32, UINT32, UINT64 = 0x7FFFFFFF, 0xFFFFFFFF, (1 << 64) - 1
 
 
 class AutodiscoveryError(AocxError):
-    """The string is malformed: `position` is the offset of the token in it, `field` what it should be."""
+    """Raised if the string is malformed: `position` is the token's offset in it, `field` its meaning."""
 
     def __init__(self, field: str, position: int, problem: str) -> None:
         super().__init__(f"autodiscovery, {field}, at byte {position}: {problem}")
@@ -40,14 +40,14 @@ class Reader:
         self._places: list[str] = []
 
     def error(self, field: str, problem: str, back: int = 0) -> AutodiscoveryError:
-        """An error about the token that is `back` tokens before the next one."""
+        """Returns an error about the token that is `back` tokens before the next one."""
         index = self._next - back
         position = self._tokens[index][1] if index < len(self._tokens) else self._length
         return AutodiscoveryError(", ".join([*self._places, field]), position, problem)
 
     @property
     def more(self) -> bool:
-        """Whether the group has tokens left."""
+        """True if the group has tokens left."""
         return self._next < self._ends[-1]
 
     def text(self, field: str) -> str:
@@ -59,7 +59,7 @@ class Reader:
         return self._tokens[self._next - 1][0]
 
     def name(self, field: str, none: str = "-") -> str:
-        """A name; the token `none` stands for an absent one."""
+        """Reads a name; the token `none` stands for an absent one."""
         token = self.text(field)
         return "" if token == none else token
 
@@ -96,7 +96,7 @@ class Reader:
 
     @contextmanager
     def fields(self, count: int) -> Iterator[None]:
-        """A group of `count` tokens; tokens that the caller does not read are skipped."""
+        """Reads a group of `count` tokens; tokens that the caller does not read are skipped."""
         end = self._next + count
         if end > self._ends[-1]:
             raise self.error("field count", f"{count} fields are expected, {self._ends[-1] - self._next} remain", 1)
@@ -106,12 +106,12 @@ class Reader:
 
     @contextmanager
     def group(self, name: str) -> Iterator[None]:
-        """A group that begins with its field count."""
+        """Reads a group that begins with its field count."""
         with self.place(name), self.fields(self.number("field count")):
             yield
 
     def counted(self, name: str, read: Callable[[Reader], T]) -> tuple[T, ...]:
-        """A number of groups, each with its own field count."""
+        """Reads a number of groups, each with its own field count."""
         found = []
         for index in range(self.number(f"number of {name}s")):
             with self.group(f"{name} {index}"):
@@ -119,7 +119,7 @@ class Reader:
         return tuple(found)
 
     def table(self, name: str, read: Callable[[Reader], T]) -> tuple[T, ...]:
-        """A number of items and the number of fields that each of them has."""
+        """Reads a number of items and the number of fields that each of them has."""
         count = self.number(f"number of {name}s")
         width = self.number(f"fields per {name}")
         found = []
@@ -133,12 +133,12 @@ class Reader:
 
 
 def unescape(text: str) -> str:
-    r"""A printf format as it is in the source: `\\` is a backslash, `\0a` the character 0x0a."""
+    r"""Returns a printf format as it is in the source: `\\` is a backslash, `\0a` the character 0x0a."""
     return ESCAPE.sub(lambda match: "\\" if match[1] == "\\" else chr(int(match[1], 16)), text)
 
 
 def escape(text: str) -> str:
-    """The inverse of unescape(): the result has no blanks and no control characters."""
+    """Returns the inverse of unescape(), without blanks and control characters."""
     return "".join(
         "\\\\" if char == "\\" else f"\\{ord(char):02x}" if ord(char) <= 32 or ord(char) == 127 else char
         for char in text

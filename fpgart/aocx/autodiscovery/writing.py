@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the string."""
+"""Writes the autodiscovery string."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Field = str | int | bool
 
 
 def _name(what: str, name: str, none: str | None = None) -> str:
-    """A name as a token; raises AocxError for a name that parse() would read differently."""
+    """Returns a name as a token; raises AocxError for a name that parse() would read differently."""
     token = name or none
     if not token or not TOKEN.fullmatch(token) or (name and name == none):
         raise AocxError(f"{what} {name!r} cannot be written into an autodiscovery string")
@@ -42,7 +42,7 @@ def _table(items: list[list[Field]]) -> list[Field]:
 
 
 def format(system: Autodiscovery) -> str:
-    """The string that parse() reads as `system`, with all fields that version 23 knows."""
+    """Returns the string that parse() reads as `system`, with all fields of version 23."""
     fields = [VERSION, *_group(_device(system)), *_counted([_kernel(kernel, system) for kernel in system.kernels])]
     return " ".join(str(int(field)) if isinstance(field, bool) else str(field) for field in fields)
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A board whose blocks have pages of their own, with a page between them that nobody has.
+"""A board whose blocks have pages of their own, with an inaccessible page between them.
 
-A block ends where its last page ends, but for the allocator's 1024 bytes, so that what reads or writes past the
-end meets the page behind. Where the memory has no room for that, a block is placed as on the board.
+A block ends where its last page ends, but for the allocator's 1024 bytes, so that accesses past the end hit the page
+behind. If the memory has no room for that, a block is placed as on the board.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ OPEN, WHILE_RUNNING, GONE, ONLY_READ = 1, 2, 3, 4
 USM, BUFFERS = 1, 2
 """Its families."""
 NAMES: dict[int, tuple[str, str, Site | None]] = {}
-"""By address, name and maker of the host memory that is about to be freed, and where it was made."""
+"""By address, name, maker and place of creation of host memory that is about to be freed."""
 READERS: dict[int, tuple[str, Site | None]] = {}
-"""By the number of a region of fpgart/check/pages/faults.h, the command that reads what is there, and its site."""
+"""By the number of a region of fpgart/check/pages/faults.h, the command that reads it, and its place."""
 SITES: dict[int, Site | None] = {}
-"""By the number of a region of fpgart/check/pages/faults.h, where what is there was made."""
+"""By the number of a region of fpgart/check/pages/faults.h, the place of its creation."""
 
 
 class GuardedMemories(GlobalMemories):
@@ -49,7 +49,7 @@ class GuardedMemories(GlobalMemories):
 
 @dataclass(frozen=True, slots=True)
 class _Freed:
-    """Host memory that was given back; nothing else is mapped there until it is unmapped."""
+    """Host memory that was freed; the addresses stay reserved until it is unmapped."""
 
     begin: int
     size: int
@@ -57,7 +57,7 @@ class _Freed:
 
 
 class GuardedMmd(Around):
-    """An `Mmd` whose memory is closed where no block is, and whose host memory stays empty when it is freed."""
+    """An `Mmd` whose memory is inaccessible outside of blocks, and whose freed host memory stays inaccessible."""
 
     def __init__(self, mmd: Mmd) -> None:
         super().__init__(mmd)
@@ -87,12 +87,12 @@ class GuardedMmd(Around):
 
     def free(self, host: int) -> None:
         size = self._sizes.pop(host, 0)
-        if not size:  # another board's, which gives it back last
+        if not size:  # another board's, which frees it last
             self._mmd.free(host)
             return
         name, maker, made_at = NAMES.pop(host, (f"host memory at {host:#x}", "clSVMAlloc", None))
         self._mmd.free(host)
-        if lib.faults_bury(host, size) != 0:  # somebody was faster and has that memory now
+        if lib.faults_bury(host, size) != 0:  # another thread has mapped that memory meanwhile
             return
         region = int(lib.faults_add(host, size, host, host + size, GONE, USM, name.encode(), maker.encode()))
         SITES[region] = made_at

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Accesses caught as they happen (families usm and buffers), and marks around blocks that tell of writes.
+"""Accesses detected by page protection (families usm and buffers), and marks around blocks that show writes.
 
-While no operation of a device runs, the host cannot touch device allocations; nobody can touch board memory that
-no block has, nor what was freed. What is left of a block's own pages, in front of it and behind, is marked, and
-looked at after each kernel that used the block. See fpgart/check/pages/faults.c and fpgart/check/pages/guarded.py.
+While no operation of a device runs, the host cannot access device allocations; board memory outside of blocks and
+freed memory is never accessible. The rest of a block's own pages, in front of it and behind, has marks that are
+checked after each kernel that used the block. See fpgart/check/pages/faults.c and fpgart/check/pages/guarded.py.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ MARK_PATTERN = ffi.from_buffer(bytes([MARK]))
 FAMILIES = {guarded.USM: "usm", guarded.BUFFERS: "buffers"}
 MOST_GONE = 1024
 PATIENCE_MS = 2000
-"""How long a thread that has touched protected memory waits for the finding to be told with lines."""
+"""Milliseconds that a thread which has accessed protected memory waits for the finding's report."""
 HOST = 1
-"""Who made an access, as faults.h numbers it; from 2 on the number of an operation, plus 2."""
+"""The origin of an access, as faults.h numbers it; from 2 on the number of an operation, plus 2."""
 STRAY = "indirect access that was not announced"
-"""The rule of an access to what no running operation was given, as faults.c names it."""
+"""The rule of an access to memory that no running operation declared, as faults.c names it."""
 SHARED = "shared memory written while a kernel uses it"
-"""The rule of a write to what a kernel reads, as faults.c names it."""
+"""The rule of a write to memory that a kernel reads, as faults.c names it."""
 END = b"end\n"
 
 
@@ -64,7 +64,7 @@ class _Watched:
 
 
 class Protection:
-    """Listens to NOTICES, and keeps the table of faults.c as things are."""
+    """Listens to NOTICES, and keeps the table of faults.c up to date."""
 
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
@@ -78,11 +78,11 @@ class Protection:
         wanted = sum(1 << number - 1 for number, family in FAMILIES.items() if family in findings.families)
         lib.faults_start(text, findings.file, wanted)
         self._operations: dict[int, Event] = {}
-        self._teller = Teller(findings, self._operations)
+        self._reporting = ReportingThread(findings, self._operations)
 
     def finish(self) -> None:
-        """What the handler found is told by now."""
-        self._teller.stop()
+        """Waits until the handler's findings have been reported."""
+        self._reporting.stop()
         self._findings.add(sum(int(lib.faults_found(number)) for number in FAMILIES))
 
     # The table
@@ -137,7 +137,7 @@ class Protection:
         watched.family, watched.made_at = guarded.USM, self._origins.of(allocation)
         guarded.SITES[watched.region] = watched.made_at
         lib.faults_name(watched.region, watched.family, watched.name.encode(), watched.maker.encode())
-        if allocation.pointer == allocation.address:  # else the host knows no address that could be caught
+        if allocation.pointer == allocation.address:  # otherwise the host has no address that could be protected
             lib.faults_state(watched.region, guarded.WHILE_RUNNING)
 
     def usm_freed(self, allocation: UsmAllocation) -> None:
@@ -187,27 +187,27 @@ class Protection:
         self._findings.report(Finding(family, rule, watched.name, watched.maker, user, words, fix, *sites))
 
 
-class Teller:
-    """A thread that tells what the handler of SIGSEGV finds, with the lines of the code, which the handler cannot read.
+class ReportingThread:
+    """A thread that reports the findings of the handler of SIGSEGV, with lines of code, which the handler cannot read.
 
-    The thread that made the access waits for it meanwhile, so that a program that crashes next has been told.
-    Threads of Python hosts do not wait: they may hold the interpreter's lock.
+    The thread that made the access waits for it meanwhile, so that the report precedes a crash of the program. Threads
+    of Python hosts do not wait: they may hold the interpreter's lock.
     """
 
     def __init__(self, findings: Findings, operations: dict[int, Event]) -> None:
-        """`operations`: the command behind each operation that runs, by the number that faults.h has for it."""
+        """`operations`: the command of each running operation, by its number in faults.h."""
         self._findings = findings
         self._operations = operations
         self._thread = threading.Thread(target=self._tell_all, name="fpgart teller", daemon=True)
         self._source, self._pipe = os.pipe()
         try:
             self._thread.start()
-        except RuntimeError:  # where the system gives no threads, the handler tells by itself
+        except RuntimeError:  # if the system creates no thread, the handler reports alone
             return
         lib.faults_go_through(self._pipe, 0 if findings.host_frees_later else PATIENCE_MS)
 
     def stop(self) -> None:
-        """Return when all has been told; the handler tells the rest by itself."""
+        """Waits until all findings have been reported; the handler reports later ones alone."""
         lib.faults_go_through(-1, 0)
         if self._thread.is_alive():
             os.write(self._pipe, END)
@@ -235,23 +235,23 @@ class Teller:
             lib.faults_told(draft, ticket)
 
     def _is_of_a_kernel(self, code: int) -> bool:
-        """Whether the engine has made an instruction: it is in no file, or in one of the engine's cache."""
+        """True if the engine has made an instruction: it is in no file, or in one of the engine's cache."""
         file = self._findings.places.file_of(code)
         return not file or Path(file).is_relative_to(cache_folder().folder)
 
     def _user(self, operation: int, code: int, caller: int) -> Site | None:
-        """Where the host makes the access, or has enqueued the command that does; None where that is not known."""
+        """Returns where the host makes the access, or has enqueued the command that does; None if unknown."""
         if operation != HOST:
             event = self._operations.get(operation - 2)
             return self._findings.origins.of(event) if event is not None else None
         places = self._findings.places
         if places.is_host(code):
-            return Site("", (code + 1,))  # sites have return addresses: what follows the call
+            return Site("", (code + 1,))  # sites have return addresses: the instruction behind the call
         return Site("", (caller,)) if places.is_c_library(code) and places.is_host(caller - 1) else None
 
 
 def _blame_host(facts: dict[str, Any]) -> None:
-    """It was not the kernel that runs which accessed the memory."""
+    """Attributes an access to the host, not to the kernel that runs."""
     access = facts["words"].removeprefix(facts["misused_by"]).partition(", through")[0]
     facts["rule"], facts["misused_by"] = "device memory accessed by the host", "the host"
     facts["words"] = f"the host{access}, which only the device can access"
@@ -259,7 +259,7 @@ def _blame_host(facts: dict[str, Any]) -> None:
 
 
 def _strays(operation: DeviceOperation) -> bool:
-    """Whether it may access device allocations that it does not declare: kernels only if the host has said so."""
+    """True if it may access device allocations that it does not declare: kernels only if the host has said so."""
     launch = running_kernel(operation)
     if launch is None:
         return True
@@ -276,7 +276,7 @@ def _mark(watched: _Watched) -> None:
 
 
 def _blocks_of(operation: DeviceOperation) -> list[Block]:
-    """What an operation is known to touch; a kernel may follow pointers to more."""
+    """Returns the blocks that an operation is known to access; a kernel may follow pointers to more."""
     launch = operation.launch
     announced = launch.usm.allocations if launch is not None and launch.usm is not None else ()
     touched = [access.block for access in operation.accesses()] + [allocation.block for allocation in announced]

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The steps of the engine's compiler: in a process of their own, in order, and remembered."""
+"""The steps of the engine's compiler: run in another process, ordered, and kept."""

@@ -18,7 +18,7 @@ TEMPORARY = ("TMPDIR", "TEMP", "TMP")
 
 
 class Cache(NamedTuple):
-    """The folder that PoCL will use; `variables` is what it has to be told for that, `words` why."""
+    """The folder that PoCL will use; `variables` sets it, and `words` is a sentence if it is not the usual folder."""
 
     folder: str
     variables: dict[str, str]
@@ -26,11 +26,11 @@ class Cache(NamedTuple):
 
 
 def cache_folder() -> Cache:
-    """The user's own where there is one that can be written, else a private one among the temporary files.
+    """Returns the user's cache folder if it can be written, else a private one among the temporary files.
 
-    Without a home PoCL would share a folder with all users of the machine. Compiled kernels are code, so a process
-    with other rights than its user's asks the system for its home, not the environment. Raises DriverError where
-    nothing works.
+    Without a home directory PoCL would share a folder with all users of the machine. Compiled kernels are code, so a
+    process with other rights than its user's asks the system for the home directory, not the environment. Raises
+    DriverError if no folder can be written.
     """
     if config.Option.distrusted:
         return effective_users_cache()
@@ -50,7 +50,7 @@ def cache_folder() -> Cache:
 
 
 def effective_users_cache() -> Cache:
-    """In the home that the system knows of the effective user, else a private one among the temporary files."""
+    """Returns a folder in the effective user's home directory, else a private one among the temporary files."""
     try:
         home = pwd.getpwuid(os.geteuid()).pw_dir
     except KeyError:
@@ -65,13 +65,13 @@ def effective_users_cache() -> Cache:
 
 
 def users_cache() -> str:
-    """As PoCL finds it; "" where the environment names none."""
+    """Returns the user's cache folder as PoCL finds it; "" if the environment names none."""
     base, home = os.environ.get("XDG_CACHE_HOME", ""), os.environ.get("HOME", "")
     return base or (os.path.join(home, ".cache") if home else "")
 
 
 def private_folder(words: str) -> str:
-    """One that nobody else can write to; raises DriverError, with `words` on what was tried before."""
+    """Returns a folder to which only this user can write. Raises DriverError with `words`, which say what was tried."""
     faults = [words]
     for base in temporary_folders():
         folder = os.path.join(base, f"fpgart-{os.geteuid()}")
@@ -83,21 +83,21 @@ def private_folder(words: str) -> str:
 
 
 def temporary_folders() -> Iterator[str]:
-    """Those that the environment names, where it is obeyed, then the system's."""
+    """Yields the folders for temporary files: the environment's, if it is trusted, then the system's."""
     found = [os.environ.get(name, "") for name in TEMPORARY if not config.Option.distrusted]
     yield from dict.fromkeys([*filter(None, found), "/tmp", "/var/tmp"])
 
 
 def is_own(folder: str) -> bool:
-    """Whether it is the user's, no link, and nobody else can write to it."""
+    """True if the folder is the user's, is no link, and nobody else can write to it."""
     facts = os.lstat(folder)
     return facts.st_uid == os.geteuid() and facts.st_mode & 0o170022 == 0o040000
 
 
 def fault_of(folder: str) -> str:
-    """Why no file can be made in a folder, which is made if need be; "" where one can.
+    """Creates the folder if need be; returns why no file can be created in it, "" if one can.
 
-    Only trying tells: permissions say nothing of file systems that take no writes.
+    It has to try: permissions say nothing of file systems that are read-only.
     """
     probe = os.path.join(folder, f".fpgart-{os.urandom(8).hex()}")
     try:

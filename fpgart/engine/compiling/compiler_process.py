@@ -2,7 +2,7 @@
 """The process in which the engine compiles and links, so that its compiler can neither end nor stop the host.
 
 It is a board process (engine/isolated/) that has the same engine and no board. It starts with the first step, and ends
-with the host. Where it cannot start or serve, the engine compiles in the host's process.
+with the host. If it cannot start or serve, the engine compiles in the host's process.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ VERB = {BUILD: "built", COMPILE: "compiled", LINK: "linked"}
 NOT_FOR_COMPILERS = (config.LOG.name, config.TRACE.name, config.CHECK.name)
 """Options of the host that a compiler process does not obey."""
 START_S = 60.0
-"""How long it may take until it has an engine, which a busy machine does not load at once."""
+"""Seconds within which the process must have an engine. A busy machine takes long to load it."""
 END_S = 2.0
-"""How long it may take to end once it has closed its socket."""
+"""Seconds within which the process must end once it has closed its socket."""
 MOST_OUTPUT = 1 << 16
-"""Bytes of a compiler's output that a log has at most."""
+"""The most bytes of a compiler's output that the log shows."""
 MOST_NAMES = 8
 ATTRIBUTES = pattern(rb"__attribute(?:__)?\s*\(\([^;{}]*?\)\)+")
 KERNEL = pattern(rb"\b(?:__)?kernel\s+void\s+(\w+)")
@@ -50,7 +50,7 @@ NO_MEMORY = pattern(rb"out of memory|bad_alloc|cannot allocate memory", re.IGNOR
 
 
 class Rights(NamedTuple):
-    """What a process sees and may do. A compiler process has to see and may do the same as its host."""
+    """The identity, file system and permissions of a process. Those of a compiler process must be those of its host."""
 
     process: int
     users: tuple[int, int, int]
@@ -59,7 +59,7 @@ class Rights(NamedTuple):
 
     @classmethod
     def now(cls) -> Rights:
-        """Those of this process; raises OSError."""
+        """Returns those of this process; raises OSError."""
         root = os.stat("/")
         return cls(os.getpid(), os.getresuid(), os.getresgid(), (root.st_dev, root.st_ino))
 
@@ -69,19 +69,22 @@ class Ended(Exception):
 
 
 class CompilerEnded(BuildFailed):
-    """The compiler or linker has ended its process, or took too long."""
+    """The compiler or linker ended its process, or exceeded the time limit."""
 
 
 def is_own_doing(loss: Loss) -> bool:
-    """Whether a process may have ended so by what it did: compilers do not kill themselves, nor their keepers."""
+    """True if the process may have caused its end itself.
+
+    Compilers send no SIGKILL, neither to themselves nor to their keeper.
+    """
     return loss.status is not None and not (os.WIFSIGNALED(loss.status) and os.WTERMSIG(loss.status) == SIGKILL)
 
 
 class CompilerProcess:
-    """Does the steps of one engine, one after another, in a process that is started anew when it has ended."""
+    """Does the steps of one engine, one after another, in a process that is restarted if it has ended."""
 
     def __init__(self, name: str, version: str, path: str, known: KnownSteps) -> None:
-        """Of the engine: its name, the version that its platform tells, the file of its driver, and known steps."""
+        """Takes the engine's name, its platform's version, the file of its driver, and its known steps."""
         self._name = name
         self._version = version
         self._path = path
@@ -91,11 +94,11 @@ class CompilerProcess:
         self._refused = ""
 
     def find(self, step: BuildStep) -> StepDone | None:
-        """What came of a step that such a process has done once, for whichever host; None where that is not known."""
+        """Returns the kept result of a step that any host had done by such a process; None if there is none."""
         return self._known.find(step)
 
     def do(self, step: BuildStep) -> StepDone | None:
-        """What comes of the step; None if this process has to do it. Raises BuildFailed, CLError."""
+        """Returns the result of the step; None if this process has to do it. Raises BuildFailed, CLError."""
         with self._doing:
             done = self._do(step, is_repeated=False)
         if done is not None:
@@ -106,7 +109,7 @@ class CompilerProcess:
         running = self._started()
         if running is None:
             return None
-        from fpgart.engine.isolated import messages as m  # what compiles apart needs it
+        from fpgart.engine.isolated import messages as m  # its import takes time
         from fpgart.engine.isolated.codec import ProtocolError
 
         try:
@@ -140,7 +143,7 @@ class CompilerProcess:
         return CompilerEnded(FAILURE[step.call], "\n".join(filter(None, (words, output.decode(errors="replace")))))
 
     def _started(self) -> Running | None:
-        """A process that can do a step; None, and a line in the log, where there can be none."""
+        """Returns a process that can do a step; None, with a line in the log, if there cannot be one."""
         if self._running is not None and not self._running.can_serve():
             self._discard(self._running)
         if self._running is None:
@@ -153,7 +156,7 @@ class CompilerProcess:
         return self._running
 
     def _refuse(self, why: str) -> None:
-        """Tell, once for each reason, that the engine compiles in this process."""
+        """Logs, once for each reason, that the engine compiles in this process."""
         if why != self._refused:
             self._refused = why
             log.note(f"the engine compiles in the process of the host, which its compiler can end: {why}")
@@ -164,7 +167,7 @@ class CompilerProcess:
 
 
 class Running:
-    """One compiler process. Raises OSError, ProcessError where it does not start."""
+    """A compiler process. Its creation raises OSError or ProcessError if it does not start."""
 
     def __init__(self, version: str, path: str) -> None:
         from fpgart.engine.isolated.spawning import environment, spawn
@@ -174,9 +177,9 @@ class Running:
         self._spawned = spawn(variables, path)
         self._identities = [_identity(each) for each in self._descriptors()]
         self.output = bytearray()
-        """What it has printed since the last step began."""
+        """The output since the last step began."""
         self.has_begun = False
-        """Whether the last step has been handed over as a whole."""
+        """True once the last step has been sent as a whole."""
         try:
             self._open(version, path)
         except BaseException:
@@ -206,14 +209,17 @@ class Running:
         return [spawned.session.fileno(), spawned.life.fileno(), spawned.output, spawned.error]
 
     def _owns_descriptors(self) -> bool:
-        """Whether they are what they were: hosts may close all descriptors, and open others of these numbers."""
+        """True if the descriptors are unchanged.
+
+        Hosts may close all descriptors, and open others with these numbers.
+        """
         try:
             return [_identity(each) for each in self._descriptors()] == self._identities
         except OSError:
             return False
 
     def can_serve(self) -> bool:
-        """Whether it is there, and sees and may do what this process does."""
+        """True if the process runs, and its identity and permissions are those of this process."""
         try:
             if Rights.now() != self._rights or not self._owns_descriptors():
                 return False
@@ -224,7 +230,10 @@ class Running:
         return not poll.poll(0)
 
     def ask(self, request: object, patience_s: float) -> object:
-        """The answer; raises Ended, TimeoutError, and ProtocolError for what is no message. 0 s: for ever."""
+        """Returns the answer. Raises Ended, TimeoutError, and ProtocolError for bytes that are no message.
+
+        0 s: no limit.
+        """
         from fpgart.engine.isolated import messages as m
         from fpgart.engine.isolated.codec import ProtocolError
 
@@ -246,7 +255,7 @@ class Running:
         return answer
 
     def _await(self, end: float | None) -> None:
-        """Until an answer begins; raises TimeoutError when the monotonic clock reaches `end` before."""
+        """Waits until an answer begins; raises TimeoutError if the monotonic clock reaches `end` before."""
         poll = select.poll()
         for each in (self._spawned.session.fileno(), self._spawned.output, self._spawned.error):
             poll.register(each, select.POLLIN)
@@ -266,7 +275,7 @@ class Running:
         return bool(data)
 
     def _read_output(self) -> None:
-        """What it has printed by now."""
+        """Reads the output that the process has written so far."""
         poll = select.poll()
         for each in (self._spawned.output, self._spawned.error):
             poll.register(each, select.POLLIN)
@@ -275,7 +284,7 @@ class Running:
             poll.unregister(each)
 
     def loss(self) -> Loss:
-        """How it ended; waits for that."""
+        """Waits for the end of the process, and returns how it ended."""
         from fpgart.engine.isolated.loss import Loss
 
         status = self._spawned.await_status(END_S)
@@ -283,7 +292,7 @@ class Running:
         return Loss(status)
 
     def discard(self) -> None:
-        """End it, unless it has ended. Descriptors that are the host's by now stay open."""
+        """Ends the process, unless it has ended. Descriptors that the host has reused stay open."""
         if self._owns_descriptors():
             self._spawned.discard()
             return
@@ -292,20 +301,20 @@ class Running:
 
 
 def _identity(descriptor: int) -> tuple[int, int, int]:
-    """What a descriptor stands for; raises OSError."""
+    """Returns the file behind a descriptor: its type, device and number. Raises OSError."""
     facts = os.fstat(descriptor)
     return stat.S_IFMT(facts.st_mode), facts.st_dev, facts.st_ino
 
 
 def _folder() -> str:
-    """The working directory; "" where there is none any more."""
+    """Returns the working directory; "" if it has been removed."""
     with suppress(OSError):
         return os.getcwd()
     return ""
 
 
 def _subject(step: BuildStep) -> str:
-    """The kernels of the sources, as far as they show before macros, or how many programs there are."""
+    """Names the kernels of the sources, as far as they show before macros, or the number of programs."""
     sources = (ATTRIBUTES.sub(b"", each.source) for each in step.inputs)
     names = dict.fromkeys(name.decode(errors="replace") for source in sources for name in KERNEL.findall(source))
     if not names:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The results of a compiler process's steps, kept beside the kernels that the engine keeps.
 
-Such a step is known to end: the host loads the object that came of it, or does the step itself, and starts no process.
+Such a step is known to end: the host loads the object that is its result, or does the step itself, and starts no
+process.
 """
 
 from __future__ import annotations
@@ -18,26 +19,29 @@ from fpgart.version import __version__
 
 FOLDER = "fpgart"
 VARIABLES = ("POCL_", "CL_CONFIG_")
-"""How names of variables begin that engines obey."""
+"""Prefixes of the names of variables that engines obey."""
 SPLICE = pattern(rb"(?:\\|\?\?/)[ \t]*\r?\n")
 DEPENDS = pattern(
     rb"(?:#|%:|\?\?=)(?:\s|/\*.*?\*/)*(?:include|import)|__has_include|__DATE__|__TIME__|__TIMESTAMP__", re.DOTALL
 )
-"""What a source has whose meaning depends on other files or on the time."""
+"""Finds text whose meaning depends on other files or on the time."""
 INCLUDES = "-i"
-"""How the options begin that have the compiler include files: -include, -imacros."""
+"""Prefix of the options that make the compiler include files: -include, -imacros."""
 
 
 class KnownSteps:
-    """Those of one engine. What cannot be read is not known, and what cannot be written is done again."""
+    """The known steps of one engine.
+
+    A result that cannot be read is unknown; one that cannot be written is not kept.
+    """
 
     def __init__(self, cache: str, engine: tuple[str, ...]) -> None:
-        """`cache`: the folder of compiled kernels, "" for none; `engine`: all that tells this engine from others."""
+        """`cache`: the folder of compiled kernels, "" for none; `engine`: the texts that identify this engine."""
         self._folder = os.path.join(cache, FOLDER) if cache else ""
         self._engine = engine
 
     def find(self, step: BuildStep) -> StepDone | None:
-        """What came of the step; None where that is not known."""
+        """Returns the result of the step; None if it is not known."""
         if not self._folder or not stands_alone(step):
             return None
         with suppress(OSError, ProtocolError, UnicodeError), open(self._file(step), "rb") as opened:
@@ -45,7 +49,10 @@ class KnownSteps:
         return None
 
     def keep(self, step: BuildStep, done: StepDone) -> None:
-        """Keep what came of the step; that includes linking the object that a build has made and linked."""
+        """Keeps the result of the step.
+
+        If a build has made an object and linked it, this includes the linking of that object.
+        """
         if not self._folder or not stands_alone(step):
             return
         with suppress(OSError):
@@ -69,7 +76,7 @@ class KnownSteps:
 
 
 def stands_alone(step: BuildStep) -> bool:
-    """Whether what comes of a step depends on nothing but the step and the engine."""
+    """True if the result of a step depends on nothing but the step and the engine."""
     sources = (each.source for each in (*step.inputs, *(header for _, header in step.headers)))
     texts = (step.options.encode(errors="surrogateescape"), *(SPLICE.sub(b"", source) for source in sources))
     return INCLUDES not in step.options and not any(DEPENDS.search(text) for text in texts)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The order of steps that write the same files of PoCL's cache, in whichever process or thread.
 
-PoCL removes a file before it replaces it. Where two of its builds do so at once, one fails with
-CL_BUILD_PROGRAM_FAILURE and an empty log.
+PoCL removes a file before it replaces it. If two of its builds do so at once, one fails with CL_BUILD_PROGRAM_FAILURE
+and an empty log.
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ from fpgart.engine.driver import DriverError
 
 FOLDER = "fpgart"
 DIGITS = 2
-"""Of the digest in the name of a lock's file: so few files stay, and two steps seldom meet that need not."""
+"""The digits of the digest in the name of a lock file: few, so that few files remain, but enough that unrelated
+steps seldom share one."""
 
 
 @contextmanager
 def one_at_a_time(kind: str, contents: Iterable[bytes]) -> Iterator[None]:
-    """Wait until no other step of the same kind and contents runs. Without a folder for the lock there is no order.
+    """Waits until no other step of the same kind and contents runs. Without a folder for the lock there is no order.
 
-    A step of one kind may begin within one of another, but only ever in one direction: else two could wait for each
-    other.
+    A step of one kind may begin within one of another kind in one direction only; otherwise two steps could wait for
+    each other.
     """
     descriptor = -1
     with suppress(OSError, DriverError):
@@ -35,7 +36,7 @@ def one_at_a_time(kind: str, contents: Iterable[bytes]) -> Iterator[None]:
         yield
     finally:
         if descriptor >= 0:
-            os.close(descriptor)  # which unlocks it
+            os.close(descriptor)
 
 
 def _locked(kind: str, contents: Iterable[bytes]) -> int:

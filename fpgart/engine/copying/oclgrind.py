@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Oclgrind as the engine: an interpreter of kernels that checks each of their accesses.
 
-It tells what it finds as text in a log, with addresses of its own. Here the text is read after each launch, and
-the addresses become arguments and offsets. Where a value that nobody wrote comes from Oclgrind does not say;
-launching again, with the contents of one argument after another declared as written, shows it.
+It reports errors as text in a log, with addresses of its own. The text is read after each launch, and the addresses are
+translated into arguments and offsets. Oclgrind does not report the origin of a value that was never written; repeating
+the launch, with the contents of one argument after another declared as written, shows it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from fpgart.engine.copying.own_buffers import (
     OwnBuffersKernel,
     ReachedMemory,
 )
-from fpgart.engine.driver import DriverError, open_driver, say
+from fpgart.engine.driver import DriverError, open_driver, set_variable
 from fpgart.engine.interface import BYTES, Access, Fault, Misuse, pack_arguments
 from fpgart.engine.opencl_engine.kernel import DriverKernel
 from fpgart.engine.opencl_engine.program import DriverProgram
@@ -85,7 +85,7 @@ ONE = SIZES.pack(0, 0, 0, 1, 1, 1, 1, 1, 1)
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What Oclgrind told: `address` is one of its own, None where it tells none."""
+    """A message of Oclgrind. `address` is one of Oclgrind's own, None if the message has none."""
 
     fault: Fault
     words: str
@@ -98,7 +98,7 @@ class Message:
 
 
 def messages(text: str) -> list[Message]:
-    """The messages of a log: headlines, each followed by indented lines."""
+    """Returns the messages of a log: headlines, each followed by indented lines."""
     found: list[list[str]] = []
     for line in text.splitlines():
         if line and not line[0].isspace():
@@ -135,7 +135,7 @@ def _message(headline: str, body: str) -> Message:
 
 
 def distinct(found: list[Message]) -> list[Message]:
-    """Without what only follows from an out-of-bounds access of the same work-item."""
+    """Returns the messages without those that only follow from an out-of-bounds access of the same work-item."""
     outside = {(m.kernel, a.item) for m in found if m.fault in (Fault.READ, Fault.WRITE) for a in m.accesses[:1]}
     return [
         m
@@ -146,7 +146,7 @@ def distinct(found: list[Message]) -> list[Message]:
 
 
 def summed_up(misuses: list[Misuse]) -> list[Misuse]:
-    """One of each kind, place in the source and set of arguments: that of the first work-item, with their number."""
+    """Returns the first work-item's misuse for each kind, place in the source and arguments, with their number."""
     found: dict[object, Misuse] = {}
     for misuse in misuses:
         lines = tuple(sorted(access.line for access in misuse.accesses))
@@ -164,9 +164,9 @@ def summed_up(misuses: list[Misuse]) -> list[Misuse]:
 
 @contextmanager
 def environment(**values: str) -> Iterator[None]:
-    """Within, the engine hears of these variables."""
+    """Sets these variables for the engine within the context."""
     for name, value in values.items():
-        say(name, value)
+        set_variable(name, value)
     try:
         yield
     finally:
@@ -175,21 +175,21 @@ def environment(**values: str) -> Iterator[None]:
 
 
 class Oclgrind(OwnBuffersEngine):
-    """An `OwnBuffersEngine` whose launches tell NOTICES.kernel_misused what kernels do wrong.
+    """An `OwnBuffersEngine` whose launches report with NOTICES.kernel_misused what kernels do wrong.
 
-    Oclgrind's records of uninitialised memory take memory from a pool of the thread at hand, which lives as long as
-    the contexts that this thread made. So the engine's own context is made on a thread that ends, and whoever
-    launches makes another one for as long as it takes; else the pool would only ever grow.
+    Oclgrind's records of uninitialised memory take memory from a pool of the calling thread, which lives as long as the
+    contexts that this thread made. So the engine's own context is made on a thread that ends, and each launching thread
+    makes another one for the time of the launch; otherwise the pool would only ever grow.
     """
 
     def __init__(self, name: str, path: Path, contents: Contents | None = None) -> None:
-        """Raises DriverError when the driver cannot be used."""
+        """Raises DriverError if the driver cannot be used."""
         self._log = int(lib.memory_file(b"fpgart-oclgrind"))
         if self._log < 0:
-            raise DriverError("the system provides no file for what Oclgrind finds")
+            raise DriverError("the system provides no file for the messages of Oclgrind")
         self._read = 0
         self._full = False
-        say("OCLGRIND_UNINITIALIZED", "1")  # each context asks for itself, also those of at_work()
+        set_variable("OCLGRIND_UNINITIALIZED", "1")  # read by each context, those of at_work() included
         with ThreadPoolExecutor(1) as thread:
             thread.submit(self._open, name, path, contents).result()
 
@@ -200,13 +200,13 @@ class Oclgrind(OwnBuffersEngine):
             OCLGRIND_MAX_ERRORS=str(MOST_MESSAGES),
         ):
             super().__init__(name, open_driver(path), contents)
-        self.own = OwnKernels(self)  # before anybody has written anything
+        self.own = OwnKernels(self)  # before any buffer is written
 
     def make_kernel(self, program: DriverProgram, name: str) -> DriverKernel:
         return CheckedKernel(program, name, self)
 
     def messages(self) -> list[Message]:
-        """What was told since the last call."""
+        """Returns the messages that were written since the last call."""
         parts = []
         while part := os.pread(self._log, 1 << 20, self._read):
             parts.append(part)
@@ -221,7 +221,7 @@ class Oclgrind(OwnBuffersEngine):
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
-        """What the engine remembers for this thread within, it forgets at the end."""
+        """Frees at the end all memory that the engine takes for this thread within the context."""
         driver = self.driver
         with super().at_work():
             context = driver.create("clCreateContext", ffi.NULL, 1, driver.devices, ffi.NULL, ffi.NULL)
@@ -235,10 +235,10 @@ class Oclgrind(OwnBuffersEngine):
 
 
 class OwnKernels:
-    """Kernels with which Oclgrind is asked and told what no call of its API does.
+    """Kernels for what no call of Oclgrind's API does: to find addresses, and to mark bytes as not written.
 
-    To be made before any other buffer: Oclgrind gives numbers of released buffers to new ones, with what it
-    remembers of those, and one buffer here has to be one of which it remembers nothing.
+    They must be made before any other buffer: Oclgrind gives numbers of released buffers to new ones, with its record
+    of those, and one buffer here must be one of which it has no record.
     """
 
     def __init__(self, engine: Oclgrind) -> None:
@@ -258,7 +258,7 @@ class OwnKernels:
         return self._driver.create("clCreateBuffer", self._driver.context, cl.CL_MEM_READ_WRITE, size, ffi.NULL)
 
     def _fill(self, handle: int) -> None:
-        """Mapped for reading as well as writing, the buffer stays one that nobody has written to Oclgrind."""
+        """Fills a buffer. It is mapped for reading as well as writing, so that Oclgrind counts it as not written."""
         driver, queue, size = self._driver, self._engine.queues.of_thread(), len(BACKGROUND)
         flags = cl.CL_MAP_READ | cl.CL_MAP_WRITE
         pointer = driver.create("clEnqueueMapBuffer", queue, handle, 1, flags, 0, size, 0, ffi.NULL, ffi.NULL)
@@ -267,7 +267,7 @@ class OwnKernels:
         driver.call("clFinish", queue)
 
     def locate(self, handle: int) -> int:
-        """The address that kernels see of a buffer."""
+        """Returns the address at which kernels see a buffer."""
         self._where.run(pack_arguments([_value(handle), _value(self._answer)]), 1, ONE, True)
         answer = ffi.new("uintptr_t *")
         place = int(ffi.cast("uintptr_t", answer))
@@ -276,7 +276,7 @@ class OwnKernels:
         return int(answer[0])
 
     def poison(self, handle: int, begin: int, end: int) -> None:
-        """These bytes of a buffer get the filling, and count as not written by anybody."""
+        """Fills these bytes of a buffer with the background, and marks them as not written."""
         values = [_value(handle), _value(self._nothing), _value(begin), _value(end)]
         groups = -(-(end - begin) // len(BACKGROUND))
         self._poison.run(pack_arguments([*values]), 1, SIZES.pack(0, 0, 0, groups, 1, 1, 1, 1, 1), True)
@@ -288,7 +288,7 @@ def _value(number: int) -> tuple[int, int, int | bytes]:
 
 @dataclass(slots=True)
 class Outcome:
-    """What Oclgrind told of a run, and where it had the regions."""
+    """The messages of a run, and the addresses of the regions in Oclgrind."""
 
     messages: list[Message]
     bases: list[int] = field(default_factory=list)
@@ -321,7 +321,10 @@ class CheckedKernel(OwnBuffersKernel):
         return outcome
 
     def _unwritten_sources(self, launch: Launch, found: list[Message]) -> dict[int, list[ReachedMemory]]:
-        """By line of the source, the regions that values nobody wrote came from; none: from the kernel itself."""
+        """Finds, for each line of the source, the regions with the unwritten values that it used.
+
+        An empty list stands for the kernel's own variables.
+        """
         lines = {a.line for m in found if m.fault is Fault.UNWRITTEN for a in m.accesses}
         suspects = [region for region in launch.regions if region.unwritten]
         if not lines or not suspects:
@@ -338,7 +341,7 @@ class CheckedKernel(OwnBuffersKernel):
         return self._without_own(launch, sources)
 
     def _without_own(self, launch: Launch, sources: dict[int, list[ReachedMemory]]) -> dict[int, list[ReachedMemory]]:
-        """What is told even if all contents count as written comes from the kernel's own variables."""
+        """Empties the lists of lines that are reported even if all contents count as written."""
         with launch.buffers([]) as buffers:
             launch.run(buffers)
         own = {a.line for m in self.oclgrind.messages() if m.fault is Fault.UNWRITTEN for a in m.accesses}
@@ -374,7 +377,7 @@ class CheckedKernel(OwnBuffersKernel):
 
     @staticmethod
     def _placed(launch: Launch, outcome: Outcome, address: int, made: Misuse) -> Misuse:
-        """With the argument whose memory is nearest, counted from where that begins."""
+        """Adds the argument whose memory is nearest to the address, and the offset from its begin."""
         nearest = sorted(
             (max(base - address, address - base - region.size + 1, 0), region.address, base, region)
             for base, region in zip(outcome.bases, launch.regions, strict=True)

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Engines whose kernels take no address of this process: each launch works on buffers of the engine.
+"""Engines whose kernels cannot access this process's memory: each launch works on buffers of the engine.
 
-What the pointer arguments may reach is copied into buffers of exactly that size, the kernel runs, and the bytes
-that it changed are copied back; what the host or another kernel writes meanwhile stays. Arguments that overlap
-share one buffer. Pointers in memory, in structures or without an allocation lead nowhere. An engine may keep what
-hosts only reach through the board's Mmd, instead of copying it for each launch (engine/copying/resident.py).
+The memory that the pointer arguments may reach is copied into buffers of exactly that size, the kernel runs, and the
+bytes that it changed are copied back; what the host or another kernel writes meanwhile stays. Arguments that overlap
+share one buffer. Pointers in memory, in structures or without an allocation cannot be followed. An engine may keep the
+memory that hosts only reach through the board's Mmd, instead of copying it for each launch
+(engine/copying/resident.py).
 """
 
 from __future__ import annotations
@@ -36,19 +37,19 @@ HANDLE, SUB_BUFFER = Struct("Q"), Struct("2Q")
 CHUNK = 4096
 WORD = 4
 MOST_POISONED = 1 << 20
-"""Bytes of a region that nobody has written, from its begin on, which the engine is told about: each costs it 1 us."""
+"""The most unwritten bytes of a region, from its begin on, that the engine is told about: each takes 1 us."""
 BACKGROUND = bytes(random.Random(1).choices(range(0x81, 0xFE), k=1 << 16))
-"""What bytes that nobody has written are filled with: nothing that programs like to write."""
+"""The filling of unwritten bytes: values that programs seldom write."""
 
 
 def background(offset: int, size: int) -> bytes:
-    """The filling from `offset` on."""
+    """Returns `size` bytes of the filling from `offset` on."""
     begin = offset % len(BACKGROUND)
     return (BACKGROUND * (-(-(begin + size) // len(BACKGROUND))))[begin : begin + size]
 
 
 def changes(before: bytes, after: bytes) -> Iterator[Range]:
-    """Where two strings of the same size differ."""
+    """Yields the ranges in which two strings of the same size differ."""
     begin = -1
     for chunk in range(0, len(after), CHUNK):
         old, new = before[chunk : chunk + CHUNK], after[chunk : chunk + CHUNK]
@@ -67,9 +68,10 @@ def changes(before: bytes, after: bytes) -> Iterator[Range]:
 
 
 def untouched(begin: int, data: bytes, margin: int) -> list[Range]:
-    """The words of `data`, which is at offset `begin`, that still have the filling; `margin` less on each side.
+    """Returns the words of `data`, which is at offset `begin`, that still have the filling.
 
-    A word that was written shows, unless what was written happens to be the filling.
+    The result leaves out `margin` bytes on each side of a change. A word that a kernel wrote is recognised, unless the
+    value written is the filling.
     """
     first = -begin % WORD
     filling = background(begin, len(data))
@@ -85,7 +87,7 @@ def untouched(begin: int, data: bytes, margin: int) -> list[Range]:
 
 
 def _joined(ranges: list[Range]) -> list[Range]:
-    """The same bytes, without overlaps."""
+    """Returns the same bytes as ranges that do not overlap."""
     found: list[Range] = []
     for begin, end in ranges:
         if found and begin <= found[-1][1]:
@@ -99,7 +101,7 @@ def _joined(ranges: list[Range]) -> list[Range]:
 class ReachedMemory:
     """Memory that a launch reaches through the arguments `arguments`.
 
-    `unwritten`: offsets of what nobody had written when the launch began. `margin`: bytes next to what a
+    `unwritten`: offsets of the bytes that had not been written when the launch began. `margin`: bytes next to what a
     kernel wrote that count as written, because its stores may be smaller than a word.
     """
 
@@ -108,9 +110,9 @@ class ReachedMemory:
     flags: int
     arguments: list[int] = field(default_factory=list)
     resident: bool = False
-    """Whether hosts get there through the board's Mmd only."""
+    """True if hosts access it through the board's Mmd only."""
     beside: bool = False
-    """Whether another region of the launch has some of these bytes, too."""
+    """True if another region of the launch has some of these bytes, too."""
     unwritten: list[Range] = field(default_factory=list)
     margin: int = 0
     before: bytes = b""
@@ -118,7 +120,7 @@ class ReachedMemory:
 
 
 def reached_by(reaches: tuple[Reach, ...]) -> list[ReachedMemory]:
-    """The reaches of the arguments, those that overlap as one."""
+    """Returns the memory that the arguments reach; reaches that overlap become one region."""
     found: list[ReachedMemory] = []
     for index, reach in sorted(enumerate(reaches), key=lambda pair: (pair[1].address, -pair[1].size)):
         if not reach.size:
@@ -135,7 +137,7 @@ def reached_by(reaches: tuple[Reach, ...]) -> list[ReachedMemory]:
 
 
 def apart(regions: list[ReachedMemory], reaches: tuple[Reach, ...], image: bytes) -> list[ReachedMemory]:
-    """A region for each pointer instead, from where it leads to, for engines that take no parts of buffers."""
+    """Returns a region for each pointer, from its address on, for engines that take no parts of buffers."""
     found: list[ReachedMemory] = []
     for region in regions:
         begins: dict[int, list[int]] = {}
@@ -149,34 +151,35 @@ def apart(regions: list[ReachedMemory], reaches: tuple[Reach, ...], image: bytes
 
 
 class OwnBuffersEngine(OpenCLEngine):
-    """An engine on a driver that knows its own buffers only.
+    """An engine on a driver that accepts only buffers of its own.
 
-    `contents`, where there are any, say which bytes nobody has written.
+    `contents`, if given, says which bytes have not been written.
     """
 
     works_on_own_buffers = True
     takes_parts = True
-    """Whether an argument can be a part of a buffer. Else arguments that overlap see each other's writes afterwards."""
+    """True if an argument can be a part of a buffer. Otherwise arguments that overlap see each other's writes only
+    after the launch."""
 
     def __init__(self, name: str, driver: Driver, contents: Contents | None = None) -> None:
         super().__init__(name, driver)
         self.contents = contents if contents is not None else Contents()
         self.largest = int.from_bytes(self.device_info(cl.CL_DEVICE_MAX_MEM_ALLOC_SIZE), "little")
-        """Bytes of a buffer; drivers do not always keep to it, and then take all of the machine's memory."""
+        """The largest size of a buffer, in bytes. Drivers may accept more, and then use all of the machine's memory."""
         self._running = threading.RLock()
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
-        """One thread at a time, also for what builds and releases, because that uses the engine's memory too."""
+        """Excludes other threads, also those that build and release, because these use the engine's memory, too."""
         with self._running, keeping_signal_handlers(self.path):
             yield
 
-    def let_go(self, program: DriverProgram) -> None:
+    def release_program(self, program: DriverProgram) -> None:
         with self._running:
-            super().let_go(program)
+            super().release_program(program)
 
     def create_buffer(self, flags: int, size: int) -> int:
-        """A buffer of the engine; raises OutOfResources for one that is too large for it, CLError."""
+        """Creates a buffer of the engine; raises OutOfResources if it is too large for the engine, CLError."""
         if size > self.largest:
             raise OutOfResources(
                 f"a kernel reaches {size} bytes through an argument; the engine '{self.name}' works on "
@@ -185,17 +188,17 @@ class OwnBuffersEngine(OpenCLEngine):
         return self.driver.create("clCreateBuffer", self.driver.context, flags, size, ffi.NULL)
 
     def write_buffer(self, handle: int, offset: int, data: bytes) -> None:
-        """Host to engine; raises CLError."""
+        """Copies from the host to the engine; raises CLError."""
         self._transfer("clEnqueueWriteBuffer", handle, offset, len(data), _address(data))
 
     def read_buffer(self, handle: int, offset: int, size: int) -> bytes:
-        """Engine to host; raises CLError."""
+        """Copies from the engine to the host; raises CLError."""
         data = ffi.new("char[]", size)
         self._transfer("clEnqueueReadBuffer", handle, offset, size, int(ffi.cast("uintptr_t", data)))
         return bytes(ffi.buffer(data))
 
     def copy_buffer(self, source: int, source_offset: int, target: int, target_offset: int, size: int) -> None:
-        """Within the engine; raises CLError."""
+        """Copies within the engine; raises CLError."""
         queue, offsets = self.queues.of_thread(), (source_offset, target_offset)
         self.driver.call("clEnqueueCopyBuffer", queue, source, target, *offsets, size, 0, ffi.NULL, ffi.NULL)
         self.driver.call("clFinish", queue)
@@ -208,20 +211,20 @@ class OwnBuffersEngine(OpenCLEngine):
 
     @contextmanager
     def keeping(self, regions: list[ReachedMemory]) -> Iterator[dict[int, int]]:
-        """The buffers, by the region's address, of those regions that the engine has already; raises CLError."""
+        """Yields the buffers, by the region's address, of those regions that the engine has already; raises CLError."""
         yield {}
 
     def keeps(self, region: ReachedMemory) -> bool:
-        """Whether it has a region from one launch to the next."""
+        """True if the engine keeps a region from one launch to the next."""
         return False
 
     @contextmanager
     def in_step(self, regions: list[ReachedMemory]) -> Iterator[None]:
-        """Within, the host's memory has what the engine keeps of these regions, and counts; raises CLError."""
+        """Makes the host's memory and `contents` agree with the engine's copies of these regions; raises CLError."""
         yield
 
     def poison(self, handle: int, begin: int, end: int) -> None:
-        """Nobody has written these bytes of a buffer: for engines that watch who reads them."""
+        """Marks these bytes of a buffer as not written, for engines that check who reads such bytes."""
 
 
 class OwnBuffersKernel(DriverKernel):
@@ -264,7 +267,7 @@ class OwnBuffersKernel(DriverKernel):
         return 0 if all(size_of_type(name.rstrip("0123456789")) >= WORD for name in names) else WORD
 
     def _checked(self, launch: Launch) -> list[Misuse]:
-        """Run; returns what the engine found."""
+        """Runs the launch; returns the misuses that the engine found."""
         with launch.buffers() as handles:
             launch.run(handles)
             launch.read_back(handles)
@@ -272,7 +275,7 @@ class OwnBuffersKernel(DriverKernel):
 
 
 def look_at(region: ReachedMemory, contents: Contents) -> None:
-    """Take down what is in a region, with the filling where nobody has written."""
+    """Reads the contents of a region, with the filling in place of bytes that have not been written."""
     unwritten = contents.unwritten(region.address, region.size)
     region.unwritten = [(begin - region.address, end - region.address) for begin, end in unwritten]
     data = bytearray(ffi.buffer(ffi.cast("char *", region.address), region.size))
@@ -282,7 +285,7 @@ def look_at(region: ReachedMemory, contents: Contents) -> None:
 
 
 def copy_back(region: ReachedMemory, contents: Contents) -> None:
-    """Put into a region what the kernel changed there, but for what the host has written meanwhile."""
+    """Writes the bytes that the kernel changed to the region, except those that the host has written meanwhile."""
     for begin, end in holes(region.unwritten, 0, region.size):
         for start, stop in changes(region.before[begin:end], region.after[begin:end]):
             _put(region, begin + start, begin + stop)
@@ -317,11 +320,14 @@ class Launch:
     regions: list[ReachedMemory]
 
     def buffers(self, poisoned: list[ReachedMemory] | None = None) -> Buffers:
-        """The engine's buffers, filled; all that nobody has written stays so in `poisoned` only (None: everywhere)."""
+        """Returns filled buffers of the engine.
+
+        Unwritten bytes stay unwritten in `poisoned` only (None: in all regions).
+        """
         return Buffers(self.kernel.owner, self.regions, self.regions if poisoned is None else poisoned)
 
     def run(self, buffers: Buffers) -> None:
-        """Raises CLError."""
+        """Runs the kernel on these buffers; raises CLError."""
         arguments: list[tuple[int, int, int | bytes]] = []
         for index, reach in enumerate(self.reaches):
             kind, size, value = unpack_from("IIQ", self.image, 16 * index)
@@ -342,7 +348,7 @@ class Launch:
 
 
 class Buffers:
-    """The engine's buffers of a launch; those that it does not keep are released when it is over."""
+    """The engine's buffers of a launch; those that the engine does not keep are released at the end."""
 
     def __init__(self, engine: OwnBuffersEngine, regions: list[ReachedMemory], poisoned: list[ReachedMemory]) -> None:
         self.engine = engine
@@ -378,7 +384,7 @@ class Buffers:
         return handle
 
     def at(self, address: int) -> int:
-        """The buffer, or the part of one, that stands for a pointer of this process."""
+        """Returns the buffer, or the part of one, that stands for a pointer of this process."""
         pairs = list(zip(self.regions, self.handles, strict=True))
         for region, handle in pairs:
             if region.address == address:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """An engine on a driver that shares no memory with this process, such as PoCL's for devices of other machines.
 
-It keeps what kernels reach of boards' memories from one launch to the next (engine/mirrors.py). Memory that hosts
-reach by pointers, too, is copied for each launch, as nobody tells when it is written.
+It keeps the parts of boards' memories that kernels reach from one launch to the next (engine/mirrors.py). Memory that
+hosts access by pointers, too, is copied for each launch, because such writes are not reported.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from fpgart.engine.opencl_engine.program import DriverProgram
 class ResidentEngine(OwnBuffersEngine):
     """An `OwnBuffersEngine` with mirrors of boards' memories."""
 
-    takes_parts = False  # PoCL 7 crashes when buffers and parts of them take turns
+    takes_parts = False  # PoCL 7 crashes when launches use buffers and sub-buffers by turns
     needs_for_channels = "They need an engine that shares memory with the host's process, and this one does not."
 
     def __init__(self, name: str, driver: Driver) -> None:
@@ -57,9 +57,10 @@ class ResidentEngine(OwnBuffersEngine):
 
     @contextmanager
     def answering(self) -> Iterator[None]:
-        """Within, it is known whether the device is still there.
+        """Checks at the end that the device is still there; raises DeviceNotAvailable if not.
 
-        PoCL ends what is under way on a server that dies as if it had succeeded; so the device is asked afterwards.
+        If a server dies, PoCL ends the commands that run there as if they had succeeded. So the device is queried
+        afterwards.
         """
         reason = "it was lost meanwhile"
         try:
@@ -72,7 +73,7 @@ class ResidentEngine(OwnBuffersEngine):
             if self._is_there():
                 return
         raise DeviceNotAvailable(
-            f"the engine's device '{self._device_name}' does not answer any more, and what kernels had written "
+            f"the engine's device '{self._device_name}' does not answer, and what kernels had written "
             f"there is lost ({reason})"
         )
 
@@ -111,7 +112,7 @@ class ResidentKernel(OwnBuffersKernel):
         self._resident = engine
 
     def run(self, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:
-        """Run to the end, which is that of the event: clFinish says nothing of kernels that fail."""
+        """Runs until the event has ended: clFinish does not report kernels that fail."""
         kernels, launches = lay_out([(self, image, dimensions, sizes, has_local)])
         handles = ffi.new("uintptr_t[]", [kernel.handle for kernel in kernels])
         events, statuses, result = ffi.new("uintptr_t[1]"), ffi.new("int32_t[1]"), ffi.new("int64_t *")
@@ -124,7 +125,7 @@ class ResidentKernel(OwnBuffersKernel):
 
 
 class MirrorStore:
-    """The engine's buffers, as the mirrors see them."""
+    """The engine's buffers, as the `Store` of its mirrors."""
 
     def __init__(self, engine: OwnBuffersEngine) -> None:
         self._engine = engine

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Messages as bytes: named tuples of numbers, texts, bytes, tuples, lists and others of them.
 
-All numbers are little-endian. What is read comes from another process and is believed in nothing: every length is
-compared with what is there before anything is made of it.
+All numbers are little-endian. The bytes that are read come from another process and are not trusted: every length is
+compared with the number of bytes left before anything is made of it.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from fpgart.base.named_tuples import NamedTuple
 T = TypeVar("T")
 NUMBER, LENGTH = Struct("<q"), Struct("<I")
 MOST_BYTES = 1 << 30
-"""Of a message."""
+"""The most bytes of a message."""
 
 
 class ProtocolError(Exception):
-    """What came is no message; the sentence says why."""
+    """Raised if bytes are no message; the sentence says why."""
 
 
 class Reader:
-    """Reads values from bytes; raises ProtocolError where they end too early."""
+    """Reads values from bytes; raises ProtocolError if they end too early."""
 
     __slots__ = ("_data", "_place")
 
@@ -38,7 +38,7 @@ class Reader:
 
     @property
     def left(self) -> int:
-        """How many bytes have not been read."""
+        """The number of bytes that have not been read."""
         return len(self._data) - self._place
 
     def take(self, size: int) -> bytes:
@@ -58,7 +58,7 @@ class Reader:
 
 
 class Coder(NamedTuple):
-    """How values of a type are written and read."""
+    """The functions that write and read values of a type."""
 
     write: Callable[[list[bytes], Any], None]
     read: Callable[[Reader], Any]
@@ -97,7 +97,7 @@ SIMPLE: dict[object, Coder] = {int: NUMBERS, bool: TRUTHS, bytes: BYTES, str: TE
 
 @cache
 def coder(annotation: Any) -> Coder:
-    """How values that are annotated so are written and read; raises TypeError for what messages cannot have."""
+    """Returns the coder for values with this annotation; raises TypeError for types that messages cannot have."""
     if annotation in SIMPLE:
         return SIMPLE[annotation]
     if hasattr(annotation, "_fields"):
@@ -165,7 +165,7 @@ def _optional(kind: Any) -> Coder:
 
 
 def encoded(value: object) -> bytes:
-    """A message's content."""
+    """Returns a message's content."""
     parts: list[bytes] = []
     kind: Any = type(value)
     coder(kind).write(parts, value)
@@ -173,7 +173,7 @@ def encoded(value: object) -> bytes:
 
 
 def decoded(kind: type[T], data: bytes) -> T:
-    """The message of that kind; raises ProtocolError for what is none, or is followed by something."""
+    """Returns the message of that kind; raises ProtocolError for other bytes, and for bytes behind it."""
     reader = Reader(data)
     wanted: Any = kind
     found: T = coder(wanted).read(reader)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The engine of a board process, and the process behind it, which is started anew whenever it has died."""
+"""The engine of a board process, and that process, which is restarted whenever it has died."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class IsolatedEngine:
-    """An `Engine` in a board process. Raises ProcessError where that does not start, or has no engine."""
+    """An `Engine` in a board process. Its creation raises ProcessError if that does not start, or has no engine."""
 
     works_on_own_buffers = False
     mirrors: Mirrors | None = None
@@ -30,7 +30,7 @@ class IsolatedEngine:
     def __init__(
         self, memory: SharedMemory, spawned: Spawned | None = None, start: Callable[[], Spawned] = spawn
     ) -> None:
-        """`spawned`: a board process that has been started already; `start` gives others."""
+        """`spawned`: a board process that has been started already; `start` starts others."""
         self.memory: SharedMemory | None = memory
         self.shared = memory
         self._starting = threading.Lock()
@@ -66,7 +66,7 @@ class IsolatedEngine:
         try:
             process = self.process
             return process.ask(query(process), kind, is_repeated=True)
-        except BoardLost as lost:  # whatever it was that ended the process: a query did not
+        except BoardLost as lost:  # a query cannot have ended the process
             log.note(str(lost))
         process = self.process
         return process.ask(query(process), kind)

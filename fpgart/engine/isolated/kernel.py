@@ -32,35 +32,35 @@ COMPLETE = cl.CL_COMPLETE
 
 
 class Processes(Protocol):
-    """The engine, for those who need the process that serves it now."""
+    """The part of the engine that provides the process which serves it."""
 
     shared: SharedMemory
 
     @property
     def process(self) -> BoardProcess:
-        """The board process, started anew if it has died. Raises OutOfResources."""
+        """The board process, restarted if it has died. Raises OutOfResources."""
 
     def ask(self, query: Callable[[BoardProcess], object], kind: type[T]) -> T:
-        """The answer to a query, from another board process if one dies of it. Raises CLError."""
+        """Returns the answer to a query, from another board process if one dies of it. Raises CLError."""
 
 
 class KernelProgram(Protocol):
     """The program of a kernel."""
 
     def on(self, process: BoardProcess) -> int:
-        """Its number in a board process, where it is made again if that is another one."""
+        """Returns its number in a board process, where it is made again if that is another one."""
 
 
 class IsolatedKernel:
     """An `EngineKernel` that stands for one in the board process.
 
-    It does not keep its program alive, which has it; the runtime's kernel does.
+    It does not keep its program alive, which refers to it; the runtime's kernel does.
     """
 
     wants_reaches = False
 
     def __init__(self, engine: Processes, program: KernelProgram, name: str, *, apart: bool = False) -> None:
-        """`apart`: its twin that runs on the thread that launches it. Raises CLError."""
+        """`apart`: it runs on the thread that launches it. Raises CLError."""
         self._engine = engine
         self._program_of = weakref.ref(program)
         self.name = name
@@ -82,7 +82,7 @@ class IsolatedKernel:
         return found
 
     def on(self, process: BoardProcess) -> m.Made:
-        """What it is in a board process."""
+        """Returns the kernel of a board process for which it stands, made there if need be."""
         if self._process is not process:
             made = process.ask(m.MakeKernel(self._program.on(process), self.name), m.Made)
             if self._apart:
@@ -92,7 +92,7 @@ class IsolatedKernel:
 
     @property
     def argument_count(self) -> int:
-        """How many arguments a launch has."""
+        """The number of arguments of a launch."""
         return len(self.interface.arguments)
 
     def accepts(self, index: int, size: int) -> bool:
@@ -147,7 +147,7 @@ class IsolatedKernel:
             running = process.begin(self.name)
             if self.launched and made.offered and len(image) <= lib.LANE_ROOM:
                 error = self._run_on_lane(process, lane, made, image, dimensions, sizes, has_local)
-            else:  # the first launch is no matter of microseconds: engines compile for good then
+            else:  # the first launch, in which engines compile, takes long anyway
                 launch = m.Launch(made.number, image, dimensions, sizes, has_local, number)
                 error = self._run_by_message(process, lane, launch)
         except (OSError, ProtocolError):
@@ -170,7 +170,7 @@ class IsolatedKernel:
         sizes: bytes,
         has_local: bool,
     ) -> CLError | None:
-        """What the engine says of the launch. Raises OSError when the process dies."""
+        """Launches by a lane; returns the engine's error or None. Raises OSError if the process dies."""
         address, size, life, patience = lane.address, len(image), process.life, Patience(process)
         left, seen = patience.left_ms(), patience.interrupted
         outcome = lib.lane_run(address, made.offered, image, size, dimensions, sizes, has_local, life, left, seen)
@@ -180,14 +180,17 @@ class IsolatedKernel:
         return failure(self.name, result) if result & 0xFFFFFFFF else None
 
     def _run_by_message(self, process: BoardProcess, lane: Lane, launch: m.Launch) -> CLError | None:
-        """What the engine says of the launch. Raises OSError or ProtocolError when the process dies."""
+        """Launches by a message; returns the engine's error or None.
+
+        Raises OSError or ProtocolError if the process dies.
+        """
         answer = process.exchange(lane, launch, Patience(process).await_message)
         if isinstance(answer, m.Number):
             self.compile_ns = answer.number
         return error_in(answer)
 
     def lost(self, process: BoardProcess, image: bytes | memoryview) -> BoardLost:
-        """Why a launch of it failed whose process has died."""
+        """Returns the error for a launch of it whose process has died."""
         loss = process.ended()
         others = sorted({name for name in list(process.kernels.values()) if name != self.name})
         beside = f" (or a kernel that ran at the same time: {', '.join(others)})" if others else ""
@@ -204,27 +207,27 @@ class IsolatedKernel:
 
 
 def failure(name: str, result: int) -> CLError:
-    """What the result of a launch that went wrong says."""
+    """Returns the error for the result of a failed launch."""
     if result >> 32 == lib.LANE_REFUSED:
         return OutOfResources(f"the board process did not take a launch of kernel '{name}'")
     return launch_failure(name, result)
 
 
 def check_count(process: BoardProcess, count: int, least: int, most: int) -> None:
-    """Kernels can write over a lane: a count that cannot be ends the process, and raises OSError."""
+    """Stops the process and raises OSError if a count is impossible: kernels can write over a lane."""
     if not least <= count <= most:
         process.stop("overwrote memory that the driver and the board process share, and was stopped")
         raise ConnectionResetError(f"{count} launches cannot be, {least} to {most} can")
 
 
 MOST_LOSSES = 3
-"""As many launches in a row may end the board process of a batch; then the rest fails."""
+"""If this many launches in a row end the board process of a batch, the rest fails."""
 Outcome = tuple[int, CLError | None]
-"""The status of a launch, and why it failed, where there are words for it."""
+"""The status of a launch, and its error, if there is a text."""
 
 
 class IsolatedBatch(AddedLaunches[IsolatedKernel]):
-    """A `Batch` in the board process. When that dies, what has not begun there goes on in another one."""
+    """A `Batch` in the board process. If that dies, launches that have not begun are submitted to another one."""
 
     takes = IsolatedKernel
     takes_more = False
@@ -237,22 +240,22 @@ class IsolatedBatch(AddedLaunches[IsolatedKernel]):
         self._kernels: list[IsolatedKernel] = []
         self._launches = b""
         self._first = self._end = 0
-        """Numbers of the launches that are under way, of those that C has laid out; `_end` is behind the last."""
+        """Numbers of the launches that are under way, in C's array; `_end` is behind the last."""
         self._begun: list[tuple[IsolatedKernel, memoryview]] = []
-        """Kernel and arguments of each."""
+        """Kernel and arguments of each launch that is under way."""
         self._is_posted = False
-        """Whether the board process may have begun any."""
+        """True if the board process may have begun any."""
         self._taken = 0
-        """How many the board process has begun; all of them may be, until it says so."""
+        """The number of launches that the board process has begun; all of them, until it reports a number."""
         self._refusal: CLError | None = None
-        """Why it did not begin the next one."""
+        """The error with which the next one did not begin."""
         self._statuses = 0
-        """Where the board process puts theirs."""
+        """The address at which the board process writes their statuses."""
         self._read = 0
         self._running: int | None = None
-        """What BoardProcess.begin() gave for the launch that is waited for."""
+        """The number that BoardProcess.begin() gave to the launch that is waited for."""
         self._known: deque[Outcome] = deque()
-        """What wait() has not given yet."""
+        """The outcomes that wait() has not returned yet."""
         self._losses = 0
         self._interrupted = 0
         self.failure: CLError | None = None
@@ -276,7 +279,7 @@ class IsolatedBatch(AddedLaunches[IsolatedKernel]):
         refusal, self._refusal = self._refusal, None
         if refusal is not None:
             del self._begun[self._taken :]
-            self._end = self._first + self._taken  # the caller decides about what is behind
+            self._end = self._first + self._taken  # the caller submits the launches behind it
         return self._first + len(self._begun) - begin, refusal
 
     @property
@@ -284,14 +287,14 @@ class IsolatedBatch(AddedLaunches[IsolatedKernel]):
         return self._read < len(self._begun)
 
     def _line_up(self, first: int) -> None:
-        """The launches from this one on are handed over next."""
+        """Selects the launches from this one on for _hand_over()."""
         whole = memoryview(self._launches)
         entries = _entries(self._launches, first, self._end)
         self._begun = [(self._kernels[number], whole[place:]) for number, place in entries]
         self._first, self._read = first, 0
 
     def _hand_over(self) -> None:
-        """Hand over what was lined up, but for what fails because board processes die. Raises CLError."""
+        """Submits the selected launches, except those that fail because board processes die. Raises CLError."""
         while self._is_under_way:
             try:
                 self._post()
@@ -302,7 +305,7 @@ class IsolatedBatch(AddedLaunches[IsolatedKernel]):
                 return
 
     def _hand_over_rest(self, first: int) -> None:
-        """Hand over the launches from this one on, which fail where that fails."""
+        """Submits the launches from this one on; if that fails, they fail with its error."""
         self._line_up(first)
         try:
             self._hand_over()
@@ -311,7 +314,7 @@ class IsolatedBatch(AddedLaunches[IsolatedKernel]):
             self._begun.clear()
 
     def _post(self) -> None:
-        """Have the board process begin what was lined up. Raises OSError, ProtocolError, CLError."""
+        """Makes the board process begin the selected launches. Raises OSError, ProtocolError, CLError."""
         self._is_posted, self._taken, self._refusal = False, len(self._begun), None
         process, lane = self._taken_lane()
         kernels, launches, count = self._kernels, self._launches, len(self._begun)
@@ -334,16 +337,16 @@ class IsolatedBatch(AddedLaunches[IsolatedKernel]):
             self._refusal = failure(self._begun[done][0].name, int(lib.lane_result(lane.address)))
 
     def _taken_lane(self) -> tuple[BoardProcess, Lane]:
-        """A board process that is alive, and a lane for this batch alone. Raises OSError, CLError."""
+        """Returns a board process that is alive, and a lane for this batch alone. Raises OSError, CLError."""
         if self._process is None or not self._process.alive:
-            self._bury()
+            self._give_up_lane()
             self._process = self._engine.process
         if self._lane is None:
             self._lane = self._process.take()
         return self._process, self._lane
 
-    def _bury(self) -> None:
-        """The process has died."""
+    def _give_up_lane(self) -> None:
+        """Gives the lane back after the process has died."""
         lane, self._lane = self._lane, None
         if lane is not None and self._process is not None:
             self._process.give_up(lane)
@@ -361,7 +364,7 @@ class IsolatedBatch(AddedLaunches[IsolatedKernel]):
         return statuses
 
     def _await(self) -> None:
-        """Learn what became of some launches."""
+        """Waits until the outcome of at least one launch is known."""
         if self._read == self._taken:
             self._pass_over_refused()
             return
@@ -372,14 +375,17 @@ class IsolatedBatch(AddedLaunches[IsolatedKernel]):
             self._hand_over_rest(self._first + self._read)
 
     def _pass_over_refused(self) -> None:
-        """What comes next could not begin in the process that has taken the place of another."""
+        """Reports the error of a launch that could not begin in the restarted process, and submits the rest."""
         error = self._refusal
         assert error is not None
         self._known.append((error.status, error))
         self._hand_over_rest(self._first + self._taken + 1)
 
     def _ended(self) -> list[Outcome]:
-        """What has ended since. Raises OSError when the process dies."""
+        """Waits for the next launch; returns the outcomes of those that have ended.
+
+        Raises OSError if the process dies.
+        """
         process, lane = self._process, self._lane
         assert process is not None
         assert lane is not None
@@ -404,10 +410,10 @@ class IsolatedBatch(AddedLaunches[IsolatedKernel]):
     # The end of the process
 
     def _lose(self) -> None:
-        """The process has died: learn what became of the launches that may have begun there.
+        """Determines the outcomes of the launches that may have begun in a process which has died.
 
-        `_read` says from where on they are left. The engine runs them in order: the first that has not ended was
-        running, those behind it had not begun.
+        The launches from `_read` on have no outcome yet. The engine runs them in order: the first that has not ended
+        was running, those behind it had not begun.
         """
         process = self._process
         assert process is not None
@@ -416,7 +422,7 @@ class IsolatedBatch(AddedLaunches[IsolatedKernel]):
         if completed > 0:
             self._losses = 0
         self._losses += 1
-        self._bury()
+        self._give_up_lane()
         if completed != lib.LANE_UNTOUCHED and self._read < self._taken:
             self._lose_running(process)
         why = self._why_the_rest_fails(process, completed)
@@ -427,7 +433,7 @@ class IsolatedBatch(AddedLaunches[IsolatedKernel]):
             self._read = len(self._begun)
 
     def _completed(self, process: BoardProcess) -> int:
-        """How many of the launches had ended, whose outcomes are known then; or a number of lanes.h."""
+        """Keeps the outcomes of launches that had ended; returns their number, or a constant of lanes.h."""
         if not self._is_posted or self._lane is None:
             return int(lib.LANE_UNTOUCHED)
         if process.ended().status is None:  # it may still run them
@@ -443,7 +449,7 @@ class IsolatedBatch(AddedLaunches[IsolatedKernel]):
         return self._read
 
     def _lose_running(self, process: BoardProcess) -> None:
-        """The next launch is what was running."""
+        """Reports the next launch as the one that was running."""
         kernel, image = self._begun[self._read]
         if self._running is not None:
             process.kernels[self._running] = kernel.name
@@ -453,7 +459,7 @@ class IsolatedBatch(AddedLaunches[IsolatedKernel]):
         self._read += 1
 
     def _why_the_rest_fails(self, process: BoardProcess, completed: int) -> str:
-        """Why launches that have not begun do not run in another process; empty where they do."""
+        """Returns the reason why launches that have not begun run in no other process; "" if they do."""
         if completed == lib.LANE_UNKNOWN and process.ended().status is None:
             return "it is not known whether the board process that was given it has ended"
         if completed == lib.LANE_UNKNOWN:
@@ -470,7 +476,7 @@ class IsolatedBatch(AddedLaunches[IsolatedKernel]):
 
 
 def _entries(launches: bytes, begin: int, end: int) -> Iterator[tuple[int, int]]:
-    """Number of the kernel, and place of the arguments, of each launch."""
+    """Yields the kernel's number and the offset of the arguments of each launch."""
     for index in range(begin, end):
         number, place, *_ = SUBMISSION.unpack_from(launches, index * SUBMISSION.size)
         yield number, place

@@ -24,14 +24,14 @@ NOT_ENDED_BY_ITSELF = "SIGKILL"
 
 
 class BoardLost(OutOfResources):
-    """The board process died while a command was in it."""
+    """Raised if the board process died while a command ran in it."""
 
 
 class Loss(NamedTuple):
-    """How it ended. `stopped`: why the driver stopped it, if so; `address`, `stack`: as the crash handler saw them."""
+    """The end of a board process. `stopped`: why the driver stopped it. `address`, `stack`: from the crash handler."""
 
     status: int | None
-    """As wait() gives it; None where it is unknown."""
+    """The status that wait() gives; None if it is unknown."""
     stopped: str = ""
     signal: int = 0
     code: int = 0
@@ -40,16 +40,16 @@ class Loss(NamedTuple):
 
     @property
     def on_stack(self) -> bool:
-        """Whether a thread has used up its stack."""
+        """True if a thread has used up its stack."""
         return bool(self.stack) and self._reached and -STACK_BELOW < self.address - self.stack < STACK_ABOVE
 
     @property
     def _reached(self) -> bool:
-        """Whether `address` is the address that an instruction accessed."""
+        """True if `address` is the address that an instruction accessed."""
         return name_of(self.signal) in PROGRAM_ERRORS and 0 < self.code != SI_KERNEL
 
     def words(self, image: bytes | memoryview, interface: KernelInterface | None) -> str:
-        """The predicate of a sentence about the kernel that was launched with these arguments."""
+        """Returns the predicate of a sentence about the kernel that was launched with these arguments."""
         if self.stopped:
             return self.stopped
         if self.signal and self.on_stack:
@@ -79,7 +79,7 @@ class Loss(NamedTuple):
 
 
 def name_of(number: int) -> str:
-    """A signal's name."""
+    """Returns a signal's name."""
     try:
         return signal.Signals(number).name
     except ValueError:
@@ -87,7 +87,7 @@ def name_of(number: int) -> str:
 
 
 def place_of(address: int, image: bytes | memoryview, interface: KernelInterface | None) -> str:
-    """Where an address lies in relation to the arguments of a launch."""
+    """Describes an address by its distance to an argument of a launch."""
     if address < 4096:
         return "a NULL pointer"
     near: tuple[int, int] | None = None

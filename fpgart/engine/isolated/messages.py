@@ -2,7 +2,7 @@
 """The messages between a host and its board process: one named tuple for each.
 
 A message on a socket is its length and the number of its kind, 4 bytes each, and its content (codec.py). Each request
-is answered by one message: the one that is named behind it here, or `Failed` or `NotBuilt`. Programs, kernels and
+is answered by one message: the one that its docstring names, or `Failed` or `NotBuilt`. Programs, kernels and
 networks have numbers, which the board process gives; 0 stands for none.
 """
 
@@ -22,9 +22,9 @@ from fpgart.engine.isolated.codec import MOST_BYTES, ProtocolError, decoded, enc
 from fpgart.kernels.interface import KernelInterface
 
 VERSION = 4
-"""Of the messages: host and board process have to have the same, and the same release of fpgart."""
+"""The version of the messages: host and board process need the same, and the same release of fpgart."""
 MOST_OF_SERVICE = 1 << 20
-"""Bytes of a message to a service, which holds no programs and no data."""
+"""The most bytes of a message to a service, which holds no programs and no data."""
 HEADER = Struct("<II")
 DESCRIPTOR = Struct("i")
 
@@ -32,7 +32,7 @@ DESCRIPTOR = Struct("i")
 
 
 class Hello(NamedTuple):
-    """First of all, with the stretch's file: -> Welcome. `modules`: where the host finds packages."""
+    """The first message, with the stretch's file; answered by `Welcome`. `modules`: folders of the host's packages."""
 
     version: int
     release: str
@@ -42,7 +42,7 @@ class Hello(NamedTuple):
 
 
 class Welcome(NamedTuple):
-    """The engine of the board process; `missing` says why there is none."""
+    """The engine of the board process; `missing` is the reason if there is none."""
 
     name: str
     engine_version: str
@@ -52,13 +52,13 @@ class Welcome(NamedTuple):
 
 
 class WarmUp(NamedTuple):
-    """Before the greeting, to have an engine already when that comes: -> Done."""
+    """Sent before `Hello`, so that the engine is loaded when that arrives; answered by `Done`."""
 
     modules: tuple[str, ...]
 
 
 class OpenLane(NamedTuple):
-    """Another lane, with the socket beside it: -> Done."""
+    """Opens another lane, with its socket attached; answered by `Done`."""
 
     address: int
 
@@ -67,7 +67,7 @@ class OpenLane(NamedTuple):
 
 
 class Done(NamedTuple):
-    """It is done, and there is nothing to say."""
+    """The answer of requests that return nothing."""
 
 
 class Number(NamedTuple):
@@ -100,7 +100,7 @@ class Linked(NamedTuple):
 
 
 class Made(NamedTuple):
-    """A kernel. `offered`: its number on lanes, 0 where each launch of it is a message."""
+    """A kernel. `offered`: its number on lanes, 0 if each launch of it is a message."""
 
     number: int
     offered: int
@@ -108,7 +108,7 @@ class Made(NamedTuple):
 
 
 class NetworkMade(NamedTuple):
-    """A network, and its autorun kernels with how many there are of each."""
+    """A network, and the names of its autorun kernels with the number of each."""
 
     number: int
     autorun: tuple[tuple[str, int], ...]
@@ -136,31 +136,31 @@ class NotBuilt(NamedTuple):
 
 
 class DeviceInfo(NamedTuple):
-    """-> Data"""
+    """Answered by `Data`."""
 
     query: int
 
 
 class FromSource(NamedTuple):
-    """-> Number"""
+    """Answered by `Number`."""
 
     source: str
 
 
 class FromIL(NamedTuple):
-    """-> Number"""
+    """Answered by `Number`."""
 
     il: bytes
 
 
 class FromBinary(NamedTuple):
-    """-> Number"""
+    """Answered by `Number`."""
 
     binary: bytes
 
 
 class Specialize(NamedTuple):
-    """-> Done"""
+    """Answered by `Done`."""
 
     program: int
     id: int
@@ -168,14 +168,14 @@ class Specialize(NamedTuple):
 
 
 class Build(NamedTuple):
-    """-> Text, the log"""
+    """Answered by `Text`, the log."""
 
     program: int
     options: str
 
 
 class Compile(NamedTuple):
-    """-> Text, the log. `headers`: names, and programs that have their text."""
+    """Answered by `Text`, the log. `headers`: names, and programs that have their text."""
 
     program: int
     options: str
@@ -183,27 +183,27 @@ class Compile(NamedTuple):
 
 
 class Link(NamedTuple):
-    """-> Linked"""
+    """Answered by `Linked`."""
 
     options: str
     programs: tuple[int, ...]
 
 
 class Kernels(NamedTuple):
-    """-> Interfaces"""
+    """Answered by `Interfaces`."""
 
     program: int
     known: tuple[KernelInterface, ...]
 
 
 class GetBinary(NamedTuple):
-    """-> Data"""
+    """Answered by `Data`."""
 
     program: int
 
 
 class Release(NamedTuple):
-    """-> Done. Numbers that are none are passed over."""
+    """Answered by `Done`. Unknown numbers are ignored."""
 
     programs: tuple[int, ...]
     networks: tuple[int, ...]
@@ -213,26 +213,26 @@ class Release(NamedTuple):
 
 
 class MakeKernel(NamedTuple):
-    """-> Made"""
+    """Answered by `Made`."""
 
     program: int
     name: str
 
 
 class OnOwnThread(NamedTuple):
-    """-> Made"""
+    """Answered by `Made`."""
 
     kernel: int
 
 
 class Interface(NamedTuple):
-    """-> Interfaces, one"""
+    """Answered by `Interfaces`, of one kernel."""
 
     kernel: int
 
 
 class Accepts(NamedTuple):
-    """-> Truth"""
+    """Answered by `Truth`."""
 
     kernel: int
     argument: int
@@ -240,14 +240,14 @@ class Accepts(NamedTuple):
 
 
 class WorkGroupInfo(NamedTuple):
-    """-> Data"""
+    """Answered by `Data`."""
 
     kernel: int
     query: int
 
 
 class SubGroupInfo(NamedTuple):
-    """-> Data"""
+    """Answered by `Data`."""
 
     kernel: int
     query: int
@@ -256,7 +256,7 @@ class SubGroupInfo(NamedTuple):
 
 
 class SuggestedLocalSize(NamedTuple):
-    """-> Numbers"""
+    """Answered by `Numbers`."""
 
     kernel: int
     arguments: tuple[tuple[int, bytes | None], ...]
@@ -265,7 +265,7 @@ class SuggestedLocalSize(NamedTuple):
 
 
 class Launch(NamedTuple):
-    """-> Number, when the kernel has ended: EngineKernel.compile_ns. For what does not go through a lane."""
+    """Answered by `Number` when the kernel has ended: EngineKernel.compile_ns. For launches that no lane can carry."""
 
     kernel: int
     image: bytes
@@ -279,32 +279,32 @@ class Launch(NamedTuple):
 
 
 class MakeNetwork(NamedTuple):
-    """-> NetworkMade"""
+    """Answered by `NetworkMade`."""
 
     program: int
 
 
 class StopNetwork(NamedTuple):
-    """-> Done"""
+    """Answered by `Done`."""
 
     network: int
 
 
 class GetHistory(NamedTuple):
-    """-> Histories"""
+    """Answered by `Histories`."""
 
     network: int
 
 
 class FindChannel(NamedTuple):
-    """-> Number, of bytes in a packet"""
+    """Answered by `Number`: the bytes of a packet."""
 
     network: int
     name: str
 
 
 class ReadChannel(NamedTuple):
-    """-> Data, a packet or nothing"""
+    """Answered by `Data`: a packet, or nothing."""
 
     network: int
     name: str
@@ -312,7 +312,7 @@ class ReadChannel(NamedTuple):
 
 
 class WriteChannel(NamedTuple):
-    """-> Truth, whether there was room"""
+    """Answered by `Truth`: true if there was room."""
 
     network: int
     name: str
@@ -321,14 +321,14 @@ class WriteChannel(NamedTuple):
 
 
 class FindVariable(NamedTuple):
-    """-> Number, of bytes; -1 where there is none"""
+    """Answered by `Number`: the bytes of the variable, -1 if there is none."""
 
     network: int
     name: str
 
 
 class ReadVariable(NamedTuple):
-    """-> Data"""
+    """Answered by `Data`."""
 
     network: int
     name: str
@@ -337,7 +337,7 @@ class ReadVariable(NamedTuple):
 
 
 class WriteVariable(NamedTuple):
-    """-> Done"""
+    """Answered by `Done`."""
 
     network: int
     name: str
@@ -349,7 +349,10 @@ class WriteVariable(NamedTuple):
 
 
 class OpenCompiler(NamedTuple):
-    """First of all: -> CompilerReady. `path`: the engine's file; `memory`: bytes that a step may use."""
+    """The first message; answered by `CompilerReady`.
+
+    `path`: the engine's file; `memory`: bytes that a step may use.
+    """
 
     version: int
     release: str
@@ -358,14 +361,14 @@ class OpenCompiler(NamedTuple):
 
 
 class CompilerReady(NamedTuple):
-    """The engine of the compiler process; `missing` says why there is none."""
+    """The engine of the compiler process; `missing` is the reason if there is none."""
 
     engine_version: str
     missing: str
 
 
 class DoStep(NamedTuple):
-    """-> StepDone. `folder`: the host's working directory."""
+    """Answered by `StepDone`. `folder`: the host's working directory."""
 
     step: BuildStep
     folder: str
@@ -375,14 +378,14 @@ class DoStep(NamedTuple):
 
 
 class Enter(NamedTuple):
-    """First of all: -> Boards"""
+    """The first message; answered by `Boards`."""
 
     version: int
     release: str
 
 
 class ServedBoard(NamedTuple):
-    """A board of a service. `holder`: the process that has opened it, 0 for none. `identity` is that of its program."""
+    """A board of a service. `holder`: the process that has opened it, 0 for none. `identity`: its program's."""
 
     name: str
     holder: int
@@ -399,27 +402,27 @@ class Boards(NamedTuple):
 
 
 class GetBoards(NamedTuple):
-    """-> Boards"""
+    """Answered by `Boards`."""
 
 
 class GetProcess(NamedTuple):
-    """-> Done, with the four files of `Spawned`. An earlier one is ended."""
+    """Answered by `Done`, with the four files of `Spawned`. The caller's earlier process is ended."""
 
 
 class OpenBoard(NamedTuple):
-    """-> Boards, one; Failed where another process has it"""
+    """Answered by `Boards`, with one; `Failed` if another process has it."""
 
     board: int
 
 
 class CloseBoard(NamedTuple):
-    """-> Done"""
+    """Answered by `Done`."""
 
     board: int
 
 
 class SetProgram(NamedTuple):
-    """-> Done. Of a board that the caller has opened."""
+    """Answered by `Done`. Only for a board that the caller has opened."""
 
     board: int
     identity: str
@@ -428,14 +431,17 @@ class SetProgram(NamedTuple):
 
 
 class ResetBoard(NamedTuple):
-    """-> Done: it holds no program then. With `force` also where another process has it, whose kernels are ended."""
+    """Removes the board's program; answered by `Done`.
+
+    With `force` also if another process has it, whose kernels are ended.
+    """
 
     board: int
     force: bool
 
 
 class StopService(NamedTuple):
-    """-> Done"""
+    """Answered by `Done`."""
 
 
 KINDS: tuple[type[Any], ...] = (
@@ -447,12 +453,12 @@ KINDS: tuple[type[Any], ...] = (
     WarmUp, Enter, ServedBoard, Boards, GetBoards, GetProcess, OpenBoard, CloseBoard, SetProgram, ResetBoard,
     StopService, OpenCompiler, CompilerReady, DoStep, StepDone,
 )  # fmt: skip
-"""By their numbers. The version has to grow when a number comes to mean something else."""
+"""The kinds of messages by their numbers. The version has to grow if a number gets another meaning."""
 NUMBER_OF = {kind: number for number, kind in enumerate(KINDS)}
 
 
 def framed(message: object) -> bytes:
-    """A message as it goes through a socket; raises ProtocolError for one that is too large."""
+    """Returns a message as it goes through a socket; raises ProtocolError if it is too large."""
     content = encoded(message)
     if len(content) > MOST_BYTES:
         raise ProtocolError(f"a {type(message).__name__} of {len(content)} bytes is too large ({MOST_BYTES})")
@@ -460,7 +466,7 @@ def framed(message: object) -> bytes:
 
 
 def header(data: bytes, most: int = MOST_BYTES) -> tuple[int, type[Any]]:
-    """Bytes of the content that follows, and its kind; raises ProtocolError, also for more than `most` bytes."""
+    """Returns the size of the content that follows, and its kind; raises ProtocolError, also beyond `most` bytes."""
     length, number = HEADER.unpack(data)
     if number >= len(KINDS):
         raise ProtocolError(f"there is no message {number}")
@@ -470,17 +476,17 @@ def header(data: bytes, most: int = MOST_BYTES) -> tuple[int, type[Any]]:
 
 
 def send(connection: socket.socket, message: object) -> None:
-    """Raises OSError when the other side is gone, and has no signal tell of it: hosts may die of SIGPIPE."""
+    """Sends a message; raises OSError if the other side has closed, without SIGPIPE, which would end the host."""
     send_framed(connection, framed(message))
 
 
 def send_framed(connection: socket.socket, data: bytes) -> None:
-    """As send(), what framed() has given."""
+    """Sends the result of framed(); raises as send() does."""
     connection.sendall(data, socket.MSG_NOSIGNAL)
 
 
 def receive(connection: socket.socket) -> Any:
-    """The next message; None when the other side has closed. Raises ProtocolError, OSError."""
+    """Returns the next message; None if the other side has closed. Raises ProtocolError, OSError."""
     start = _exactly(connection, HEADER.size)
     if not start:
         return None
@@ -489,7 +495,7 @@ def receive(connection: socket.socket) -> Any:
 
 
 def _exactly(connection: socket.socket, size: int, end: float | None = None) -> bytes:
-    """So many bytes; none when the other side has closed before the first. Raises ProtocolError in between.
+    """Reads that many bytes; none if the other side has closed before the first. Raises ProtocolError in between.
 
     Raises TimeoutError when the monotonic clock reaches `end` before.
     """
@@ -506,7 +512,7 @@ def _exactly(connection: socket.socket, size: int, end: float | None = None) -> 
 
 
 def _limit(connection: socket.socket, end: float | None) -> None:
-    """Let the next wait for bytes end when the monotonic clock reaches `end`. Raises TimeoutError."""
+    """Sets the connection's timeout to the time left until `end` of the monotonic clock. Raises TimeoutError."""
     if end is not None:
         left_s = end - monotonic()
         if left_s <= 0:
@@ -515,7 +521,7 @@ def _limit(connection: socket.socket, end: float | None) -> None:
 
 
 def _rest(connection: socket.socket, size: int, end: float | None = None) -> bytes:
-    """So many bytes of a message that has begun. Raises ProtocolError when the other side closes before."""
+    """Reads that many bytes of a message that has begun. Raises ProtocolError if the other side closes before."""
     found = _exactly(connection, size, end)
     if len(found) < size:
         raise ProtocolError(f"the other side closed {size} bytes before the end of a message")
@@ -523,7 +529,7 @@ def _rest(connection: socket.socket, size: int, end: float | None = None) -> byt
 
 
 def send_with_descriptors(connection: socket.socket, message: object, descriptors: Sequence[int]) -> None:
-    """A message together with open files. Raises OSError when the other side is gone."""
+    """Sends a message together with open files. Raises OSError if the other side has closed."""
     data = framed(message)
     rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack(f"{len(descriptors)}i", *descriptors))
     sent = connection.sendmsg([data], [rights] if descriptors else [], socket.MSG_NOSIGNAL)
@@ -533,10 +539,10 @@ def send_with_descriptors(connection: socket.socket, message: object, descriptor
 def receive_with_descriptors(
     connection: socket.socket, most: int, most_bytes: int = MOST_BYTES, within_s: float | None = None
 ) -> tuple[Any, list[int]]:
-    """The next message and the files that came with it, `most` of them; (None, []) when the other side has closed.
+    """Returns the next message and its files, at most `most`; (None, []) at the end of the connection.
 
-    No program that this process starts gets the files. Raises ProtocolError, OSError; TimeoutError for a message that
-    is not there as a whole `within_s`, which is the timeout of the connection afterwards.
+    The files are closed in programs that this process starts. Raises ProtocolError, OSError; TimeoutError for a message
+    that has not arrived as a whole `within_s`, which is the timeout of the connection afterwards.
     """
     if within_s is None:
         return _receive(connection, most, most_bytes, None)
@@ -547,7 +553,7 @@ def receive_with_descriptors(
 
 
 def _receive(connection: socket.socket, most: int, most_bytes: int, end: float | None) -> tuple[Any, list[int]]:
-    """As receive_with_descriptors(), until the monotonic clock reaches `end`."""
+    """Does as receive_with_descriptors(), until the monotonic clock reaches `end`."""
     _limit(connection, end)
     room = socket.CMSG_LEN(most * DESCRIPTOR.size)
     start, ancillary, _, _ = connection.recvmsg(HEADER.size, room, socket.MSG_CMSG_CLOEXEC)
@@ -570,6 +576,6 @@ def _receive(connection: socket.socket, most: int, most_bytes: int, end: float |
 
 
 def close_all(descriptors: Sequence[int]) -> None:
-    """Close files that nobody wants."""
+    """Closes files that are not needed."""
     for descriptor in descriptors:
         os.close(descriptor)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fpgart.channels.links import Links
 
 PIECE = 1 << 24
-"""Bytes of a variable that go through one message."""
+"""The bytes of a variable that one message carries."""
 
 
 class NetworkProgram(Protocol):
@@ -29,11 +29,11 @@ class NetworkProgram(Protocol):
         """The board process that serves it now."""
 
     def on(self, process: BoardProcess) -> int:
-        """Its number there."""
+        """Returns its number in that process."""
 
 
 class IsolatedNetwork:
-    """A `KernelNetwork` in the board process; when that was started anew, all is as when the board was programmed."""
+    """A `KernelNetwork` in the board process; after a restart, its state is that of a newly programmed board."""
 
     def __init__(self, program: NetworkProgram, process: BoardProcess, made: m.NetworkMade) -> None:
         self._program = program
@@ -46,15 +46,15 @@ class IsolatedNetwork:
         self.stopped = False
 
     def on(self, process: BoardProcess) -> int:
-        """Its number in a board process."""
-        with self._making:  # kernels that begin together talk through one
+        """Returns its number in a board process."""
+        with self._making:  # kernels that begin together share one network
             if self._process is not process:
                 self._number = process.ask(m.MakeNetwork(self._program.on(process)), m.NetworkMade).number
                 self._process = process
             return self._number
 
     def here(self) -> tuple[BoardProcess, int]:
-        """The board process, and its number there."""
+        """Returns the board process, and its number there."""
         process = self._program.process
         return process, self.on(process)
 

@@ -12,27 +12,30 @@ from fpgart.base import config
 from fpgart.engine.isolated.process import BoardProcess
 
 LOOK_EVERY_MS = 50
-"""Between two looks whether a kernel has to end whose answer is a message."""
+"""The interval, in milliseconds, at which a wait for a message checks whether the kernel has to end."""
 
 
 class Patience:
-    """With a kernel that begins now. Raises OSError when the board process dies, also because the kernel has to end."""
+    """The time limit of a kernel that begins when this is created.
+
+    Its methods raise OSError if the board process dies, also if it is stopped because the kernel has to end.
+    """
 
     __slots__ = ("_end", "_process", "interrupted")
 
     def __init__(self, process: BoardProcess) -> None:
         self._process = process
         self.interrupted = int(lib.interrupts())
-        """How often the host had been interrupted before."""
+        """The number of interrupts of the host before the kernel began."""
         seconds = config.KERNEL_TIMEOUT.value
         self._end = monotonic() + seconds if seconds else None
 
     def left_ms(self) -> int:
-        """Until its time is over; 0 for never."""
+        """Returns the milliseconds that are left; 0 for no limit."""
         return max(1, int((self._end - monotonic()) * 1000)) if self._end is not None else 0
 
     def has_answered(self, outcome: int) -> bool:
-        """Whether a wait of lanes.h is over; the process is ended when the kernel has to end."""
+        """True if a wait of lanes.h is over. Stops the process if the kernel has to end."""
         if outcome == lib.LANE_ANSWERED:
             return True
         if outcome == lib.LANE_LATE:
@@ -45,7 +48,7 @@ class Patience:
         return False
 
     def await_message(self, connection: socket.socket) -> None:
-        """Until there is something to read."""
+        """Waits until the connection can be read."""
         poll = select.poll()
         poll.register(connection, select.POLLIN)
         while not poll.poll(LOOK_EVERY_MS):

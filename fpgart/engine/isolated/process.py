@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A board process, seen from the host: starting it, its lanes, its end."""
+"""A board process, seen from the host: its start, its lanes, its end."""
 
 from __future__ import annotations
 
@@ -26,22 +26,26 @@ from fpgart.version import __version__
 
 T = TypeVar("T")
 MOST_STARTS = 5
-"""As often a process is started that dies at once: an engine that cannot be loaded does so each time."""
+"""The number of times that a process which dies at once is started: an engine that cannot be loaded ends each of
+them."""
 LAUNCHES = count()
 LANE_DATA = 3 << 16
-"""Bytes behind a lane for what launches need that are handed over together."""
+"""Bytes behind a lane for launches that are submitted together."""
 PATIENCE_S = 2.0
-"""How long a board process that has closed a socket may take to end, until it is told to."""
+"""Seconds within which a board process that has closed a socket must end; then it is killed."""
 GREETING_S = 60.0
-"""How long a board process may take until it has an engine, which a busy machine does not load at once."""
+"""Seconds within which a board process must have an engine. A busy machine takes long to load it."""
 
 
 class DiedEarly(ProcessError):
-    """It died before it said hello, which another one may not."""
+    """Raised if it died before it answered `Hello`; another process may not."""
 
 
 class Lane:
-    """A way into the board process, for one thread at a time. `data` has room for several launches, in bytes."""
+    """A shared page and a socket to the board process, for one thread at a time.
+
+    `data` has `room` bytes for launches.
+    """
 
     __slots__ = ("address", "connection", "data", "room")
 
@@ -53,10 +57,10 @@ class Lane:
 
 
 class BoardProcess:
-    """One board process, from its start to its end. Raises ProcessError."""
+    """A board process, from its start to its end. Its creation raises ProcessError."""
 
     def __init__(self, memory: SharedMemory, spawned: Spawned | None = None) -> None:
-        """`spawned`: it has been started already."""
+        """`spawned`: a process that has been started already."""
         self.memory = memory
         self._lanes: list[Lane] = []
         self._opening = threading.Lock()
@@ -66,7 +70,7 @@ class BoardProcess:
         self._crash = ffi.cast("struct crash *", memory.begin + CRASH)
         self._crash.signal = 0
         self.kernels: dict[int, str] = {}
-        """Names of kernels that run, by launch."""
+        """The names of running kernels, by launch."""
         self._released: deque[tuple[int, int]] = deque()
         self._warned = False
         spawned = spawned or spawn()
@@ -102,14 +106,14 @@ class BoardProcess:
     # Lanes
 
     def take(self) -> Lane:
-        """A lane for the caller alone; raises OSError when the process has died, CLError."""
+        """Returns a lane for the caller alone; raises OSError if the process has died, CLError."""
         try:
             return self._lanes.pop()
         except IndexError:
             return self._open_lane()
 
     def make_room(self, lane: Lane, size: int) -> None:
-        """Let a lane have room for `size` bytes of launches; raises OutOfResources."""
+        """Makes room for `size` bytes of launches in a lane; raises OutOfResources."""
         if size > lane.room:
             address = self.memory.allocate(size)
             if not address:
@@ -119,22 +123,22 @@ class BoardProcess:
             lane.data, lane.room = address, size
 
     def give_back(self, lane: Lane) -> None:
-        """The lane is free for others: what was asked there has been answered."""
+        """Frees the lane for others. Every request on it has been answered."""
         self._lanes.append(lane)
 
     def give_up(self, lane: Lane) -> None:
-        """The process died before it answered there; waits until it has ended."""
+        """Frees the lane after the process died without an answer there; waits until it has ended."""
         self.ended()
         self._lanes.append(lane)
         self._free_lanes()
 
     def _free_lanes(self) -> None:
-        """Nobody uses them any more, unless the process may still be there."""
+        """Frees the memory of lanes, unless the process may still use it."""
         assert self._loss is not None
         while True:
             try:
                 lane = self._lanes.pop()
-            except IndexError:  # or another thread was faster
+            except IndexError:  # or another thread has freed it
                 return
             lane.connection.close()
             if self._loss.status is None:
@@ -168,10 +172,10 @@ class BoardProcess:
     def exchange(
         self, lane: Lane, request: object, await_message: Callable[[socket.socket], None] | None = None
     ) -> Any:
-        """The answer to a message. Raises OSError or ProtocolError when the process dies.
+        """Returns the answer to a message. Raises OSError or ProtocolError if the process dies.
 
-        `await_message` waits until the answer has begun. Raises OutOfResources for what is no message, before
-        anything is said; the lane is free again then.
+        `await_message` waits until the answer has begun. Raises OutOfResources if the request is no valid message,
+        before anything is sent; the lane is free again then.
         """
         try:
             data = m.framed(request)
@@ -188,7 +192,7 @@ class BoardProcess:
         return answer
 
     def ask(self, request: object, kind: type[T], *, is_repeated: bool = False) -> T:
-        """The answer to a message. Raises what is answered instead, and BoardLost when the process dies.
+        """Returns the answer to a message. Raises the error that is answered, and BoardLost if the process dies.
 
         `is_repeated`: another process is asked then, so that the host loses nothing.
         """
@@ -211,21 +215,21 @@ class BoardProcess:
         return answered(answer, kind)
 
     def begin(self, kernel: str) -> int:
-        """A kernel of that name begins, and may be what the process dies of; gives a number for end()."""
+        """Records a running kernel, which may end the process; returns a number for end()."""
         number = next(LAUNCHES)
         self.kernels[number] = kernel
         return number
 
     def end(self, number: int) -> None:
-        """The kernel has ended, other than by the end of the process."""
+        """Removes the record: the kernel has ended, other than by the end of the process."""
         del self.kernels[number]
 
     def forget(self, program: int = 0, network: int = 0) -> None:
-        """The host needs a program or a network no more. Asks nothing yet: they die anywhere."""
+        """Marks a program or a network for release. The next request carries it: no answer is awaited."""
         self._released.append((program, network))
 
     def _take_released(self) -> m.Release | None:
-        """What the host needs no more since somebody asked last; each is told once, whoever asks."""
+        """Returns the programs and networks to release since the last request; each is sent once."""
         released = []
         with suppress(IndexError):
             while True:
@@ -236,32 +240,32 @@ class BoardProcess:
         return m.Release(programs, networks)
 
     def drain(self) -> None:
-        """What kernels have printed is out when this returns."""
+        """Waits until the output of kernels so far has been written."""
         lib.outlet_drain(self._outlet)
 
     # The end
 
     @property
     def alive(self) -> bool:
-        """Whether nothing is known of its end."""
+        """True if its end is not known."""
         return self._loss is None and not lib.lane_is_lost(self.life)
 
     def warn(self, sentence: str) -> None:
-        """Tell the user what it died of; once, however many commands were lost with it."""
+        """Logs the cause of its end once, however many commands were lost with it."""
         with self._ending:
             first, self._warned = not self._warned, True
         if first:
             log.warning(sentence)
 
     def stop(self, why: str) -> None:
-        """End it, for a reason that continues a sentence about a kernel."""
+        """Ends it; the reason continues a sentence about a kernel."""
         with self._ending:
             if self._loss is None and not self._stopped:
                 self._stopped = why
                 self._spawned.end()
 
     def ended(self) -> Loss:
-        """Wait until it has ended; gives how."""
+        """Waits until it has ended; returns how."""
         with self._ending:
             if self._loss is None:
                 self._loss = self._read_loss()
@@ -281,7 +285,7 @@ class BoardProcess:
 def start_process(
     memory: SharedMemory, spawned: Spawned | None = None, start: Callable[[], Spawned] = spawn
 ) -> BoardProcess:
-    """A board process that answers, the one that is `spawned` if that does; raises ProcessError."""
+    """Returns a board process that answers: `spawned` if that does. Raises ProcessError."""
     for _ in range(MOST_STARTS - 1):
         try:
             return BoardProcess(memory, spawned or start())
@@ -292,12 +296,12 @@ def start_process(
 
 
 def error_in(answer: object) -> CLError | None:
-    """The error of OpenCL that an answer is."""
+    """Returns the OpenCL error that an answer carries; None for other answers."""
     return error_of(answer.status, answer.words) if isinstance(answer, m.Failed) else None
 
 
 def check(answer: object) -> None:
-    """Raise the error that an answer is."""
+    """Raises the error that an answer carries."""
     if isinstance(answer, m.Failed):
         raise error_of(answer.status, answer.words)
     if isinstance(answer, m.NotBuilt):
@@ -305,7 +309,7 @@ def check(answer: object) -> None:
 
 
 def answered(answer: object, kind: type[T]) -> T:
-    """The answer, if it is of that kind; raises the error that it is instead."""
+    """Returns the answer if it is of that kind; raises the error that it carries."""
     check(answer)
     if not isinstance(answer, kind):
         raise OutOfResources(f"the board process answers with a {type(answer).__name__}, not a {kind.__name__}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of a board process, which are made again when it was started anew."""
+"""Programs of a board process, which are made again after a restart of it."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from fpgart.engine.isolated.process import BoardProcess
 from fpgart.kernels.interface import KernelInterface
 
 Make = Callable[[BoardProcess], int]
-"""Makes a program in a board process; gives its number."""
+"""Makes a program in a board process; returns its number."""
 Step = Callable[[BoardProcess, int], object]
-"""Does something with a program in a board process."""
+"""Does a step with a program in a board process."""
 
 
 class IsolatedProgram:
-    """A `BuiltProgram` in the board process. It remembers how it was made and built."""
+    """A `BuiltProgram` in the board process. It keeps the steps by which it was made and built."""
 
     def __init__(self, engine: Processes, make: Make) -> None:
-        """Raises what making it does."""
+        """Raises the errors of `make`."""
         self._engine = engine
         self._make = make
         self._constants: dict[int, bytes] = {}
@@ -39,7 +39,7 @@ class IsolatedProgram:
         return self._engine.process
 
     def on(self, process: BoardProcess) -> int:
-        """Its number in a board process; made again, if that is a new one. Raises CLError."""
+        """Returns its number in a board process; made again, if that is a new one. Raises CLError."""
         with self._making:
             if self._process is not process:
                 number = self._make(process)
@@ -48,13 +48,13 @@ class IsolatedProgram:
                 try:
                     if self._built is not None:
                         self._built(process, number)
-                except BuildFailed:  # as the first time: who asks for its kernels hears of it
+                except BuildFailed:  # as the first time: querying its kernels raises the error
                     self._built = None
                 self._number, self._process = number, process
             return self._number
 
     def _do(self, step: Callable[[BoardProcess, int], str]) -> str:
-        """Build or compile, now and whenever the process is started anew; returns the log."""
+        """Builds or compiles, and repeats it after each restart of the process; returns the log."""
         process = self.process
         log = step(process, self.on(process))
         with self._making:
@@ -96,7 +96,7 @@ class IsolatedProgram:
         self._constants[id] = value
 
     def network(self, plugs: Plugs = no_plugs) -> IsolatedNetwork | None:
-        """No cables lead here: a topology is refused together with FPGART_ISOLATE."""
+        """Creates a network without cables: a topology is refused together with FPGART_ISOLATE."""
         process = self.process
         made = process.ask(m.MakeNetwork(self.on(process)), m.NetworkMade)
         return IsolatedNetwork(self, process, made) if made.number else None
@@ -107,7 +107,7 @@ class IsolatedProgram:
 
 
 def linked(engine: Processes, options: str, parts: Sequence[IsolatedProgram]) -> tuple[IsolatedProgram, str]:
-    """Link compiled programs; returns program and log. Raises BuildFailed, CLError."""
+    """Links compiled programs; returns program and log. Raises BuildFailed, CLError."""
     log = ""
 
     def make(process: BoardProcess) -> int:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starting a board process. Apart from the rest, so that the process starts while the host still imports that.
+"""The start of a board process, apart from the rest, so that the process starts while the host still imports that.
 
-So it needs few modules: neither dataclasses nor pathlib, which take as long as the interpreter's start.
+It imports few modules: neither dataclasses nor pathlib, which take as long as the interpreter's start.
 """
 
 from __future__ import annotations
@@ -24,44 +24,44 @@ PACKAGE = os.path.dirname(os.path.dirname(config.__file__))
 PROGRAM = os.path.join(PACKAGE, "fpgart-board")
 STATUS = Struct("<i")
 NOT_PASSED_ON = ("LD_PRELOAD", config.ISOLATE.name, config.SERVED.name, "FPGART_ONLY")
-"""Variables that are for the host's process alone."""
+"""Variables for the host's process alone."""
 
 
 LIMITS = {
     errno.EMFILE: " (ulimit -n)",
     errno.EAGAIN: " (ulimit -u)",
 }
-"""The limits of a process behind errors of the system."""
+"""The limits of a process that cause these errors of the system."""
 SPAWNING = 8 << 20
-"""Bytes that starting a process takes at most, for its stack."""
+"""The most bytes that starting a process takes, for its stack."""
 
 
 class ProcessError(Exception):
-    """The board process does not start; the sentence says why."""
+    """Raised if the board process does not start; the sentence says why."""
 
 
 class Spawned:
-    """The host's ends of what it talks through with a new board process."""
+    """The host's ends of the sockets and pipes of a new board process."""
 
     __slots__ = ("error", "is_warming", "life", "output", "session")
 
     def __init__(self, session: socket.socket, life: socket.socket, output: int, error: int) -> None:
-        """`life`: the keeper's."""
+        """`life`: the socket to the keeper, the parent process of the board process."""
         self.session = session
         self.life = life
         self.output = output
         self.error = error
         self.is_warming = False
-        """It was told to load its engine, and has not been heard of since."""
+        """True if it was told to load its engine, and has not answered since."""
 
     def end(self) -> None:
-        """Have the keeper end the board process, unless both have gone."""
+        """Makes the keeper end the board process, unless both have ended."""
         end_by_keeper(self.life)
 
     def await_status(self, patience_s: float) -> int | None:
-        """The status that wait() gives of the process; None where it is unknown.
+        """Returns the status that wait() gives of the process; None if it is unknown.
 
-        A process that has not ended after so long is ended.
+        A process that has not ended after `patience_s` is ended.
         """
         data = self._read_status(patience_s)
         if data is None:
@@ -70,7 +70,7 @@ class Spawned:
         return int(STATUS.unpack(data)[0]) if len(data) == STATUS.size else None
 
     def _read_status(self, patience_s: float) -> bytes | None:
-        """What the keeper says; None where it says nothing for so long."""
+        """Returns the keeper's message; None if there is none within that time."""
         self.life.settimeout(patience_s)
         try:
             return self.life.recv(STATUS.size)
@@ -80,7 +80,7 @@ class Spawned:
             return b""
 
     def discard(self) -> None:
-        """Nobody needs it, or it has ended."""
+        """Ends the process, unless it has ended, and closes the sockets and pipes."""
         self.end()
         self.life.close()
         self.session.close()
@@ -89,15 +89,15 @@ class Spawned:
 
 
 def end_by_keeper(life: socket.socket) -> None:
-    """Have the keeper at the other end of `life` end its board process, unless both have gone."""
+    """Makes the keeper at the other end of `life` end its board process, unless both have ended."""
     with suppress(OSError):
         life.send(b"k", socket.MSG_NOSIGNAL)
 
 
 def spawn(variables: Mapping[str, str] | None = None, engine: str = "") -> Spawned:
-    """Start a board process with these environment variables, the host's by default; raises ProcessError.
+    """Starts a board process with these environment variables, the host's by default; raises ProcessError.
 
-    `engine`: the file of the driver that it will be told to open, if it is known.
+    `engine`: the file of the driver that it will open, if it is known.
     """
     try:
         return _spawn(environment() if variables is None else variables, engine)
@@ -120,7 +120,7 @@ def _spawn(variables: Mapping[str, str], engine: str) -> Spawned:
 
 
 def _start(descriptors: list[int], environment: Mapping[str, str], engine: str) -> None:
-    """Start fpgart-board with descriptors: its output, its errors, its session, its keeper. Raises ProcessError."""
+    """Starts fpgart-board with descriptors: its output, its errors, its session, its keeper. Raises ProcessError."""
     if not os.path.exists(PROGRAM):
         raise ProcessError(f"{PROGRAM} is missing: it is built with the driver")
     nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
@@ -142,15 +142,15 @@ def _start(descriptors: list[int], environment: Mapping[str, str], engine: str) 
 
 
 def words_for(error: int) -> str:
-    """What the system says of an error, and the limit that it is about."""
-    from fpgart.base.memory_limit import limit_of_memory  # only who fails pays for it
+    """Returns the system's text for an error, and the limit that causes it."""
+    from fpgart.base.memory_limit import limit_of_memory  # its import takes time
 
     limit = limit_of_memory(SPAWNING, SPAWNING) if error == errno.ENOMEM else LIMITS.get(error, "")
     return os.strerror(error) + limit
 
 
 def environment() -> dict[str, str]:
-    """The host's variables, as far as they are for other processes; paths are absolute."""
+    """Returns the host's variables that are for other processes, too; paths are absolute."""
     passed = {name: value for name, value in os.environ.items() if name not in NOT_PASSED_ON}
     folder = config.Option.folder or config.working_folder()
     for name, option in config.OPTIONS.items():
@@ -160,17 +160,17 @@ def environment() -> dict[str, str]:
 
 
 class Isolation:
-    """What an engine in a process of its own needs: the memory of both, and maybe a process that has been started."""
+    """The arguments of an isolated engine: the memory of both processes, and a process if one has been started."""
 
     __slots__ = ("_spawned", "memory", "start")
 
     def __init__(self, memory: SharedMemory, spawned: Spawned | None, start: Callable[[], Spawned]) -> None:
-        """`start` gives another board process; raises ProcessError."""
+        """`start` starts another board process; raises ProcessError."""
         self.memory = memory
         self._spawned = spawned
         self.start = start
 
     def take_spawned(self) -> Spawned:
-        """A board process that nobody has talked to; raises ProcessError."""
+        """Returns a board process that has got no request yet; raises ProcessError."""
         found, self._spawned = self._spawned or self.start(), None
         return found

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory of the host that a kernel is to work on, and its board process does not see: copied there and back."""
+"""Memory of the host that a kernel uses and its board process cannot access: copied there and back."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fpgart.engine.isolated.loss import ENTRY
 
 
 class _Piece:
-    """Host memory that arguments reach, those that overlap as one; `copy`: where it is for the kernel."""
+    """Host memory that arguments reach; those that overlap are one piece. `copy`: the address that the kernel gets."""
 
     __slots__ = ("arguments", "begin", "copy", "end", "written")
 
@@ -41,7 +41,7 @@ class Staged:
             piece.copy = memory.allocate(size)
             if not piece.copy:
                 self.give_back()
-                raise OutOfHostMemory(f"no {size} bytes for the host's memory on its way to the board process")
+                raise OutOfHostMemory(f"no {size} bytes for a copy of the host's memory for the board process")
             lib.copy_bytes(piece.copy, piece.begin, size)
             for index in piece.arguments:
                 kind, width, value = ENTRY.unpack_from(changed, ENTRY.size * index)
@@ -49,13 +49,13 @@ class Staged:
         self.image = bytes(changed)
 
     def copy_back(self) -> None:
-        """What the kernel may have written is the host's now."""
+        """Copies the memory that the kernel may have written back to the host's."""
         for piece in self._pieces:
             if piece.written:
                 lib.copy_bytes(piece.begin, piece.copy, piece.end - piece.begin)
 
     def give_back(self) -> None:
-        """The kernel has ended, well or not."""
+        """Frees the copies. The kernel has ended, with or without an error."""
         for piece in self._pieces:
             if piece.copy:
                 self._memory.free(piece.copy)

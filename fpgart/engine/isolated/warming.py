@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Having a board process load its engine before it is greeted."""
+"""The loading of a board process's engine before the first message."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from fpgart.engine.isolated.spawning import ProcessError, Spawned
 
 
 def modules() -> tuple[str, ...]:
-    """Where this process finds packages: engines are in some of them."""
+    """Returns the folders in which this process finds packages: engines are in some of them."""
     return tuple(entry for entry in sys.path if entry and os.path.isabs(entry))
 
 
 def warm_up(spawned: Spawned) -> None:
-    """Have it begin, without waiting for it. One that has died meanwhile is noticed when it is greeted."""
+    """Makes it load its engine, without waiting. If it has died, the first message finds out."""
     if not spawned.is_warming:
         with suppress(OSError):
             m.send(spawned.session, m.WarmUp(modules()))
@@ -26,7 +26,7 @@ def warm_up(spawned: Spawned) -> None:
 
 
 def await_engine(spawned: Spawned, patience_s: float) -> None:
-    """Until it has one, if it was told to. Raises TimeoutError; ProcessError when it has died."""
+    """Waits until it has loaded its engine, if it was told to. Raises TimeoutError; ProcessError if it has died."""
     if not spawned.is_warming:
         return
     spawned.session.settimeout(patience_s)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Binaries of programs of the engine: its own ones, or objects to be linked.
+"""Binaries of programs of the engine: the engine's own, or objects to be linked.
 
-Those with channels, pipes or variables carry notes about them.
+Programs with channels, pipes or variables have notes about them in front.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ OBJECTS = b"fpgart objects\0"
 
 
 def has_objects(binary: bytes) -> bool:
-    """Whether the binary is one of objects."""
+    """True if the binary consists of objects."""
     return binary.startswith(OBJECTS)
 
 
 def with_objects(objects: Objects) -> bytes:
-    """The objects as a binary."""
+    """Returns a binary of the objects."""
     return OBJECTS + encoded(objects)
 
 
 def objects_in(binary: bytes) -> Objects:
-    """The objects of a binary that has_objects(); raises InvalidBinary for a damaged one."""
+    """Returns the objects of a binary for which has_objects() is true; raises InvalidBinary if it is damaged."""
     try:
         found = decoded(Objects, binary[len(OBJECTS) :])
     except (ProtocolError, UnicodeError) as error:
@@ -43,19 +43,19 @@ def objects_in(binary: bytes) -> Objects:
 
 
 def is_lowered(binary: bytes) -> bool:
-    """Whether the binary carries notes."""
+    """True if the binary has notes."""
     return binary.startswith(LOWERED)
 
 
 def with_notes(binary: bytes, lowered: Lowered) -> bytes:
-    """The driver's binary with notes in front."""
+    """Returns the driver's binary with notes in front."""
     import json  # few programs have channels, pipes or variables
 
     return LOWERED + json.dumps(lowered.notes(), sort_keys=True).encode() + b"\0" + binary
 
 
 def without_notes(binary: bytes) -> tuple[Lowered, bytes]:
-    """The notes and the driver's binary; raises InvalidBinary for notes that this process cannot use."""
+    """Returns the notes and the driver's binary; raises InvalidBinary for notes that this process cannot use."""
     from fpgart.base.json_input import parse_json
     from fpgart.kernels.lowering import Lowered
 
@@ -73,7 +73,7 @@ def without_notes(binary: bytes) -> tuple[Lowered, bytes]:
 
 
 def merged(parts: list[Lowered]) -> Lowered | None:
-    """The notes of a linked program; None if no part has any."""
+    """Returns the notes of a linked program; None if no part has any."""
     if not parts:
         return None
     found = Lowered("", table=parts[0].table)

@@ -18,7 +18,7 @@ ONE_TASK = Struct("9Q").pack(0, 0, 0, 1, 1, 1, 1, 1, 1)
 
 
 class Seat(NamedTuple):
-    """What one launch needs for itself: a queue and a kernel object of the driver."""
+    """The driver's objects for one launch at a time: a queue and a kernel object."""
 
     queue: int
     kernel: int
@@ -99,7 +99,7 @@ class ConcurrentKernel(SeatedKernel):
         *,
         autorun: bool = False,
     ) -> None:
-        """Raises CLError; GaveUp when the kernel was made to leave, which costs its seat."""
+        """Raises CLError; GaveUp if the kernel was stopped while it waited, which costs its seat."""
         seat = self._seat()
         name = self.name
         c_name = ffi.new("char[]", name.encode())
@@ -113,7 +113,7 @@ class ConcurrentKernel(SeatedKernel):
         self._check(result)
 
     def run_forever(self, network: Network, compute_id: int) -> None:
-        """As an autorun kernel; returns when the network is stopped."""
+        """Runs an autorun kernel again and again; returns when the network is stopped."""
         try:
             while not network.stopped:
                 self._run(network, b"", 1, ONE_TASK, True, compute_id, autorun=True)

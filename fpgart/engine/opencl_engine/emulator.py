@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Intel's FPGA emulator as engine: pipes, host pipes and device globals of SPIR-V, which it implements itself.
 
-Kernels of programs with pipes run beside each other, each on a thread, a queue and a kernel object of its own. The
-emulator tells nothing of its pipes: neither how full they are, nor which kernels wait for which.
+Kernels of programs with pipes run at the same time, each on a thread, a queue and a kernel object of its own. The
+emulator does not report how full its pipes are, nor which kernels wait for which.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from fpgart.channels.links import Links
 
 POLL_S = 0.0005
-"""The emulator cannot wait for a packet for a limited time, so it is asked again and again."""
+"""The interval, in seconds, at which a packet is tried again: the emulator cannot wait for a limited time."""
 
 
 class EmulatorEngine(OpenCLEngine):
@@ -50,7 +50,7 @@ class EmulatorProgram(DriverProgram):
 
     @cached_property
     def module(self) -> FpgaModule:
-        """What its declarations say."""
+        """The declarations of its module."""
         return read_fpga_module(self._given.il)
 
     def network(self, plugs: Plugs = no_plugs) -> EmulatorNetwork | None:
@@ -89,11 +89,11 @@ class EmulatorNetwork:
         self.links: Links = MappingProxyType({})
 
     def history(self) -> list[History]:
-        """Nothing, because the emulator does not tell."""
+        """Returns nothing, because the emulator does not report it."""
         return []
 
     def stop(self) -> None:
-        """Packets of the host stop moving. Kernels of the emulator cannot be stopped while they wait."""
+        """Stops packets of the host. Kernels of the emulator cannot be stopped while they wait."""
         for listener in NOTICES.network_stopped:
             listener(self)
         self.stopped = True
@@ -108,7 +108,7 @@ class EmulatorNetwork:
 
 
 class HostPipe(NamedTuple):
-    """A pipe of which the host has one end."""
+    """A pipe with one end in the host."""
 
     program: EmulatorProgram
     name: str
@@ -129,7 +129,7 @@ class HostPipe(NamedTuple):
         return True
 
     def _try(self, function: str, address: int) -> bool:
-        """Move a packet now; False if none can be moved, which waiting for the event tells. Raises CLError."""
+        """Moves a packet; False if none can be moved, which waiting for the event shows. Raises CLError."""
         program, event = self.program, ffi.new("uintptr_t[1]")
         driver = program.driver
         driver.call(
@@ -142,7 +142,7 @@ class HostPipe(NamedTuple):
 
 
 class DeviceGlobal(NamedTuple):
-    """A program-scope variable that the host knows by name."""
+    """A program-scope variable that the host finds by name."""
 
     program: EmulatorProgram
     name: str

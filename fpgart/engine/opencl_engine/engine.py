@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An `Engine` on a driver's .so: makes programs, links them, answers for the device."""
+"""An `Engine` on a driver's .so: it creates and links programs, and queries the device."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class OpenCLEngine:
     def __init__(self, name: str, driver: Driver) -> None:
         self.refusals: set[VersionRefusal] = set()
         self.compiler_process: CompilerProcess | None = None
-        """Where programs are compiled and linked; None for this process."""
+        """The process that compiles and links programs; None for this process."""
         self.name = name
         self.path = str(driver.path)
         self.driver = driver
@@ -52,11 +52,11 @@ class OpenCLEngine:
         self._is_cold = True
 
     def at_work(self) -> AbstractContextManager[None]:
-        """Within, the driver may compile; the host's signal handlers stay."""
+        """Returns a context in which the driver may compile; the host's signal handlers stay."""
         return keeping_signal_handlers(self.path)
 
-    def let_go(self, program: DriverProgram) -> None:
-        """Release what the driver has of a program."""
+    def release_program(self, program: DriverProgram) -> None:
+        """Releases the driver's objects of a program."""
         program.release()
 
     def make_kernel(self, program: DriverProgram, name: str) -> DriverKernel:
@@ -68,7 +68,7 @@ class OpenCLEngine:
 
     @cached_property
     def compiler(self) -> Compiler:
-        """What programs have to be put into the words of."""
+        """The properties of the driver's compiler that the translation of sources depends on."""
         extensions = self.device_info(cl.CL_DEVICE_EXTENSIONS).rstrip(b"\0").decode(errors="replace")
         version = self.device_info(cl.CL_DEVICE_VERSION).rstrip(b"\0").decode(errors="replace")
         return Compiler(
@@ -81,7 +81,7 @@ class OpenCLEngine:
         return self._from_source(source, self.driver)
 
     def do(self, driver: Driver, step: BuildStep) -> Result:
-        """Do a step where it can neither end nor stop the host, if that is possible; raises BuildFailed, CLError."""
+        """Does a step where it can neither end nor stop the host, if that is possible; raises BuildFailed, CLError."""
         apart = self._do_apart(driver, step)
         with self.at_work():
             if apart is None:
@@ -90,7 +90,7 @@ class OpenCLEngine:
         return made._replace(log=apart.log)
 
     def _do_apart(self, driver: Driver, step: BuildStep) -> StepDone | None:
-        """What comes of a step in another process; None if this one has to do it. Raises BuildFailed, CLError."""
+        """Returns the result of a step in another process; None if there is none. Raises BuildFailed, CLError."""
         if self.compiler_process is None:
             return None
         known = self.compiler_process.find(step)
@@ -101,7 +101,7 @@ class OpenCLEngine:
 
     @contextmanager
     def _warming_up(self, driver: Driver) -> Iterator[None]:
-        """Have a driver that links what another process compiles load its compiler meanwhile, the first time."""
+        """Loads the compiler of a driver that links what another process compiles meanwhile, the first time."""
         with self._beginning:
             loads_compiler = driver.handover is Handover.OBJECTS and not driver.keeps_links
             is_cold, self._is_cold = self._is_cold and loads_compiler, False
@@ -126,7 +126,7 @@ class OpenCLEngine:
         return DriverProgram(self, driver, input_of(source), source=source)
 
     def on_driver(self, program: DriverProgram, driver: Driver) -> DriverProgram:
-        """The same source for another device of the engine."""
+        """Creates the program from the same source for another device of the engine."""
         return program if program.driver is driver else self._from_source(program.source, driver)
 
     def from_il(self, il: bytes) -> BuiltProgram:
@@ -168,7 +168,7 @@ class OpenCLEngine:
         return DriverProgram(self, driver, ProgramInput(), lowered=joined, objects=kept, made=made), made.log
 
     def _link_twice(self, driver: Driver, step: BuildStep, parts: Sequence[int]) -> Result:
-        """Link the objects of the step elsewhere, and then the programs that they are of, which have all they need.
+        """Links the objects of the step in another process, then the programs here, which have all that linking needs.
 
         Raises BuildFailed, CLError.
         """

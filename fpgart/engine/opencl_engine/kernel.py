@@ -30,7 +30,7 @@ REQUIRED_SIZE = pattern(r"reqd_work_group_size\s*\(\s*(\d+)\s*,\s*(\d+)\s*,\s*(\
 
 
 class KernelEngine(Protocol):
-    """What kernels need of their engine."""
+    """The part of the engine that kernels use."""
 
     @property
     def queues(self) -> Queues:
@@ -41,7 +41,7 @@ class KernelEngine(Protocol):
 
 
 class KernelProgram(Protocol):
-    """What kernels need of their program."""
+    """The part of the program that kernels use."""
 
     @property
     def engine(self) -> KernelEngine:
@@ -60,14 +60,14 @@ class KernelProgram(Protocol):
         """The channels, pipes and variables of a program that has any."""
 
     def twin_kernel(self, name: str) -> DriverKernel | None:
-        """The same kernel for the device that runs kernels on the calling thread; None without such a device."""
+        """Returns the same kernel for the device that runs kernels on the calling thread; None if there is none."""
 
     def local_variables(self, name: str) -> int:
-        """Bytes of the variables in local memory that the compiled code of a kernel has; 0 where it cannot be read."""
+        """Returns the bytes of a kernel's variables in local memory in the compiled code; 0 if it cannot be read."""
 
 
 def required_size(attributes: str) -> tuple[int, int, int]:
-    """The work-group size that a kernel's attributes demand, for drivers that have it there alone; zeros if none."""
+    """Returns the work-group size in a kernel's attributes, where some drivers have it alone; zeros if none."""
     found = REQUIRED_SIZE.search(attributes)
     return (int(found[1]), int(found[2]), int(found[3])) if found else (0, 0, 0)
 
@@ -102,16 +102,16 @@ class DriverKernel:
 
     @property
     def argument_count(self) -> int:
-        """How many arguments a launch has."""
+        """The number of arguments of a launch."""
         return self._count
 
     def release(self) -> None:
-        """Give the driver's objects back; nothing may run."""
+        """Releases the driver's objects; nothing may run."""
         self.driver.function("clReleaseKernel")(self.handle)
 
     @cached_property
     def interface(self) -> KernelInterface:
-        """What the driver says; of kernels that do not come from OpenCL C it says less than SPIR-V does."""
+        """The interface as the driver returns it; for kernels that do not come from OpenCL C, SPIR-V has more."""
         driver = self.driver
         required = driver.query_or(
             bytes(24),
@@ -175,9 +175,9 @@ class DriverKernel:
 
     @cached_property
     def _own_local_memory(self) -> bytes:
-        """The answer for a kernel without arguments: drivers add the local ones that the last launch has set.
+        """The local memory of a kernel without arguments: drivers add the local arguments that the last launch has set.
 
-        PoCL from 4.0 to 6.0 says 0 of every kernel.
+        PoCL from 4.0 to 6.0 returns 0 for every kernel.
         """
         driver, program = self.driver, self._program()
         assert program is not None  # the runtime's kernel keeps it alive
@@ -211,7 +211,7 @@ class DriverKernel:
         program = self._program()
         assert program is not None  # the runtime's kernel keeps it alive
         driver, suggested = self.driver, ffi.new("size_t[]", len(sizes))
-        # A kernel of its own: on the shared one, launches of other threads set their arguments meanwhile.
+        # A new kernel object: on the shared one, launches of other threads set their arguments meanwhile.
         handle = driver.create("clCreateKernel", program.handle, ffi.new("char[]", self.name.encode()))
         try:
             for index, (size, value) in enumerate(arguments):
@@ -242,12 +242,12 @@ class DriverKernel:
     ) -> None:
         if self.launched:
             self.run(image, dimensions, sizes, has_local)
-        else:  # drivers compile for good at the first launch
+        else:  # drivers compile at the first launch
             with self.engine.at_work():
                 self.run_first(image, dimensions, sizes, has_local)
 
     def run_first(self, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:
-        """As run(), and notes how long the driver compiled before the kernel began."""
+        """Does as run(), and measures how long the driver compiled before the kernel began."""
         before = ffi.new("uint64_t *")
         with self.engine.queues.profiled() as queue:
             result = lib.driver_launch_first(
@@ -257,7 +257,7 @@ class DriverKernel:
         self._check(result)
 
     def run(self, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:
-        """Run on the very addresses that are in `image`; raises CLError."""
+        """Runs the kernel on the addresses that are in `image`; raises CLError."""
         self._check(
             lib.driver_launch(
                 self.engine.queues.of_thread(), self.handle, self._count, image, dimensions, sizes, has_local
@@ -270,7 +270,10 @@ class DriverKernel:
 
 
 def _refusal(kernels: Sequence[DriverKernel], launches: bytes, number: int, result: int) -> CLError:
-    """Why the driver did not take a launch; raises nothing, for it has taken those before it."""
+    """Returns the error of a launch that the driver refused.
+
+    It is not raised, because the driver has accepted others.
+    """
     try:
         (kernel,) = U64.unpack_from(launches, number * SUBMISSION.size)
         return launch_failure(kernels[kernel].name, result)
@@ -279,7 +282,7 @@ def _refusal(kernels: Sequence[DriverKernel], launches: bytes, number: int, resu
 
 
 class KernelBatch(AddedLaunches[DriverKernel]):
-    """A `Batch`: kernels in a queue of the driver that nobody else uses meanwhile."""
+    """A `Batch`: kernels in a queue of the driver that only this batch uses."""
 
     failure: CLError | None = None
     takes_more = True
@@ -297,7 +300,7 @@ class KernelBatch(AddedLaunches[DriverKernel]):
         self._queue = queues.acquire()
 
     def _make_room(self, launches: int) -> None:
-        """Have room for so many more; those that were reported are forgotten."""
+        """Makes room for so many more launches; those that were reported are removed."""
         left = self._submitted - self._reported
         self._room = max(self._room, left + launches)
         events = ffi.new("uintptr_t[]", self._room)
@@ -332,7 +335,7 @@ class KernelBatch(AddedLaunches[DriverKernel]):
 
 
 def pipe_interface(name: str, pipe: PipeArgument) -> ArgumentInterface:
-    """A pipe argument as the host sees it; the engine has a pointer there."""
+    """Returns the interface of a pipe argument for the host; the engine has a pointer there."""
     return ArgumentInterface(
         name,
         pipe.type_name,

@@ -11,13 +11,13 @@ from fpgart.kernels.bitcode import Damaged, global_variables
 
 U32 = Struct("<I")
 FILE_OF_CODE = b"/program.bc"
-"""In PoCL's binaries: the name of the file with the intermediate code, before the file's size and content."""
+"""The name of the file with the intermediate code in PoCL's binaries, before the file's size and content."""
 LARGEST = (1 << 64) - 1
-"""What an answer has room for."""
+"""The largest value of an answer."""
 
 
 def intermediate_code(binary: bytes) -> bytes:
-    """The content of that file in PoCL's binary of an object; b"" where it is not to be found."""
+    """Returns the content of FILE_OF_CODE in PoCL's binary of an object; b"" if it is not found."""
     begin = binary.find(FILE_OF_CODE) + len(FILE_OF_CODE)
     if begin < len(FILE_OF_CODE) or begin + U32.size > len(binary):
         return b""
@@ -27,7 +27,7 @@ def intermediate_code(binary: bytes) -> bytes:
 
 
 def local_variables(objects: Sequence[bytes], kernel: str) -> int:
-    """Bytes of the variables that a kernel declares in local memory; 0 where there is no code that can be read.
+    """Returns the bytes of the variables that a kernel declares in local memory; 0 if no code can be read.
 
     Clang makes a global variable of each, with the kernel's name before its own.
     """

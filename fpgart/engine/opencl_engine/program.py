@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 COMPUTE_ID_BITS = 20
 LOCAL_REFUSED = pattern(r"local address space|'(?:__)?local' variable|in local memory")
-"""How compilers refuse local variables outside the outermost block of kernels."""
+"""The errors of compilers that refuse local variables outside the outermost block of kernels."""
 NEEDS_POCL = (
     "They need PoCL as engine, and PoCL's device 'basic' besides 'pthread'. If this process uses PoCL as a platform, "
     "too, start it with `fpgart run`, or set POCL_DEVICES='pthread basic'."
@@ -43,34 +43,34 @@ NEEDS_POCL = (
 
 
 class ProgramEngine(KernelEngine, Protocol):
-    """What programs need of their engine."""
+    """The part of the engine that programs use."""
 
     @property
     def driver(self) -> Driver:
         """The driver's device for programs without channels."""
 
     refusals: set[VersionRefusal]
-    """What the compiler has refused of versions of OpenCL C so far."""
+    """The version refusals that the compiler has shown so far."""
 
     @property
     def compiler(self) -> Compiler:
-        """What the driver's compiler accepts."""
+        """The properties of the driver's compiler."""
 
     @property
     def needs_for_channels(self) -> str:
-        """What to say where it takes no programs with channels."""
+        """The sentence for errors if it takes no programs with channels."""
 
     def do(self, driver: Driver, step: BuildStep) -> Result:
-        """Do a step, in the compiler's process if there is one; raises BuildFailed, CLError."""
+        """Does a step, in the compiler's process if there is one; raises BuildFailed, CLError."""
 
     def on_driver(self, program: DriverProgram, driver: Driver) -> DriverProgram:
-        """The same source for another device of the driver."""
+        """Creates the program from the same source for another device of the driver."""
 
     def make_kernel(self, program: DriverProgram, name: str) -> DriverKernel:
-        """Create a kernel of a built program."""
+        """Creates a kernel of a built program."""
 
-    def let_go(self, program: DriverProgram) -> None:
-        """Release the driver's objects of a program."""
+    def release_program(self, program: DriverProgram) -> None:
+        """Releases the driver's objects of a program."""
 
 
 def _has_channels(text: str) -> bool:
@@ -82,15 +82,15 @@ def _has_channels(text: str) -> bool:
 
 
 def input_of(source: str) -> ProgramInput:
-    """What the driver gets for a source."""
+    """Returns the driver's input for a source."""
     return ProgramInput(without_features(source).encode(errors="surrogateescape"))
 
 
 class DriverProgram:
     """A `BuiltProgram` of a driver.
 
-    `lowered` is there for programs whose kernels run beside each other; those are on a device that runs them on
-    our threads.
+    `lowered` is set for programs whose kernels run at the same time; those use the device that runs kernels on the
+    calling thread.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class DriverProgram:
         objects: Objects | None = None,
         made: Result | None = None,
     ) -> None:
-        """A program from the input, from `objects`, or one that is `made`. Raises CLError."""
+        """Creates a program from the input, from `objects`, or takes one that is `made`. Raises CLError."""
         self.engine = engine
         self.driver = driver
         self._home = driver
@@ -124,7 +124,7 @@ class DriverProgram:
             self.handle = create(driver, given)
 
     def _translate(self, options: str, headers: Mapping[str, str], *, everything: bool = False) -> str:
-        """Have the driver's program be the source in words that its compiler takes; returns the options for it.
+        """Creates the driver's program from the source, translated for its compiler; returns the options for it.
 
         Raises BuildFailed.
         """
@@ -150,7 +150,7 @@ class DriverProgram:
         return made.options
 
     def _do(self, call: str, options: str, headers: tuple[tuple[str, ProgramInput], ...] = ()) -> str:
-        """Make the driver's program anew; no kernel is in use. Returns the log; raises BuildFailed, CLError."""
+        """Makes the driver's program again while no kernel is in use. Returns the log; raises BuildFailed, CLError."""
         on_caller = self.driver is self.engine.driver.on_caller
         made = self.engine.do(self.driver, BuildStep(call, (self._given,), options, headers, on_caller))
         self._replace(made)
@@ -160,12 +160,12 @@ class DriverProgram:
         return made.log
 
     def _replace(self, made: Result) -> None:
-        self.engine.let_go(self)
+        self.engine.release_program(self)
         self._kernels.clear()
         self.handle, self._binary = made.handle, made.binary or self._given.binary
 
     def _link(self, objects: Objects) -> str:
-        """Build the executable that the objects are; returns the log. Raises BuildFailed, CLError."""
+        """Builds the executable from the objects; returns the log. Raises BuildFailed, CLError."""
         parts = tuple(ProgramInput(binary=each) for each in objects.objects)
         on_caller = self.driver is self.engine.driver.on_caller
         with as_building():
@@ -173,12 +173,12 @@ class DriverProgram:
         self._replace(made)
         return made.log
 
-    def _in_other_words(self, options: str, headers: Mapping[str, str], step: Callable[[str], str]) -> str:
-        """Do a step with the source as the compiler takes it: what it refuses as it stands, in all our words.
+    def _with_translation(self, options: str, headers: Mapping[str, str], step: Callable[[str], str]) -> str:
+        """Does a step with the source as it stands; if the compiler refuses it, with a full translation.
 
-        What it refuses of a version of OpenCL C is built for the next one. Once it has refused that, programs that may
-        have it are built for the next version at once: a refusal may take as long as a compilation, and no cache keeps
-        it.
+        A source that is refused in its version of OpenCL C is built for the next version. After the first such refusal,
+        programs that may be concerned are built for the next version at once: a refusal may take as long as a
+        compilation, and no cache keeps it.
         """
         everything = False
         for refusal in self.engine.refusals:
@@ -200,7 +200,7 @@ class DriverProgram:
     def build(self, options: str) -> str:
         if self.objects is not None and not self.source:
             return self._link(self.objects)
-        return self._in_other_words(options, {}, self._build)
+        return self._with_translation(options, {}, self._build)
 
     def _build(self, options: str) -> str:
         return self._do(BUILD, options)
@@ -209,8 +209,8 @@ class DriverProgram:
         texts = {name: program.source for name, program in headers.items() if isinstance(program, DriverProgram)}
         given = tuple((name, input_of(text)) for name, text in texts.items())
         try:
-            return self._in_other_words(options, texts, lambda words: self._do(COMPILE, words, given))
-        except BuildFailed as failed:  # some drivers answer as for clBuildProgram
+            return self._with_translation(options, texts, lambda words: self._do(COMPILE, words, given))
+        except BuildFailed as failed:  # some drivers return the status of clBuildProgram
             if failed.status == BuildProgramFailure.status:
                 raise BuildFailed(CompileProgramFailure.status, failed.log) from None
             raise
@@ -229,7 +229,7 @@ class DriverProgram:
             return found
 
     def twin(self) -> DriverProgram | None:
-        """The same program for the device that runs kernels on our threads; None if there is no such device."""
+        """Creates the program for the device that runs kernels on the calling thread; None if there is none."""
         driver = self.driver.on_caller
         if driver is None or not self.source:
             return None
@@ -263,7 +263,7 @@ class DriverProgram:
         return made
 
     def _start_autorun(self, network: Network, name: str, units: tuple[int, ...]) -> None:
-        """An autorun kernel begins again whenever it ends; one thread for each of its compute units."""
+        """Starts a thread for each compute unit of an autorun kernel, which runs it again whenever it ends."""
         kernel = self.kernel(name)
         assert isinstance(kernel, ConcurrentKernel)
         for place in itertools.product(*(range(count) for count in units)):
@@ -280,7 +280,7 @@ class DriverProgram:
         return binary if self.lowered is None else with_notes(binary, self.lowered)
 
     def driver_binary(self) -> bytes:
-        """The driver's own binary; raises CLError."""
+        """Returns the driver's own binary; raises CLError."""
         if not self._binary:
             self._binary = binary_of(self.driver, self.handle)
         return self._binary
@@ -291,10 +291,10 @@ class DriverProgram:
         self._given = self._given._replace(constants=tuple(constants.items()))
 
     def release(self) -> None:
-        """Give the driver's objects back; nothing may run."""
+        """Releases the driver's objects; nothing may run."""
         for kernel in self._kernels.values():
             kernel.release()
         release(self.driver, self.handle)
 
     def __del__(self) -> None:
-        self.engine.let_go(self)
+        self.engine.release_program(self)

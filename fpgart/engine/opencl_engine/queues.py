@@ -25,7 +25,7 @@ class ThreadQueue:
 
 
 class Queues:
-    """The queues of a driver; those that are free are used again."""
+    """The queues of a driver; those that are free are reused."""
 
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
@@ -33,14 +33,14 @@ class Queues:
         self._free: list[int] = []
 
     def of_thread(self) -> int:
-        """The calling thread's own queue: clFinish waits for the kernel of this thread alone."""
+        """Returns the calling thread's queue, so that clFinish waits for the kernels of this thread alone."""
         found: ThreadQueue | None = getattr(self._of_threads, "queue", None)
         if found is None:
             self._of_threads.queue = found = ThreadQueue(self.acquire(), self._free)
         return found.handle
 
     def acquire(self) -> int:
-        """A queue for the caller alone, until release()."""
+        """Returns a queue for the caller alone, until release()."""
         try:
             return self._free.pop()
         except IndexError:
@@ -48,7 +48,7 @@ class Queues:
 
     @contextmanager
     def profiled(self) -> Iterator[int]:
-        """A queue with profiling for one use."""
+        """Yields a queue with profiling for one use."""
         handle = self._make(cl.CL_QUEUE_PROFILING_ENABLE)
         try:
             yield handle
@@ -60,5 +60,5 @@ class Queues:
         return int(driver.create("clCreateCommandQueue", driver.context, driver.device, properties))
 
     def release(self, handle: int) -> None:
-        """The queue is empty and free for others."""
+        """Frees the queue, which is empty, for others."""
         self._free.append(handle)

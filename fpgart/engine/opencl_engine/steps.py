@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does a `BuildStep` with the driver, in the process that calls this.
+"""A `BuildStep` that the driver does in the calling process.
 
 PoCL's binary of an executable has machine code for each kernel, which takes long to make, and crashes some releases.
 Its binary of a compiled object is the intermediate code alone. So clBuildProgram is two steps there: compiling, whose
 object another process can load, and linking.
 
 Linking needs PoCL's library of functions, which takes most of the time of a process's first build to read. From 3.1 on
-PoCL keeps the result if the intermediate code is built as a program's binary, instead of being linked: who loads the
-object next, in whichever process, does not need the library.
+PoCL keeps the result if the intermediate code is built as a program's binary, instead of being linked: the next
+process that loads the object does not need the library.
 """
 
 from __future__ import annotations
@@ -40,23 +40,23 @@ U64 = Struct("Q")
 ARG_INFO = "-cl-kernel-arg-info"
 LINK_LOG_BYTES = 65536
 FOR_LAUNCHES = "-cl-denorms-are-zero"
-"""An option that PoCL obeys when it launches kernels, and of which an object says nothing."""
+"""An option that PoCL obeys when it launches kernels, and that an object does not contain."""
 COMPILED_ALONE = "-D__FPGART_OBJECT"
 """PoCL's cache does not distinguish steps. Without this it may answer with what clBuildProgram made of the same source,
 which has PoCL's library in it already; when that is linked again, PoCL crashes at the launch of a kernel."""
 ADDED_BY_USER = "POCL_EXTRA_BUILD_FLAGS"
-"""PoCL adds them to the options of each step, and refuses most of them when it links."""
+"""A variable with options that PoCL adds to each step; it refuses most of them when it links."""
 OF_BUILDING = {
     CompileProgramFailure.status: BuildProgramFailure.status,
     LinkProgramFailure.status: BuildProgramFailure.status,
     InvalidCompilerOptions.status: InvalidBuildOptions.status,
     InvalidLinkerOptions.status: InvalidBuildOptions.status,
 }
-"""By the status of a step that is a part of clBuildProgram, that of clBuildProgram."""
+"""The status of clBuildProgram for the status of a step that is part of it."""
 
 
 class Result(NamedTuple):
-    """The driver's program, the log, and the binary that another process can load(); b"" where there is none."""
+    """The driver's program, the log, and the binary for load() in another process; b"" if there is none."""
 
     handle: int
     log: str
@@ -64,12 +64,12 @@ class Result(NamedTuple):
 
 
 def with_argument_info(options: str) -> str:
-    """The options with the one that asks for the arguments' names and types, which clSetKernelArg needs."""
+    """Returns the options, with the one for the arguments' names and types, which clSetKernelArg needs."""
     return options if ARG_INFO in options.split() else f"{options} {ARG_INFO}".strip()
 
 
 def is_in_two_steps(driver: Driver, step: BuildStep) -> bool:
-    """Whether clBuildProgram is compiling and linking, with nothing lost."""
+    """True if clBuildProgram can be replaced by compiling and linking with the same result."""
     return (
         step.call == BUILD
         and driver.handover is Handover.OBJECTS
@@ -80,12 +80,12 @@ def is_in_two_steps(driver: Driver, step: BuildStep) -> bool:
 
 
 def can_be_loaded(driver: Driver, step: BuildStep) -> bool:
-    """Whether another process can load the binary of what the step makes, at no cost."""
+    """True if another process can load the binary that the step makes, without additional work."""
     return driver.handover is Handover.OBJECTS and not step.is_executable
 
 
 def do(driver: Driver, step: BuildStep) -> Result:
-    """The program that the step makes; raises BuildFailed, CLError."""
+    """Returns the program that the step makes; raises BuildFailed, CLError."""
     if driver.handover is not Handover.OBJECTS:
         return _do(driver, step)
     contents = (part for each in step.inputs for part in (each.source, each.binary))
@@ -112,7 +112,7 @@ def _do(driver: Driver, step: BuildStep) -> Result:
 
 
 def load(driver: Driver, step: BuildStep, binary: bytes) -> Result:
-    """The program whose binary another process has made with the step; raises BuildFailed, CLError."""
+    """Returns the program from the binary that another process has made with the step; raises BuildFailed, CLError."""
     loaded = ProgramInput(binary=binary)
     if is_in_two_steps(driver, step):
         with as_building():
@@ -121,7 +121,7 @@ def load(driver: Driver, step: BuildStep, binary: bytes) -> Result:
 
 
 def _compile_and_link(driver: Driver, handle: int, step: BuildStep) -> Result:
-    """The step, which is a clBuildProgram, in two; the program at `handle` is released with success."""
+    """Compiles and links for a step with clBuildProgram. If it succeeds, the program at `handle` is released."""
     with as_building():
         log = _compile(driver, handle, step)
         found = binary_of(driver, handle)
@@ -132,7 +132,7 @@ def _compile_and_link(driver: Driver, handle: int, step: BuildStep) -> Result:
 
 @contextmanager
 def as_building() -> Iterator[None]:
-    """Failures within have the status that clBuildProgram gives them."""
+    """Gives failures within the status that clBuildProgram returns for them."""
     try:
         yield
     except BuildFailed as failed:
@@ -140,7 +140,7 @@ def as_building() -> Iterator[None]:
 
 
 def create(driver: Driver, given: ProgramInput) -> int:
-    """The driver's program of an input; raises CLError."""
+    """Creates the driver's program of an input; raises CLError."""
     if given.source:
         texts = ffi.new("char *[]", [text := ffi.new("char[]", given.source)])
         made = driver.create("clCreateProgramWithSource", driver.context, 1, texts, ffi.NULL)
@@ -165,7 +165,7 @@ def create(driver: Driver, given: ProgramInput) -> int:
 
 @contextmanager
 def created(driver: Driver, inputs: Sequence[ProgramInput]) -> Iterator[list[int]]:
-    """Programs of the inputs, which are released behind it as far as they are still in the list."""
+    """Yields programs of the inputs; those still in the list are released at the end."""
     made: list[int] = []
     try:
         for given in inputs:
@@ -177,18 +177,18 @@ def created(driver: Driver, inputs: Sequence[ProgramInput]) -> Iterator[list[int
 
 
 def specialize(driver: Driver, handle: int, id: int, value: bytes) -> None:
-    """Set a specialisation constant; raises CLError."""
+    """Sets a specialisation constant; raises CLError."""
     driver.call("clSetProgramSpecializationConstant", handle, id, len(value), ffi.new("char[]", value))
 
 
 def release(driver: Driver, handle: int) -> None:
-    """Release a program; 0 is none."""
+    """Releases a program, if the handle is not 0."""
     if handle:
         driver.function("clReleaseProgram")(handle)
 
 
 def log_of(driver: Driver, handle: int) -> str:
-    """The build log of a program; "" where it cannot be had, for the step's own status says more."""
+    """Returns the build log of a program; "" if the query fails, because the step's own status says more."""
     try:
         return driver.text("clGetProgramBuildInfo", handle, driver.device, cl.CL_PROGRAM_BUILD_LOG)
     except CLError:
@@ -196,7 +196,7 @@ def log_of(driver: Driver, handle: int) -> str:
 
 
 def binary_of(driver: Driver, handle: int) -> bytes:
-    """The driver's own binary of a program; raises CLError."""
+    """Returns the driver's own binary of a program; raises CLError."""
     size = U64.unpack(driver.query("clGetProgramInfo", handle, cl.CL_PROGRAM_BINARY_SIZES)[:8])[0]
     data = ffi.new("char[]", max(size, 1))
     driver.call("clGetProgramInfo", handle, cl.CL_PROGRAM_BINARIES, 8, ffi.new("char *[]", [data]), ffi.NULL)
@@ -230,7 +230,7 @@ def _compile(driver: Driver, handle: int, step: BuildStep) -> str:
 
 
 def _checked(driver: Driver, handle: int, status: int) -> str:
-    """The log; raises BuildFailed unless the status is that of success."""
+    """Returns the log; raises BuildFailed unless the status is CL_SUCCESS."""
     log = log_of(driver, handle)
     if status != cl.CL_SUCCESS:
         raise BuildFailed(status, log)
@@ -238,7 +238,7 @@ def _checked(driver: Driver, handle: int, status: int) -> str:
 
 
 def link_inputs(driver: Driver, options: str, inputs: Sequence[ProgramInput]) -> tuple[int, str]:
-    """The program that linking makes, and the log; raises BuildFailed, CLError."""
+    """Links the inputs; returns the program and the log. Raises BuildFailed, CLError."""
     if driver.handover is not Handover.OBJECTS:
         return _link_inputs(driver, options, inputs)
     with one_at_a_time("link", (each.binary for each in inputs)):
@@ -251,16 +251,16 @@ def _link_inputs(driver: Driver, options: str, inputs: Sequence[ProgramInput]) -
         handle = create(driver, ProgramInput(binary=code))
         try:
             return handle, _build(driver, handle, "")
-        except BuildFailed:  # linking says why, or works: PoCL cannot read what another process replaces just now
+        except BuildFailed:  # PoCL cannot read a file while another process replaces it; linking reports other errors
             release(driver, handle)
     with created(driver, inputs) as parts:
         return link(driver, options, parts)
 
 
 def link(driver: Driver, options: str, parts: Sequence[int]) -> tuple[int, str]:
-    """The program that linking makes, and the log; raises BuildFailed, CLError.
+    """Links the parts; returns the program and the log. Raises BuildFailed, CLError.
 
-    PoCL forgets the kernels' arguments if it is not told so when linking; others know no such option.
+    PoCL loses the kernels' arguments if it links without ARG_INFO; other drivers do not know this option.
     """
     told = with_argument_info(options)
     status, made = _link(driver, told, parts)
@@ -293,7 +293,7 @@ def _link(driver: Driver, options: str, parts: Sequence[int]) -> tuple[int, int]
 
 
 def _link_log(driver: Driver, options: str, parts: Sequence[int]) -> str:
-    """What a driver says of a link that fails, for which it gives no program."""
+    """Returns the log of a link that fails without a program."""
     log = ffi.new("char[]", LINK_LOG_BYTES)
     handles = ffi.new("uintptr_t[]", parts)
     words = options.encode(errors="surrogateescape")

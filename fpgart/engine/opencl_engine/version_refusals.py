@@ -16,23 +16,23 @@ from fpgart.base.patterns import pattern
 
 
 class VersionRefusal(NamedTuple):
-    """Something that a compiler refuses when options ask for certain versions of OpenCL C."""
+    """A feature that a compiler refuses if options request certain versions of OpenCL C."""
 
     words: re.Pattern[str]
-    """In the compiler's log."""
+    """Found in the compiler's log."""
     asked: re.Pattern[str]
-    """In the options."""
+    """Found in the options."""
     instead: str
-    """The option for a version with which it is not refused."""
+    """The option for a version in which it is not refused."""
     may_concern: re.Pattern[str]
-    """In each source that may be refused."""
+    """Found in each source that may be refused."""
 
     def shows(self, log: str, options: str) -> bool:
-        """Whether this is what a failed build says."""
+        """True if this refusal is the reason of a failed build."""
         return bool(self.words.search(log) and self.asked.search(options))
 
     def newer(self, options: str) -> str:
-        """The options with the version that is not refused."""
+        """Returns the options with the version that is not refused."""
         return self.asked.sub(self.instead, options)
 
 

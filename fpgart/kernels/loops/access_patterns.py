@@ -2,7 +2,7 @@
 """Accesses to global memory by index expression: sequential, strided or random.
 
 An index that is a sum of loop variables, and of work-items' numbers, times constants has a stride. One that is, or
-contains, an element of another array goes anywhere. What is neither is left alone: nothing is said of it.
+contains, an element of another array is random. Other accesses have no pattern.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ WORK_ITEM = re.compile(r"\bget_(?:global|local)_id\s*\(\s*0\s*\)")
 ITEM = "__fpgart_item"
 NAME = re.compile(r"[A-Za-z_]\w*")
 LONG_RUN = 1024
-"""Bytes in a row that are as good as all: a full burst of the interfaces that boards have."""
+"""The bytes in a row that count as sequential: a full burst of the interfaces that boards have."""
 UNKNOWN = 7_919
-"""What stands for names without known values; the differences between indices do not depend on them."""
+"""The value of names without known values; the differences between indices do not depend on them."""
 MOST_NAMES = 64
-"""In an index, with those in what they stand for."""
+"""The most names in an index and in their values."""
 MOST_LOOKED = 1_000_000
-"""Characters of indices, as often as they are looked at for a launch; half a second."""
+"""The most characters of indices that are evaluated for a launch, repetitions included; half a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class _Level:
 
 
 def patterns(loops: KernelLoops, scalars: Mapping[str, int], work_items: int, width: int) -> list[Pattern]:
-    """Return the patterns of accesses that are not sequential; none of arrays with accesses that are unknown."""
+    """Returns the patterns of accesses that are not sequential; none of arrays with accesses that are unknown."""
     launch = _Launch(loops, scalars, work_items, width)
     found: list[Pattern] = []
     unknown: set[str] = set()
@@ -78,7 +78,7 @@ class _Counter:
 
 
 class _Launch:
-    """What names stand for in a launch, and its loops; each loop is counted once."""
+    """The values of names in a launch, and its loops; the iterations of each loop are counted once."""
 
     def __init__(self, loops: KernelLoops, scalars: Mapping[str, int], work_items: int, width: int) -> None:
         self._names = {name: WORK_ITEM.sub(ITEM, value) for name, value in loops.names(scalars).items()}
@@ -88,7 +88,7 @@ class _Launch:
         self._looked = 0
 
     def pattern(self, touch: Touch) -> Pattern | None:
-        """Return the pattern of an access; None if it is sequential. Raises UncountableError if it is unknown."""
+        """Returns the pattern of an access; None if it is sequential. Raises UncountableError if it is unknown."""
         if not touch.times:
             raise UncountableError(f"{touch.array}[...] under a condition")
         counters = [*(self._counter(loop) for loop in reversed(touch.loops)), self._items]
@@ -107,7 +107,7 @@ class _Launch:
         return _walk(touch, list(_levels(index, counters, mentioned, names, touch.element)))
 
     def _counter(self, loop: Loop) -> _Counter:
-        """Return the counter of a loop. Raises UncountableError."""
+        """Returns the counter of a loop. Raises UncountableError."""
         if loop.begin not in self._counters:
             self._counters[loop.begin] = None
             count = iterations(loop.head, self._names)
@@ -119,7 +119,7 @@ class _Launch:
         return found
 
     def _mentioned(self, index: str) -> set[str] | None:
-        """Return the names in an index and in their values; None if these read an element of an array.
+        """Returns the names in an index and in their values; None if these read an element of an array.
 
         Raises UncountableError for more than MOST_NAMES.
         """
@@ -137,7 +137,7 @@ class _Launch:
         return seen
 
     def _look(self, index: str, times: int) -> None:
-        """Count the characters of an index that is looked at. Raises UncountableError beyond MOST_LOOKED."""
+        """Adds the characters of an index that is evaluated. Raises UncountableError beyond MOST_LOOKED."""
         self._looked += times * len(index)
         if self._looked > MOST_LOOKED:
             raise UncountableError(f"more than {MOST_LOOKED:,} characters of indices")
@@ -146,7 +146,7 @@ class _Launch:
 def _levels(
     index: str, counters: list[_Counter], mentioned: Set[str], names: ChainMap[str, str], element: int
 ) -> Iterator[_Level]:
-    """Yield the stride of each counter in bytes; it is 0 for those that the index does not mention.
+    """Yields the stride of each counter in bytes; it is 0 for those that the index does not mention.
 
     Raises UncountableError.
     """
@@ -166,7 +166,7 @@ def _levels(
 
 
 def _walk(touch: Touch, levels: list[_Level]) -> Pattern | None:
-    """From the innermost loop outwards, as long as one element follows the other."""
+    """Extends the run of an access from the innermost loop outwards, as long as one element follows the other."""
     run, copies = touch.element, touch.times
     rest = list(levels)
     while rest and (rest[0].count == 1 or abs(rest[0].stride) <= run):

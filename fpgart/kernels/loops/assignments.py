@@ -21,7 +21,7 @@ class Assignments:
             self._places.setdefault(found["before"] or found["behind"], []).append(found.start())
 
     def count(self, name: str, begin: int = 0, end: int | None = None) -> int:
-        """Return how often a variable gets a value between two positions of the body, or in all of it."""
+        """Returns how often a variable is assigned between two positions of the body, or in all of it."""
         places = self._places.get(name, [])
         last = len(places) if end is None else bisect_left(places, end)
         return max(0, last - bisect_left(places, begin))

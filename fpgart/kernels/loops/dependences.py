@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loops that promise with `#pragma ivdep` that no iteration needs what an earlier one wrote, and do not keep it.
+"""Loops whose `#pragma ivdep` is wrong: an iteration reads what an earlier one wrote.
 
-On a board the promise lets iterations overlap, so that a later one may read the old value. Here they run one after the
-other, and the result is right. Only what the source shows for certain is found: the same array at indices that differ
+On a board, iterations with this pragma overlap, so that a later one may read the old value. Here they run one after
+the other, and the result is right. Only certain cases are found: the same array at indices that differ
 by so much that iteration i reads what iteration i - d wrote, whatever the other names in the indices stand for.
 """
 
@@ -27,9 +27,9 @@ WRITTEN = re.compile(r"\s*(?:(?P<read>\+\+|--|(?:[-+*/%&|^]|<<|>>)=)|=(?!=))")
 STEPPED = re.compile(r"(?:\+\+|--)\s*\Z")
 NAME = re.compile(r"[A-Za-z_]\w*")
 MOST_PAIRS = 4096
-"""Of writes and reads in a loop, so many are compared."""
+"""The most writes and reads of a loop that are compared."""
 VALUATIONS = (7_919, 104_729)
-"""What unknown names stand for, in turn: what holds for both, whatever their values, holds for all."""
+"""The values of unknown names, in turn: a result that is equal for both holds for all values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class _Access:
 
 
 def broken_promises(source: str, options: str = "") -> list[Dependence]:
-    """In all kernels and functions of a source; what needs headers of the host's is passed over."""
+    """Returns those of all kernels and functions of a source; none if it needs headers of the host."""
     if "ivdep" not in source:
         return []
     return [found for function in functions(source, options) for found in _in_function(function)]
@@ -93,7 +93,7 @@ def _in_loop(kernel: str, head: str, body: str, which: str) -> Iterator[Dependen
 
 
 def _pairs(accesses: list[_Access]) -> Iterator[tuple[_Access, _Access]]:
-    """Each write of an array with each of its reads, indices that are written alike only once."""
+    """Yields each write of an array with each of its reads, equal indices only once."""
     reads: dict[str, dict[str, _Access]] = {}
     writes: dict[tuple[str, str], _Access] = {}
     for access in accesses:
@@ -113,7 +113,7 @@ def _accesses(body: str) -> Iterator[_Access]:
 
 
 def _distance(written: str, read: str, variable: str, by: int, given: Assignments) -> int | None:
-    """How many iterations after the write the read of the same element is; None where that is not certain."""
+    """Returns the number of iterations from the write to the read of an element; None if that is not certain."""
     others = sorted((set(NAME.findall(written)) | set(NAME.findall(read))) - {variable})
     if any(given.count(name) for name in others):
         return None

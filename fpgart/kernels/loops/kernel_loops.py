@@ -2,8 +2,8 @@
 """The least number of cycles of a kernel's loops, found in its source: for the model of time (docs/time.md).
 
 A loop whose bounds are numbers, macros, arguments of the kernel, or constants made of these, is counted. One that
-nobody can count without running the kernel (`while`, bounds in memory, loops that are left early or run under a
-condition, functions with loops) makes the kernel's cycles unknown. That is a None here, never a guess.
+cannot be counted without running the kernel (`while`, bounds in memory, loops that are left early or run under a
+condition, functions with loops) makes the kernel's cycles unknown: None, never a guess.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ ELEMENTS = {"char": 1, "uchar": 1, "half": 2, "short": 2, "ushort": 2, "int": 4,
 LONGEST_PARAMETER = 512
 LONGEST_REASON = 100
 MOST_TOUCHES = 1024
-"""Of a kernel's indexed names, so many are looked at."""
+"""The most indexed names of a kernel that are read."""
 NAME = re.compile(r"[A-Za-z_]\w*")
 DECLARED = re.compile(
     r"\b(?:const\s+)?(?:unsigned\s+|signed\s+)?(?:int|uint|long|ulong|size_t|short|ushort|char|uchar|unsigned)\s+"
     r"(?P<name>[A-Za-z_]\w*)\s*=(?!=)(?P<value>[^;,{}]{1,1024});"
 )
 MOST_ITEMS = 10_000
-"""In a function with loops, with those of the functions that it calls; long expressions count as several."""
+"""The most items of a function with loops, with those of its calls; long expressions count as several."""
 MOST_LOOKED = 30_000
-"""In all functions of a source of which it is found out whether they take cycles."""
+"""The most items in all functions of a source for which it is found out whether they take cycles."""
 MOST_CONSTANTS = 256
-"""Of a kernel's declarations, so many are looked at."""
+"""The most declarations of a kernel that are read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +53,12 @@ class Touch:
 
     array: str
     element: int
-    """Bytes."""
+    """The element's bytes."""
     index: str
     times: int
-    """2 for an element that is read and written, 0 where a condition decides."""
+    """2 for an element that is read and written, 0 if a condition decides."""
     line: int
-    """Of the program's source."""
+    """The line of the program's source."""
     loops: tuple[Loop, ...]
 
 
@@ -70,15 +70,15 @@ class KernelLoops:
     parameters: tuple[str, ...]
     """Those that keep their values."""
     constants: tuple[tuple[str, str], ...]
-    """Variables that keep the value they are declared with, and that value as it is written."""
+    """Variables that keep the value they are declared with, and its text."""
     touches: tuple[Touch, ...] = ()
     depth: int = 0
-    """Cycles from where an iteration or work-item begins until it ends, besides what it waits for memory."""
+    """Cycles from the begin of an iteration or work-item to its end, without waits for memory."""
     uncounted: str = ""
-    """Why its loops cannot be counted."""
+    """The reason if its loops cannot be counted."""
 
     def cycles(self, arguments: Mapping[str, int]) -> int | None:
-        """Return the cycles of one work-item, at least 1, for scalar `arguments` by name; None if they are unknown."""
+        """Returns the cycles of one work-item, at least 1, for scalar `arguments` by name; None if they are unknown."""
         if self.body is None:
             return None
         names = self.names(arguments)
@@ -88,12 +88,12 @@ class KernelLoops:
             return None
 
     def names(self, arguments: Mapping[str, int]) -> dict[str, str]:
-        """Return what names stand for in the heads of loops, for a launch with these scalars."""
+        """Returns the values of names in the heads of loops, for a launch with these scalars."""
         return with_values(self.constants, {name: arguments[name] for name in self.parameters if name in arguments})
 
 
 def with_values(constants: tuple[tuple[str, str], ...], numbers: Mapping[str, int]) -> dict[str, str]:
-    """Return names with their numbers, and constants with theirs: as text if that depends on a loop's variable."""
+    """Returns names with their numbers, and constants with theirs: as text if that depends on a loop's variable."""
     names = {name: f"({number})" for name, number in numbers.items()}
     given = {**dict(constants), **names}
     for name, written in constants:
@@ -104,19 +104,19 @@ def with_values(constants: tuple[tuple[str, str], ...], numbers: Mapping[str, in
 
 
 def kernel_loops(source: str, options: str = "") -> dict[str, KernelLoops]:
-    """Return the loops by kernel; none if the preprocessor needs headers of the host."""
+    """Returns the loops by kernel; none if the preprocessor needs headers of the host."""
     return loops_of(functions(source, options))
 
 
 def loops_of(found: list[Function]) -> dict[str, KernelLoops]:
-    """Return the loops by kernel, given all functions of a source."""
+    """Returns the loops by kernel, given all functions of a source."""
     looping = _looping(found)
     talking = {function.name for function in found if TALKING.search(function.body)}
     return {function.name: _kernel(function, looping, talking) for function in found if function.is_kernel}
 
 
 def _looping(found: list[Function]) -> dict[str, Called | None]:
-    """Return the functions whose loops may take cycles; None for those whose cycles cannot be counted."""
+    """Returns the functions whose loops may take cycles; None for those whose cycles cannot be counted."""
     looping: dict[str, Called | None] = {}
     looked = 0
     for function in found:  # each is defined before it is called
@@ -136,7 +136,7 @@ def _looping(found: list[Function]) -> dict[str, Called | None]:
 
 
 def _called(function: Function, looping: Mapping[str, Called | None]) -> Called:
-    """Return a function as others call it. Raises UncountableError."""
+    """Returns a function for calls of it. Raises UncountableError."""
     scan = Scan(function, looping, frozenset())
     parameters, constants = _known(function, scan)
     items = scan.items()
@@ -144,7 +144,7 @@ def _called(function: Function, looping: Mapping[str, Called | None]) -> Called:
 
 
 def _sized(items: tuple[Item, ...]) -> int:
-    """Return the size of items. Raises UncountableError for more than MOST_ITEMS."""
+    """Returns the size of items. Raises UncountableError for more than MOST_ITEMS."""
     size = size_of(items)
     if size > MOST_ITEMS:
         raise UncountableError(f"more than {MOST_ITEMS:,} loops, conditions and calls")
@@ -152,7 +152,7 @@ def _sized(items: tuple[Item, ...]) -> int:
 
 
 def _is_free(called: Called) -> bool:
-    """Return whether a function takes no cycles for any arguments."""
+    """True if a function takes no cycles for any arguments."""
     try:
         return not Call(called, ()).cycles({})
     except UncountableError:
@@ -160,7 +160,7 @@ def _is_free(called: Called) -> bool:
 
 
 def _known(function: Function, scan: Scan) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
-    """Return the parameters that a function never changes ("" for others) and its variables that keep one value."""
+    """Returns the parameters that a function never changes ("" for others) and its variables that keep one value."""
     parts = function.parameters.split(",")
     names = tuple(found[-1] for part in parts if (found := NAME.findall(part)))
     declared = islice(DECLARED.finditer(scan.plain), MOST_CONSTANTS)
@@ -184,7 +184,7 @@ def _kernel(function: Function, looping: Mapping[str, Called | None], talking: S
 
 
 def global_arrays(parameters: str) -> dict[str, int]:
-    """Return the pointers to global memory among a kernel's parameters, with the size of their elements in bytes."""
+    """Returns the pointers to global memory among a kernel's parameters, with the size of their elements in bytes."""
     found = {}
     for parameter in split(parameters):
         match = ARRAY.search(parameter) if len(parameter) < LONGEST_PARAMETER else None
@@ -195,7 +195,7 @@ def global_arrays(parameters: str) -> dict[str, int]:
 
 
 def _touches(function: Function, scan: Scan, arrays: Mapping[str, int], body: tuple[Item, ...]) -> Iterator[Touch]:
-    """Yield the accesses of a kernel to the elements of `arrays`."""
+    """Yields the accesses of a kernel to the elements of `arrays`."""
     conditional = 0
     conditions = scan.conditions
     around = _Around(body)
@@ -219,7 +219,7 @@ class _Around:
         self._next = next(self._left, None)
 
     def loops(self, at: int) -> tuple[Loop, ...]:
-        """Return the loops around a position, the outermost first."""
+        """Returns the loops around a position, the outermost first."""
         while self._next is not None and self._next.begin <= at:
             self._leave(self._next.begin)
             self._opened.append(self._next)
@@ -233,7 +233,7 @@ class _Around:
 
 
 def _loops_in(body: tuple[Item, ...]) -> Iterator[Loop]:
-    """Yield loops and those within them in the order in which they begin."""
+    """Yields loops and those within them in the order in which they begin."""
     for each in body:
         if isinstance(each, Loop):
             yield each

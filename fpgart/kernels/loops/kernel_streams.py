@@ -2,8 +2,8 @@
 """The channel operations of kernels, found in their source: for the model of time (docs/time.md).
 
 A kernel whose loops can be counted and which uses its channels in every iteration, whatever the data, becomes a
-process: the steps that channels/stream_clock.c runs through. Of any other kernel it is said why not, and of those that
-have a channel in common with it, too.
+process: steps for channels/stream_clock.c. Any other kernel, and those that share a channel with it, have a reason
+instead.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from fpgart.kernels.preprocessing.expressions import constant
 from fpgart.kernels.source_text import DIRECTIVE, NAME_AND_SIZES, blank, closing, split, without_attributes
 
 MOST_UNITS = 256
-"""Compute units of kernels that run by themselves, in all."""
+"""The most compute units of autorun kernels, in all."""
 MOST_STEPS = 65_536
-"""Of the units of kernels that run by themselves, in all."""
+"""The most steps of the compute units of autorun kernels, in all."""
 DEEPEST_CHANNEL = 1 << 20
-"""Packets; more room makes no difference that anybody would wait for."""
+"""Packets of the deepest channel that is modelled; further depth makes no practical difference."""
 STATEMENT = re.compile(r"[;{}]")
 NAME = re.compile(r"[A-Za-z_]\w*")
 CHANNEL = re.compile(r"\bchannel\b")
@@ -49,29 +49,29 @@ class Channel:
 
 @dataclass(frozen=True, slots=True)
 class Streams:
-    """The kernels of a program that use channels. `untold` says, by kernel, why its use of them is unknown."""
+    """The kernels of a program that use channels. `untold`: by kernel, the reason if its use of them is unknown."""
 
     channels: Mapping[str, Channel]
     kernels: Mapping[str, KernelLoops]
     autorun: Mapping[str, tuple[int, ...]]
-    """By kernel that runs by itself, its compute units in each dimension."""
+    """By autorun kernel, its compute units in each dimension."""
     groups: Mapping[str, frozenset[str]]
-    """By kernel with channels, all kernels that it is connected with, and itself."""
+    """By kernel with channels, all kernels that channels connect it with, and itself."""
     untold: Mapping[str, str]
 
     def capacity(self, channel: str) -> int:
-        """Return how many packets a channel (`c[3]`) holds: one if it has no depth."""
+        """Returns how many packets a channel (`c[3]`) holds: one if it has no depth."""
         depth = self.channels[channel.partition("[")[0]].depth
         return min(max(1, depth or 0), DEEPEST_CHANNEL)
 
     def depth(self, channel: str) -> int | None:
-        """Return the declared depth of a channel."""
+        """Returns the declared depth of a channel."""
         return self.channels[channel.partition("[")[0]].depth
 
     def process(
         self, kernel: str, arguments: Mapping[str, int], work_items: int, latency: int, scale: Fraction
     ) -> tuple[Step, ...]:
-        """Return the steps of a launch. Raises UncountableError.
+        """Returns the steps of a launch. Raises UncountableError.
 
         `latency` is the number of cycles from the begin of an iteration to its write, and from that of the last one to
         the end. `scale` stretches the cycles of a kernel whose memory is slower than its pipeline.
@@ -80,7 +80,7 @@ class Streams:
         return StepWriter(loops, loops.names(arguments), latency, scale).steps(work_items)
 
     def running(self, kernel: str, latency: int) -> Iterator[tuple[Step, ...]]:
-        """Yield the steps of each compute unit of an autorun kernel. Raises UncountableError."""
+        """Yields the steps of each compute unit of an autorun kernel. Raises UncountableError."""
         loops = self.kernels[kernel]
         made = 0
         for place in product(*map(range, self.autorun[kernel])):
@@ -95,7 +95,7 @@ NOTHING = Streams({}, {}, {}, {}, {})
 
 
 def kernel_streams(source: str, options: str = "") -> Streams:
-    """Read a whole program; NOTHING if no kernel uses channels, or if the preprocessor needs headers of the host."""
+    """Reads a whole program; NOTHING if no kernel uses channels, or if the preprocessor needs headers of the host."""
     if "channel" not in source:
         return NOTHING
     text = plain_text(source, options)
@@ -120,7 +120,7 @@ def kernel_streams(source: str, options: str = "") -> Streams:
 
 
 def _channels(text: str) -> Iterator[tuple[str, Channel]]:
-    """Yield the channels that a text without directives declares, by name."""
+    """Yields the channels that a text without directives declares, by name."""
     begin = 0
     for mark in STATEMENT.finditer(text):
         statement = text[begin : mark.start()]
@@ -137,12 +137,12 @@ def _channels(text: str) -> Iterator[tuple[str, Channel]]:
 
 
 def _declared(text: str) -> tuple[str, bool]:
-    """Return the depth that attributes state ("" for none) and whether the channel leaves the program."""
+    """Returns the depth that attributes state ("" for none) and whether the channel leaves the program."""
     return _in_parentheses(DEPTH, text), OUTSIDE.search(text) is not None
 
 
 def _in_parentheses(opening: re.Pattern[str], text: str) -> str:
-    """Return the text between the parenthesis that `opening` matches and its closing one; "" without a match."""
+    """Returns the text between the parenthesis that `opening` matches and its closing one; "" without a match."""
     found = opening.search(text)
     return text[found.end() : closing(text, found.end() - 1)] if found else ""
 
@@ -165,7 +165,7 @@ class _Used:
 
     def _of(self, kernel: str, loops: KernelLoops) -> frozenset[str]:
         talks_of = list(talks(loops.body or ()))
-        if any(talk.untold for talk in talks_of):  # through functions, too
+        if any(talk.untold for talk in talks_of):  # calls in functions included
             return self._everywhere
         named = frozenset(talk.array for talk in talks_of)
         if kernel in self._talking and (loops.body is None or not named <= self._channels.keys()):
@@ -182,7 +182,7 @@ class _Used:
 
 
 def _groups(used: Mapping[str, frozenset[str]]) -> dict[str, frozenset[str]]:
-    """Return, by kernel, the kernels that channels connect it with; connected kernels share one set."""
+    """Returns, by kernel, the kernels that channels connect it with; connected kernels share one set."""
     alike: dict[frozenset[str], list[str]] = {}
     for kernel, channels in used.items():
         alike.setdefault(channels, []).append(kernel)
@@ -203,7 +203,7 @@ def _groups(used: Mapping[str, frozenset[str]]) -> dict[str, frozenset[str]]:
 
 
 def _untold(loops: KernelLoops, used: Set[str], channels: Mapping[str, Channel]) -> str:
-    """Return why a kernel's use of channels is unknown; "" if it is known."""
+    """Returns why a kernel's use of channels is unknown; "" if it is known."""
     if loops.body is None:
         return f"its loops cannot be counted: {loops.uncounted}"
     why = [talk.untold for talk in talks(loops.body) if talk.untold]
@@ -218,7 +218,7 @@ def _untold(loops: KernelLoops, used: Set[str], channels: Mapping[str, Channel])
 
 
 def _shared(kernels: Mapping[str, KernelLoops], groups: Mapping[str, frozenset[str]]) -> dict[str, str]:
-    """Return, by kernel, the channels whose same end another kernel uses: nobody knows which comes first."""
+    """Returns, by kernel, the channels whose same end another kernel uses, so that their order is unknown."""
     ends: dict[tuple[str, bool], str] = {}
     found = {}
     for kernel in sorted(groups):

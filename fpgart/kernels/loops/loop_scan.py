@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A walk through the body of a function that finds its loops, conditions and uses of channels (loop_tree.py)."""
+"""A scan of the body of a function that finds its loops, conditions and uses of channels (loop_tree.py)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PLACE = re.compile(r"[;{}]")
 LEAVING = re.compile(r"\b(?:break|return|goto)\b")
 UNCOUNTABLE = ("while", "do", "goto", "switch")
 DEEPEST = 32
-"""Loops deeper than that are not counted."""
+"""The deepest nesting of loops that are counted."""
 LONGEST_CHANNEL = 256
 """Characters of a channel's name with its indices, and of the factor of an unrolled loop."""
 
@@ -44,18 +44,18 @@ class Places:
         return cls(found.start() for found in pattern.finditer(text))
 
     def before(self, at: int) -> int:
-        """Return the last position before `at`, or 0 if there is none."""
+        """Returns the last position before `at`, or 0 if there is none."""
         index = bisect_left(self._places, at)
         return self._places[index - 1] if index else 0
 
     def any(self, begin: int, end: int) -> bool:
-        """Return whether a position lies in [`begin`, `end`)."""
+        """True if a position lies in [`begin`, `end`)."""
         index = bisect_left(self._places, begin)
         return index < len(self._places) and self._places[index] < end
 
 
 class Scan:
-    """Walks through the body of one function.
+    """Scans the body of one function.
 
     `looping` and `talking` name the functions that contain loops, and those that use channels. The positions of loops,
     calls and jumps are found once, so nested conditions cost no more than others.
@@ -67,7 +67,7 @@ class Scan:
         self.plain = blank(DIRECTIVE, function.body)
         self.given = Assignments(self.plain)
         self.conditions: list[tuple[int, int]] = []
-        """Where statements under conditions stand, as far as it has walked."""
+        """The positions of statements under conditions, as far as it has scanned."""
         self._closed = closings(self.plain)
         self._looping = looping
         self._talking = talking
@@ -83,11 +83,11 @@ class Scan:
         return function in self._talking and function != self.name
 
     def items(self) -> tuple[Item, ...]:
-        """Return the items of the whole body; raise UncountableError if they cannot be counted."""
+        """Returns the items of the whole body; raises UncountableError if they cannot be counted."""
         return tuple(self._block(0, len(self.body), 0, 0))
 
     def _block(self, begin: int, end: int, depth: int, nested: int) -> Iterator[Item]:
-        """Yield the loops, calls and uses of channels in a part of the body. Raises UncountableError."""
+        """Yields the loops, calls and uses of channels in a part of the body. Raises UncountableError."""
         at = begin
         hints: dict[str, str] = {}
         while (found := STEP_OF_CODE.search(self.body, at, end)) is not None:
@@ -115,7 +115,7 @@ class Scan:
                 yield from choice
 
     def _choice(self, at: int, end: int, depth: int, nested: int) -> tuple[list[Choice], int]:
-        """Return the branches of the `if` at `at`, with every `else`, and the end of the last one."""
+        """Returns the branches of the `if` at `at`, with every `else`, and the end of the last one."""
         branches: list[tuple[str, tuple[Item, ...]]] = []
         matters, hangs, begin = False, False, at
         head = IF.match(self.plain, at, end)
@@ -136,7 +136,7 @@ class Scan:
         return ([Choice(tuple(branches))] if matters else []), at
 
     def _branch(self, begin: int, end: int, depth: int, nested: int) -> tuple[Item, ...]:
-        """Return the items of one branch; none if it has neither loops nor channels. Raises UncountableError."""
+        """Returns the items of one branch; none if it has neither loops nor channels. Raises UncountableError."""
         if depth and (self._leaving.any(begin, end) or self._skips(begin, end)):
             raise UncountableError("a loop, or a channel, is left early")
         if not self._matters(begin, end):
@@ -146,11 +146,11 @@ class Scan:
         return tuple(self._block(begin, end, depth, nested + 1))
 
     def _skips(self, begin: int, end: int) -> bool:
-        """Return whether `continue` may skip a use of a channel."""
+        """True if `continue` may skip a use of a channel."""
         return self._uses_channels and self._skipping.any(begin, end)
 
     def _loop(self, at: int, end: int, hints: Mapping[str, str], depth: int, nested: int) -> tuple[Loop, int]:
-        """Return the loop whose keyword ends at `at`, and the end of its statement. Raises UncountableError."""
+        """Returns the loop whose keyword ends at `at`, and the end of its statement. Raises UncountableError."""
         opened = self.plain.find("(", at)
         closed = self._closed.get(opened)
         if closed is None or depth == DEEPEST:
@@ -164,19 +164,19 @@ class Scan:
         return Loop(head, _unrolling(hints), hints.get("ii", ""), within, at, until), until
 
     def _factor(self, at: int) -> str:
-        """Return the factor in the unrolling attribute whose name ends at `at`."""
+        """Returns the factor in the unrolling attribute whose name ends at `at`."""
         opened = self.plain.find("(", at, at + LONGEST_CHANNEL)
         closed = self._closed.get(opened, at)
         return self.plain[at:closed].strip("( ") if closed - at < LONGEST_CHANNEL else "?"
 
     def _is_endless(self, at: int) -> bool:
-        """Return whether the condition of the `while` that ends at `at` is always true."""
+        """True if the condition of the `while` that ends at `at` is always true."""
         opened = self.plain.find("(", at)
         closed = self._closed.get(opened, -1)
         return closed > 0 and bool(FOREVER.fullmatch(self.plain, opened + 1, closed))
 
     def _call(self, function: str, at: int, depth: int, nested: int) -> tuple[list[Item], int]:
-        """Return a call whose function's name ends at `at`, behind the items of its arguments, and the call's end.
+        """Returns a call whose function's name ends at `at`, behind the items of its arguments, and the call's end.
 
         Raises UncountableError.
         """
@@ -194,11 +194,11 @@ class Scan:
         return [*found, *arguments, call], closed
 
     def _matters(self, begin: int, end: int) -> bool:
-        """Return whether a part of the body contains loops or channels, or calls functions that do."""
+        """True if a part of the body contains loops or channels, or calls functions that do."""
         return any(places.any(begin, end) for places in (self._loops, self._talks, self._calls))
 
     def _talk(self, begin: int, at: int) -> Talk:
-        """Return the use of a channel by the call that begins at `begin` and whose name ends at `at`."""
+        """Returns the use of a channel by the call that begins at `begin` and whose name ends at `at`."""
         call = TALKING.match(self.plain, begin)
         closed = self._closed.get(self.plain.find("(", at))
         if call is None or closed is None or not call["way"]:

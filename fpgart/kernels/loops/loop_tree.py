@@ -14,16 +14,16 @@ FOREVER = re.compile(r"\s*(?:1|true)\s*|\s*;\s*;\s*")
 
 
 CHARACTERS = 64
-"""Of an expression, that take about as long to look at as an item does."""
+"""The characters of an expression that take about as long to evaluate as an item."""
 
 
 class UncountableError(Exception):
-    """Nobody can tell from the source how often something runs."""
+    """Raised if the source does not show how often a statement runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Talk:
-    """A packet that is written to a channel or read from it. `untold` says why the use is unknown."""
+    """A packet that is written to a channel or read from it. `untold`: the reason if the use is unknown."""
 
     channel: str
     writing: bool
@@ -42,7 +42,7 @@ class Choice:
     branches: tuple[tuple[str, tuple[Item, ...]], ...]
 
     def chosen(self, names: Mapping[str, str]) -> tuple[Item, ...] | None:
-        """Return the items of the branch that is taken; None if that is unknown."""
+        """Returns the items of the branch that is taken; None if that is unknown."""
         for condition, items in self.branches:
             value = constant(condition, names)
             if value is None:
@@ -52,7 +52,7 @@ class Choice:
         return ()
 
     def cycles(self, names: Mapping[str, str]) -> int:
-        """Return the cycles of the branch that is taken. Raises UncountableError if that is unknown and they differ."""
+        """Returns the cycles of the branch that is taken. Raises UncountableError if it is unknown and they differ."""
         chosen = self.chosen(names)
         if chosen is not None:
             return cycles_of(chosen, names)
@@ -75,36 +75,36 @@ class Loop:
     body: tuple[Item, ...]
     begin: int = 0
     end: int = 0
-    """Where its statement stands in the kernel's body."""
+    """The end of its statement in the kernel's body."""
 
     def cycles(self, names: Mapping[str, str]) -> int:
-        """Return the cycles of all iterations. Raises UncountableError."""
+        """Returns the cycles of all iterations. Raises UncountableError."""
         inner = cycles_of(self.body, names)
         if self.unroll == "all" and not inner:
             return 0
         count = iterations(self.head, names)
         factor = self.factor(count, names)
-        if factor > 1 and inner:  # copies of loops: how they share the time, nobody says
+        if factor > 1 and inner:  # copies of loops share the time in an unknown way
             raise UncountableError(f"unrolled for ({self.head})")
         if self.unroll and factor >= count:
             return 0
         return -(-count // factor) * max(self.least(names), inner)
 
     def factor(self, count: int, names: Mapping[str, str]) -> int:
-        """Return how many of its `count` iterations unrolling makes one. Raises UncountableError."""
+        """Returns how many of its `count` iterations unrolling makes one. Raises UncountableError."""
         factor = 1 if not self.unroll else max(1, count) if self.unroll == "all" else constant(self.unroll, names)
         if factor is None or factor < 1:
             raise UncountableError(f"unrolled for ({self.head})")
         return factor
 
     def least(self, names: Mapping[str, str]) -> int:
-        """Return the cycles between two iterations that its pragma asks for, at least 1."""
+        """Returns the least cycles between two iterations by its pragma, at least 1."""
         return max(1, (constant(self.interval, names) if self.interval else 1) or 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """A function with loops: its parameters, constants and items, and how many items are in it, calls followed."""
+    """A function with loops: its parameters, constants, items, and the number of items, those of its calls included."""
 
     parameters: tuple[str, ...]
     constants: tuple[tuple[str, str], ...]
@@ -120,7 +120,7 @@ class Call:
     arguments: tuple[str, ...]
 
     def cycles(self, names: Mapping[str, str]) -> int:
-        """Return the cycles of the function with these arguments. Raises UncountableError."""
+        """Returns the cycles of the function with these arguments. Raises UncountableError."""
         own = dict(self.function.constants)
         for name, text in zip(self.function.parameters, self.arguments, strict=False):
             value = constant(text, names)
@@ -133,7 +133,7 @@ Item = Loop | Talk | Choice | Call
 
 
 def size_of(items: tuple[Item, ...]) -> int:
-    """Return the number of items, nested and called ones included; long expressions count as several."""
+    """Returns the number of items, nested and called ones included; long expressions count as several."""
     return sum(_size_of(each) for each in items)
 
 
@@ -143,7 +143,7 @@ def _size_of(item: Item) -> int:
 
 
 def _written(item: Item) -> Iterator[str]:
-    """Yield the expressions of an item."""
+    """Yields the expressions of an item."""
     if isinstance(item, Loop):
         yield from (item.head, item.unroll, item.interval)
     elif isinstance(item, Call):
@@ -155,12 +155,12 @@ def _written(item: Item) -> Iterator[str]:
 
 
 def cycles_of(items: tuple[Item, ...], names: Mapping[str, str]) -> int:
-    """Return the cycles of items one after the other; uses of channels take none. Raises UncountableError."""
+    """Returns the cycles of items one after the other; uses of channels take none. Raises UncountableError."""
     return sum(each.cycles(names) for each in items if not isinstance(each, Talk))
 
 
 def inside(item: Item) -> Iterator[Item]:
-    """Yield the items directly in an item, in all branches."""
+    """Yields the items directly in an item, in all branches."""
     if isinstance(item, Loop):
         yield from item.body
     elif isinstance(item, Choice):
@@ -169,7 +169,7 @@ def inside(item: Item) -> Iterator[Item]:
 
 
 def talks(items: tuple[Item, ...]) -> Iterator[Talk]:
-    """Yield all uses of channels in items, in loops and under conditions too."""
+    """Yields all uses of channels in items, in loops and under conditions too."""
     for each in items:
         if isinstance(each, Talk):
             yield each
@@ -178,7 +178,7 @@ def talks(items: tuple[Item, ...]) -> Iterator[Talk]:
 
 
 def iterations(head: str, names: Mapping[str, str]) -> int:
-    """Return how often a loop with this head runs. Raises UncountableError."""
+    """Returns how often a loop with this head runs. Raises UncountableError."""
     parts = HEAD.fullmatch(head)
     step = STEP.fullmatch(parts["step"].strip()) if parts else None
     if parts is None or step is None or parts["name"] not in WORD.findall(step[0]):
@@ -205,7 +205,7 @@ class Variable:
 
 
 def variable(head: str, names: Mapping[str, str]) -> Variable:
-    """Return the variable of a loop that iterations() can count. Raises UncountableError."""
+    """Returns the variable of a loop that iterations() can count. Raises UncountableError."""
     parts = HEAD.fullmatch(head)
     step = STEP.fullmatch(parts["step"].strip()) if parts else None
     first = constant(parts["first"], names) if parts else None

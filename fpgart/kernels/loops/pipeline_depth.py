@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The number of stages of a kernel's pipeline, by the longest chain of operations in its source (docs/time.md).
 
-An estimate: a compiler shares, moves and balances operations, and nobody sees that here. It matters for launches with
-next to no work.
+An estimate: a compiler shares, moves and balances operations, which the source does not show. It matters for launches
+with little work.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ INTEGER_CYCLES = {"+": 1, "-": 1, "*": 2, "/": 32, "%": 32}
 CALLS = {"sqrt": 16, "rsqrt": 16, "exp": 17, "exp2": 17, "log": 21, "log2": 21, "pow": 38, "sin": 36, "cos": 36,
          "fma": 4, "mad": 4}  # fmt: skip
 DEEPEST = 4096
-"""Cycles; a longer chain is a loop that was written out, and its compiler would not chain it."""
+"""Cycles; a longer chain is an unrolled loop, and a compiler would not chain it."""
 
 
 def pipeline_depth(body: str, parameters: str = "") -> int:
-    """Cycles of the longest chain of operations from the first statement of a kernel's body to the last."""
+    """Returns the cycles of the longest chain of operations from the first statement of a kernel's body to the last."""
     floats = {found["name"] for text in (parameters, body) for found in FLOATS.finditer(text)}
     ready: dict[str, int] = {}
     deepest = 0
@@ -49,7 +49,7 @@ def _cost(statement: list[str], *, is_float: bool) -> int:
 
 
 def _target(statement: list[str]) -> str:
-    """The name that a statement gives a value; "" for none, or for an element of an array."""
+    """Returns the name that a statement assigns; "" for none, or for an element of an array."""
     for index, token in enumerate(statement):
         if token in ASSIGNED:
             return statement[index - 1] if index and NAME.match(statement[index - 1]) else ""

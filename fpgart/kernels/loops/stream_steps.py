@@ -31,15 +31,15 @@ from fpgart.kernels.preprocessing.expressions import constant
 from fpgart.kernels.source_text import closing
 
 UNIT = 1024
-"""Of a cycle: what processes count in."""
+"""The units of a cycle in which processes count."""
 ENDLESS = 1 << 62
 LONGEST = 1 << 60
-"""Units; what takes longer is not run through."""
+"""Units; longer processes are not simulated."""
 MOST_STEPS = 4096
 MOST_LOOKED = 30_000
-"""Loops, conditions and uses of channels that are looked at for the steps of one launch, each time anew; seconds."""
+"""The most loops, conditions and uses of channels that are evaluated for one launch, repetitions included; seconds."""
 MOST_WRITTEN = 256
-"""Iterations of a loop that is written out."""
+"""The most iterations of a loop that are written out."""
 MOST_PARENTHESES = 8
 COMPUTE_ID = re.compile(r"\bget_compute_id\s*\(\s*(?P<dimension>[0-2])\s*\)")
 NAMED = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)\s*(?P<indices>(?:\[[^\]]*\]\s*)*)")
@@ -71,7 +71,7 @@ class StepWriter:
         self._blocks = 0
         self._looked = 0
         self._running: dict[str, int] = {}
-        """The variables of the loops that are being written, in the first of the iterations that are alike."""
+        """The variables of the loops that are being written, in the first of the iterations that are equal."""
 
     @staticmethod
     def _units(cycles: int, scale: Fraction) -> int:
@@ -117,7 +117,7 @@ class StepWriter:
                 self._loop(each, names)
 
     def _chosen(self, choice: Choice, names: Mapping[str, str]) -> tuple[Item, ...]:
-        """Return the branch that all iterations being written take. Raises UncountableError."""
+        """Returns the branch that all iterations being written take. Raises UncountableError."""
         for condition, items in choice.branches:
             value = constant(condition, names)
             if value is None:
@@ -129,7 +129,7 @@ class StepWriter:
         return ()
 
     def _compared(self, condition: str, names: Mapping[str, str]) -> int | None:
-        """Return the result of comparing a running loop's variable with a bound that the loop does not change."""
+        """Returns the result of comparing a running loop's variable with a bound that the loop does not change."""
         found = COMPARED.fullmatch(_bare(condition))
         if found is None or found["name"] not in self._running:
             return None
@@ -144,7 +144,7 @@ class StepWriter:
         self._add(Step(kind, 0, second, self._channel(talk.channel, names)))
 
     def _channel(self, text: str, names: Mapping[str, str]) -> str:
-        """Return a channel's name with the values of its indices. Raises UncountableError."""
+        """Returns a channel's name with the values of its indices. Raises UncountableError."""
         parsed = NAMED.fullmatch(COMPUTE_ID.sub(self._compute_id, text))
         if parsed is None:
             raise UncountableError(f"channel '{text}'")
@@ -184,7 +184,7 @@ class StepWriter:
             self._running = before
 
     def _repeat(self, loop: Loop, names: Mapping[str, str], count: int, factor: int) -> None:
-        """Write a loop that does `factor` iterations at once; a channel carries one packet per cycle."""
+        """Writes a loop that does `factor` iterations at once; a channel carries one packet per cycle."""
         at = len(self._steps)
         self._add(Step(lib.STREAM_LOOP, count, 0))
         opened, depth, own = at + 1, 0, Counter[str]()
@@ -200,7 +200,7 @@ class StepWriter:
 
 
 def _bare(condition: str) -> str:
-    """Return a condition without the parentheses that enclose it."""
+    """Returns a condition without the parentheses that enclose it."""
     text = condition.strip()
     for _ in range(MOST_PARENTHESES):
         if not text.startswith("(") or closing(text, 0) != len(text) - 1:
@@ -210,7 +210,7 @@ def _bare(condition: str) -> str:
 
 
 def _cuts(body: tuple[Item, ...], its: Variable, names: Mapping[str, str], count: int) -> Iterator[int]:
-    """Yield the iterations at which a comparison with the loop's variable may change its result."""
+    """Yields the iterations at which a comparison with the loop's variable may change its result."""
     for each in body:
         if isinstance(each, Loop):
             yield from _cuts(each.body, its, names, count)
@@ -227,7 +227,7 @@ def _cuts(body: tuple[Item, ...], its: Variable, names: Mapping[str, str], count
 
 
 def unstalled(steps: tuple[Step, ...]) -> int:
-    """Return the units that a process takes if it never waits; ENDLESS if it has no end. Raises UncountableError."""
+    """Returns the units that a process takes if it never waits; ENDLESS if it has no end. Raises UncountableError."""
     totals, opened = [0], list[Step]()
     for step in steps:
         if step.kind == lib.STREAM_LOOP:
@@ -241,5 +241,5 @@ def unstalled(steps: tuple[Step, ...]) -> int:
         elif step.kind == lib.STREAM_PASS:
             totals[-1] += step.first
         if totals[-1] > LONGEST:
-            raise UncountableError("a time beyond all measure")
+            raise UncountableError(f"more than {LONGEST} units of time")
     return totals[-1]

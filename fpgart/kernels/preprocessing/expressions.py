@@ -33,7 +33,7 @@ from fpgart.kernels.preprocessing.types import (
 DEEPEST = 64
 DEEPEST_CONSTANT = 16
 LONGEST = 2048
-"""Characters of a constant."""
+"""The most characters of a constant."""
 PRIORITIES = {"||": 1, "&&": 2, "|": 3, "^": 4, "&": 5, "==": 6, "!=": 6, "<": 7, ">": 7, "<=": 7, ">=": 7, "<<": 8,
               ">>": 8, "+": 9, "-": 9, "*": 10, "/": 10, "%": 10}  # fmt: skip
 COMPARE: Final[dict[str, Callable[..., bool]]] = {
@@ -51,13 +51,13 @@ ATTRIBUTES: Final = frozenset(("__attribute__", "__attribute"))
 
 
 class Scope(Protocol):
-    """Knows the names that an expression may use."""
+    """The names that an expression may use."""
 
     def value(self, name: str) -> Value | None:
-        """Return the value of an enumerator or of a constant variable; None for any other name."""
+        """Returns the value of an enumerator or of a constant variable; None for any other name."""
 
     def shape(self, name: str) -> Shape | None:
-        """Return the type of a typedef's name, or of `struct x`; None for any other name."""
+        """Returns the type of a typedef's name, or of `struct x`; None for any other name."""
 
 
 class Nothing:
@@ -73,7 +73,8 @@ class Nothing:
 class Parser:
     """Reads expressions and names of types in a sequence of tokens, from `index` on.
 
-    `scope` is None in #if. Raises ValueError for what has no value, and IndexError where the tokens end too early.
+    `scope` is None in #if. Raises ValueError for an expression without a value, and IndexError if the tokens end too
+    early.
     """
 
     def __init__(self, tokens: list[str], scope: Scope | None = None, index: int = 0) -> None:
@@ -97,7 +98,7 @@ class Parser:
             raise ValueError(words)
 
     def expression(self) -> Value:
-        """Read a conditional expression (C99, section 6.5.15)."""
+        """Reads a conditional expression (C99, section 6.5.15)."""
         self._descend()
         condition = self._binary(1)
         if self.next() == "?":
@@ -111,7 +112,7 @@ class Parser:
         return condition
 
     def skip_group(self) -> None:
-        """Skip a group in parentheses, which begins here."""
+        """Skips a group in parentheses, which begins here."""
         depth = 0
         while True:
             depth += {"(": 1, ")": -1}.get(self.take(), 0)
@@ -196,7 +197,7 @@ class Parser:
         raise ValueError(f"'{token}' is not an operand")
 
     def _parenthesis(self) -> Value:
-        """Read a cast or an expression, behind its opening parenthesis."""
+        """Reads a cast or an expression, behind its opening parenthesis."""
         shape = self.type_name() if self.scope is not None else None
         if shape is None:
             value = self.expression()
@@ -221,7 +222,7 @@ class Parser:
         return self._value(-number if sign == "-" else number, type)
 
     def _size(self) -> int:
-        """Read the operand of sizeof."""
+        """Reads the operand of sizeof."""
         if self.next() == "(":
             begin = self.index
             self.take()
@@ -256,7 +257,7 @@ class Parser:
     # Names of types
 
     def type_name(self) -> Shape | None:
-        """Read the name of a type (C99, section 6.7.6); return None, and stay, if there is none."""
+        """Reads the name of a type (C99, section 6.7.6); returns None, and reads nothing, if there is none."""
         begin = self.index
         shape = self.specifiers()
         if shape is None:
@@ -268,7 +269,7 @@ class Parser:
         return self.arrays(shape)
 
     def specifiers(self) -> Shape | None:
-        """Read the words that name a type, qualifiers and attributes included; None if they name none."""
+        """Reads the words that name a type, qualifiers and attributes included; None if they name none."""
         words: list[str] = []
         shape = None
         while token := self.next():
@@ -290,7 +291,7 @@ class Parser:
         return shape if shape is not None or type is None else Shape.of(type)
 
     def attribute(self) -> list[str]:
-        """Read one __attribute__, and return what stands in its parentheses."""
+        """Reads one __attribute__, and returns the tokens in its parentheses."""
         begin = self.index + 1
         self.take()
         self.skip_group()
@@ -301,7 +302,7 @@ class Parser:
         return found or NAMED.get(name)
 
     def tagged(self) -> Shape:
-        """Read `struct x`, `union x` or `enum x`."""
+        """Reads `struct x`, `union x` or `enum x`."""
         name = f"{self.take()} {self.take()}"
         found = self._declared(name)
         if found is None:
@@ -309,7 +310,7 @@ class Parser:
         return found
 
     def arrays(self, shape: Shape) -> Shape:
-        """Read the lengths of arrays of a type."""
+        """Reads the lengths of arrays of a type."""
         lengths = 1
         is_array = self.next() == "["
         while self.next() == "[":
@@ -323,7 +324,7 @@ class Parser:
 
 
 def evaluate(tokens: list[str], scope: Scope | None = None) -> int:
-    """Return the value of an integer constant expression, which the tokens are.
+    """Returns the value of an integer constant expression, which the tokens are.
 
     Without a scope, the expression is one of #if. Raises ValueError or IndexError if it has no value.
     """
@@ -337,7 +338,7 @@ def evaluate(tokens: list[str], scope: Scope | None = None) -> int:
 
 
 def constant(text: str, macros: Mapping[str, str]) -> int | None:
-    """The value of an expression of numbers and of macros that are such expressions; None if it has no value.
+    """Returns the value of an expression of numbers and of macros that are such expressions; None if it has no value.
 
     Expressions of more than LONGEST characters, with those of their macros, have none.
     """
@@ -345,7 +346,7 @@ def constant(text: str, macros: Mapping[str, str]) -> int | None:
 
 
 class _Constant:
-    """Finds the value of one expression; each name is looked for once."""
+    """Computes the value of one expression; each name is evaluated once."""
 
     def __init__(self, macros: Mapping[str, str]) -> None:
         self._macros = macros
@@ -373,7 +374,7 @@ class _Constant:
 
     def _named(self, name: str, depth: int) -> int | None:
         if name not in self._known:
-            self._known[name] = None  # while it is being looked for
+            self._known[name] = None  # while it is being evaluated
             if name in self._macros and depth < DEEPEST_CONSTANT:
                 self._known[name] = self.value(self._macros[name], depth + 1)
         return self._known[name]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that the preprocessor reads, and where their headers are."""
+"""The files that the preprocessor reads, and the search for headers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fpgart.kernels.signs import PreprocessorError as PreprocessorError
 
 @dataclass(eq=False)
 class Embedded:
-    """Headers that a container holds: their texts by name, and for each file the header of each #include.
+    """The headers in a container: their texts by name, and for each file the header of each #include.
 
     The key of an #include is its text, `"x.h"` or `<x.h>`.
     """
@@ -25,7 +25,7 @@ class Embedded:
     given: Mapping[str, str] = field(default_factory=dict)
 
     def find(self, name: str, includer: Place | None, *, quoted: bool = True) -> Place | None:
-        """The header that a file includes by a name."""
+        """Returns the header that a file includes by a name."""
         if name in self.given:
             return name
         known = self.found.get(includer.name, {}) if isinstance(includer, Inside) else {}
@@ -33,7 +33,7 @@ class Embedded:
         return None if header is None else Inside(self, header)
 
     def text(self, place: Place) -> str:
-        """The text of a header."""
+        """Returns the text of a header."""
         return self.headers[place.name] if isinstance(place, Inside) else self.given[str(place)]
 
 
@@ -45,21 +45,21 @@ class Inside(NamedTuple):
 
 
 Place = Path | str | Inside
-"""Where a file is: on the disk, among given texts by its name, or in a container."""
+"""The place of a file: on the disk, among given texts by its name, or in a container."""
 
 
 class Headers(Protocol):
-    """Finds the headers of an input."""
+    """The search for the headers of an input."""
 
     def find(self, name: str, includer: Place | None, *, quoted: bool = True) -> Place | None:
-        """The header that a file includes; None if there is none of this name."""
+        """Returns the header that a file includes; None if there is none of this name."""
 
     def text(self, place: Place) -> str:
-        """The text of a header; raises OSError."""
+        """Returns the text of a header; raises OSError."""
 
 
 def as_written(name: str, *, quoted: bool) -> str:
-    """The text of an #include."""
+    """Returns the text of an #include."""
     return f'"{name}"' if quoted else f"<{name}>"
 
 
@@ -91,24 +91,24 @@ class Source:
     reading: int = 0
 
     def refuse(self, number: int, words: str) -> PreprocessorError:
-        """The error to raise about one of its lines."""
+        """Returns an error about one of its lines."""
         return PreprocessorError(self.shown, number + self.shift, words)
 
 
 @dataclass
 class Includes:
-    """Looks for headers in `given`, then beside the file that includes them, then in `folders`."""
+    """The search for headers in `given`, then beside the file that includes them, then in `folders`."""
 
     folders: tuple[Path, ...] = ()
     given: Mapping[str, str] = field(default_factory=dict)
 
     def find(self, name: str, includer: Place | None, *, quoted: bool = True) -> Place | None:
-        """The path of a file, or the name of a given text."""
+        """Returns the path of a file, or the name of a given text."""
         if name in self.given:
             return name
         beside = (includer.parent,) if quoted and isinstance(includer, Path) else ()
         return next((path for folder in (*beside, *self.folders) if (path := folder / name).is_file()), None)
 
     def text(self, place: Place) -> str:
-        """The text of the file; raises OSError."""
+        """Returns the text of the file; raises OSError."""
         return read_text(place, LARGEST_SOURCE) if isinstance(place, Path) else self.given[str(place)]

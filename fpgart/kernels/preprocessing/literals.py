@@ -30,11 +30,11 @@ LIMITS: Final = {
     **{f"{name}_MAX": Value((1 << bits) - 1, INT if bits < 32 else Type(bits, False))
        for name, bits in (("UCHAR", 8), ("USHRT", 16), ("UINT", 32), ("ULONG", 64))},
 }  # fmt: skip
-"""Names that OpenCL C has without a declaration (specification, section 6.15.3)."""
+"""Names that OpenCL C predefines (specification, section 6.15.3)."""
 
 
 def literal(token: str) -> Value:
-    """Return the value of a constant, which begins with a digit, a point or an apostrophe. Raises ValueError."""
+    """Returns the value of a constant, which begins with a digit, a point or an apostrophe. Raises ValueError."""
     if token[0] == "'":
         return _character(token)
     found = INTEGER.fullmatch(token)
@@ -81,7 +81,7 @@ def _character(token: str) -> Value:
 
 
 def _code(found: re.Match[str]) -> int | None:
-    """Return the code of a character or an escape sequence; None for an escape sequence that C lacks."""
+    """Returns the code of a character or an escape sequence; None for an escape sequence that C lacks."""
     if found["hex"]:
         return int(found["hex"], 16)
     if found["octal"]:

@@ -11,18 +11,18 @@ from fpgart.kernels.preprocessing.tokens import NAME, Token, closing_of, tokens_
 
 DEEPEST_CALLS = 64
 LEAST_WORK, WORK_PER_TOKEN = 1 << 19, 64
-"""Tokens that macros may take and make: of any text, and besides for each token of the text."""
+"""The most tokens that macros may read and produce: for any text, and in addition for each token of the text."""
 SPECIAL = frozenset(("__LINE__", "__FILE__", "__COUNTER__"))
 
 
 class Position(NamedTuple):
-    """A line of a source: what __LINE__ and __FILE__ stand for, and where an error is."""
+    """A line of a source, for __LINE__, __FILE__ and errors."""
 
     source: Source
     number: int
 
     def refuse(self, words: str) -> PreprocessorError:
-        """The error to raise about the line."""
+        """Returns an error about the line."""
         return self.source.refuse(self.number, words)
 
 
@@ -35,7 +35,7 @@ class Macro(NamedTuple):
 
 
 class Macros:
-    """The macros that one input has defined so far.
+    """The macros of one input so far.
 
     `predefined` are those of the engine's compiler, which expands them itself: they count in conditions only.
     """
@@ -49,7 +49,7 @@ class Macros:
         self._most_work = LEAST_WORK
 
     def start(self, predefined: Mapping[str, Macro]) -> None:
-        """Forget all macros for another input; __COUNTER__ continues."""
+        """Forgets all macros for another input; __COUNTER__ continues."""
         self._predefined, self.defined = dict(predefined), {}
 
     def define(self, rest: str, at: Position) -> None:
@@ -71,7 +71,7 @@ class Macros:
             self.defined[name] = Macro(tokens[1:])
 
     def undefine(self, name: str) -> None:
-        """#undef: remove a macro, if it exists."""
+        """Removes a macro, if it exists (#undef)."""
         self.defined.pop(name, None)
         self._predefined.pop(name, None)
 
@@ -79,7 +79,7 @@ class Macros:
         return name in self.defined or name in self._predefined or name in SPECIAL
 
     def without_defined(self, tokens: tuple[Token, ...]) -> list[Token]:
-        """Replace `defined X` and `defined(X)` by 1 or 0."""
+        """Replaces `defined X` and `defined(X)` by 1 or 0."""
         kept: list[Token] = []
         index = 0
         while index < len(tokens):
@@ -94,9 +94,9 @@ class Macros:
         return kept
 
     def opened(self, tokens: Sequence[Token], already: list[bool]) -> list[bool]:
-        """The parentheses that are open behind the tokens, those of `already` among them, outermost first.
+        """Returns the parentheses that are open behind the tokens, those of `already` among them, outermost first.
 
-        True for one within the arguments of a macro, which then continue in the next line; so the last one tells.
+        True for one within the arguments of a macro, which continue in the next line. The last one decides.
         """
         called = False
         for token in tokens:
@@ -109,7 +109,7 @@ class Macros:
         return already
 
     def expand(self, tokens: list[Token], at: Position, *, conditional: bool = False) -> list[Token]:
-        """Expand macros; `conditional`: also those of the engine's compiler."""
+        """Expands macros; `conditional`: also those of the engine's compiler."""
         self._depth += 1
         if self._depth > DEEPEST_CALLS:
             raise at.refuse(f"macros have macros as their arguments, more than {DEEPEST_CALLS} deep")
@@ -164,7 +164,7 @@ class Macros:
     def _substituted(
         self, macro: Macro, arguments: list[list[Token]], hidden: frozenset[str], at: Position
     ) -> list[Token]:
-        """The macro's body with arguments in place of parameters."""
+        """Returns the macro's body with arguments in place of parameters."""
         places = {name: index for index, name in enumerate(macro.parameters or ())}
         expanded: dict[int, list[Token]] = {}
         made: list[Token] = []
@@ -207,19 +207,19 @@ PARENTHESES = {"(": 1, ")": -1}
 
 
 class _Rest:
-    """What is still to be expanded, the next token last.
+    """The tokens that are still to be expanded, the next token last.
 
-    Of each token it is known how far the parentheses from there on ever close: no call is looked through in vain.
+    For each token it is known whether the parentheses from there on ever close, so that no call is searched in vain.
     """
 
     def __init__(self, tokens: Sequence[Token]) -> None:
         self.tokens: list[Token] = []
         self._least: list[int] = []
-        """The least number of parentheses that are open behind any token from there on, less those before it."""
+        """For each token, the least number of open parentheses behind it or a later token, less those before it."""
         self.push(tokens)
 
     def push(self, tokens: Sequence[Token]) -> None:
-        """Have these come next."""
+        """Adds tokens, which come next."""
         least = self._least[-1] if self._least else 0
         for token in reversed(tokens):
             least = PARENTHESES.get(token.text, 0) + min(0, least)
@@ -231,7 +231,7 @@ class _Rest:
         return self.tokens.pop()
 
     def arguments(self) -> tuple[list[list[Token]], Token] | None:
-        """Take a call's arguments and its closing parenthesis; None if there is no call, or it does not end."""
+        """Takes a call's arguments and its closing parenthesis; None if there is no call, or it does not end."""
         if not self.tokens or self.tokens[-1].text != "(" or self._least[-1] > 0:
             return None
         self.pop()
@@ -249,7 +249,7 @@ class _Rest:
 
 
 def _fitted(arguments: list[list[Token]], macro: Macro) -> list[list[Token]]:
-    """The arguments as C distributes them over the parameters."""
+    """Returns the arguments as C distributes them over the parameters."""
     assert macro.parameters is not None
     count = len(macro.parameters)
     if count == 0 and arguments == [[]]:
@@ -263,7 +263,7 @@ def _fitted(arguments: list[list[Token]], macro: Macro) -> list[list[Token]]:
 
 
 def _paste(made: list[Token], right: list[Token]) -> None:
-    """Join the last token with the first of `right`."""
+    """Joins the last token with the first of `right`."""
     left = made.pop()
     if not right:
         made.append(left)
@@ -273,7 +273,7 @@ def _paste(made: list[Token], right: list[Token]) -> None:
 
 
 def _quoted(tokens: list[Token]) -> str:
-    """The argument of the operator #."""
+    """Returns the text that the operator # makes of an argument."""
     parts = []
     for index, token in enumerate(tokens):
         text = token.text

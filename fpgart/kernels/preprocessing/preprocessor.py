@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Directives, and the text that they leave.
+"""Directives, and the text that remains.
 
-Several inputs become one text. Each begins with no macros but its own, as if it were compiled alone; what a header
-declares is in the text once, and names that only one of them knows do not clash (kernels/file_scope.py).
+Several inputs become one text. Each begins with its own macros only, as if it were compiled alone; declarations of a
+header are in the text once, and private names of different inputs do not clash (kernels/file_scope.py).
 
 Macros of the engine's compiler (`predefined`) count in conditions and stay in the text, because the compiler expands
 them. A #line gives the origin of a line, unless it follows from the lines before.
@@ -29,7 +29,7 @@ CONDITIONALS = ("if", "ifdef", "ifndef", "elif", "else", "endif")
 LINE_NUMBER = re.compile("[0-9]{1,10}")
 DEEPEST_INCLUDE = 200
 NEAR = 8
-"""Up to so many skipped lines become empty lines; more become a #line."""
+"""The most skipped lines that become empty lines; more become a #line."""
 EXPANDED_PRAGMAS = frozenset((
     "unroll", "nounroll", "ii", "initiation_interval", "ivdep", "loop_coalesce", "loop_fuse", "max_concurrency",
     "max_interleaving", "speculated_iterations",
@@ -47,7 +47,7 @@ class Preprocessed:
 
 @dataclass
 class Condition:
-    """An #if: whether its present branch is `taken`, whether one was, and whether the text around it counts."""
+    """An #if: `taken`, its present branch is; `done`, one of its branches was; `outer`, the text around it is."""
 
     outer: bool
     taken: bool
@@ -72,7 +72,10 @@ def preprocess(
     predefined: Mapping[str, str] | None = None,
     folder: Path | None = None,
 ) -> Preprocessed:
-    """The text of file `name` in `folder`; `defines` are NAME or NAME=VALUE. Raises PreprocessorError, or OSError."""
+    """Preprocesses the text of file `name` in `folder`. Raises PreprocessorError, or OSError.
+
+    `defines` are NAME or NAME=VALUE.
+    """
     place = folder / name if folder is not None else None
     return preprocess_all([Input(name, text, includes, tuple(defines), place)], predefined or {})
 
@@ -80,7 +83,10 @@ def preprocess(
 def preprocess_all(
     inputs: Iterable[Input], predefined: Mapping[str, str], files: dict[str, str] | None = None
 ) -> Preprocessed:
-    """The text of all inputs; `files` receives each file that was read, even on failure. Raises like preprocess()."""
+    """Preprocesses all inputs into one text. Raises PreprocessorError, or OSError.
+
+    `files` receives each file that was read, even on failure.
+    """
     work = _Preprocessor(predefined, {} if files is None else files)
     bounds = [0]
     for each in inputs:
@@ -92,7 +98,7 @@ def preprocess_all(
 
 
 def with_line_numbers(lines: Iterable[Written]) -> str:
-    """The lines as text, with a #line wherever the origin does not follow from the lines before."""
+    """Returns the lines as text, with a #line wherever the origin does not follow from the lines before."""
     parts = []
     file, expected = "", 0
     for line in lines:
@@ -106,7 +112,7 @@ def with_line_numbers(lines: Iterable[Written]) -> str:
 
 
 def _guard_of(lines: tuple[Line, ...]) -> str:
-    """The macro of an include guard around all of a file; "" for none."""
+    """Returns the macro of an include guard around all of a file; "" for none."""
     filled = [line.text for line in lines if line.text]
     if len(filled) < 3:
         return ""
@@ -143,7 +149,7 @@ class _Preprocessor:
         self.depth = 0
 
     def run(self, given: Input) -> None:
-        """Append an input; macros of earlier inputs do not apply to it."""
+        """Appends an input; macros of earlier inputs do not apply to it."""
         self.macros.start(self.known)
         self.headers, self.once, self.braces = given.headers, set(), 0
         self.declared_before |= self.declared
@@ -156,7 +162,7 @@ class _Preprocessor:
         self._read(Source(name, given.place, logical_lines(given.text)))
 
     def _shown(self, name: str, place: Place | None, text: str) -> str:
-        """A name for the file that no other file has."""
+        """Returns a name for the file that no other file has."""
         longer = ("/".join(place.parts[-n:]) for n in range(2, len(place.parts))) if isinstance(place, Path) else ()
         candidates = chain((name,), longer, (f"{number}/{name}" for number in count(2)))
         return next(candidate for candidate in candidates if self.files.setdefault(candidate, text) == text)
@@ -183,7 +189,7 @@ class _Preprocessor:
             raise source.refuse(conditions[-1].line, "an #if without its #endif")
 
     def _write(self, source: Source, number: int, text: str) -> None:
-        """Append a line of output, which is in line `number` of the source."""
+        """Appends a line of output, which is in line `number` of the source."""
         self.lines.append(Written(source.reading, source.shown, number + source.shift, text))
         bare = LITERAL.sub("", text)
         self.braces += bare.count("{") - bare.count("}")
@@ -263,7 +269,7 @@ class _Preprocessor:
         self.depth -= 1
 
     def _read_header(self, header: Source) -> None:
-        """Read a header, and drop lines that an earlier input already has from it."""
+        """Reads a header, and drops lines that an earlier input already has from it."""
         begin, at_file_scope = len(self.lines), self.braces == 0
         around = header.reading
         self._read(header)

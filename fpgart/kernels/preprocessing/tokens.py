@@ -44,7 +44,7 @@ class Line(NamedTuple):
 
 
 def logical_lines(text: str) -> tuple[Line, ...]:
-    """The lines without comments, with continued ones joined."""
+    """Returns the lines without comments, with continued ones joined."""
     bare = HIDDEN.sub(_hide, text.replace(ELIDED, " "))
     lines = []
     number = 1
@@ -62,7 +62,7 @@ def _hide(found: re.Match[str]) -> str:
 
 
 def tokens_of(text: str) -> tuple[Token, ...]:
-    """The text's tokens."""
+    """Returns the text's tokens."""
     return _kept_tokens_of(text) if len(text) <= LONGEST_KEPT else _tokens_of(text)
 
 
@@ -82,7 +82,7 @@ _kept_tokens_of = lru_cache(maxsize=4096)(_tokens_of)
 
 
 def text_of(tokens: Iterable[Token]) -> str:
-    """The tokens as text, with blanks where two tokens would merge."""
+    """Returns the tokens as text, with blanks where two tokens would merge."""
     parts: list[str] = []
     last = ""
     for token in tokens:
@@ -94,12 +94,12 @@ def text_of(tokens: Iterable[Token]) -> str:
 
 
 def _merge(last: str, first: str) -> bool:
-    """Whether two neighbouring characters would form one token."""
+    """True if two neighbouring characters would form one token."""
     return last + first in MERGING or ((last.isalnum() or last in "_$.") and (first.isalnum() or first in "_$."))
 
 
 def closing_of(tokens: list[Token], at: int) -> int | None:
-    """The index of the parenthesis that closes the one at `at`; None if it is missing."""
+    """Returns the index of the parenthesis that closes the one at `at`; None if it is missing."""
     depth = 0
     for index in range(at, len(tokens)):
         depth += {"(": 1, ")": -1}.get(tokens[index].text, 0)

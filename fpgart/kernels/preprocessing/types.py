@@ -35,7 +35,7 @@ class Shape(NamedTuple):
 BOOL, INT, UINT, LONG, ULONG = Type(1, False), Type(32), Type(32, False), Type(64), Type(64, False)
 HALF, FLOAT, DOUBLE = (Type(bits, floating=True) for bits in (16, 32, 64))
 PACKED: Final = {16: "e", 32: "f"}
-"""By the width of a floating-point type, the format by which `struct` rounds to it."""
+"""The format of `struct` for each width of a floating-point type, by which values are rounded."""
 POINTER: Final = Shape(8, 8)
 BASIC: Final = frozenset(
     ("bool", "_Bool", "char", "short", "int", "long", "float", "double", "half", "signed", "unsigned")
@@ -57,7 +57,7 @@ NAMED: Final = {name: Shape.of(type) for name, type in SCALARS.items()} | {
 
 
 def basic(words: list[str]) -> Type | None:
-    """Return the type that keywords name, in any order; None if they name none."""
+    """Returns the type that keywords name, in any order; None if they name none."""
     kinds = set(words) - {"signed", "unsigned"}
     if len(kinds) > 1 and kinds & {"short", "long"}:
         kinds -= {"int"}
@@ -71,12 +71,12 @@ def basic(words: list[str]) -> Type | None:
 
 
 def promoted(type: Type) -> Type:
-    """Return the type that an operand has in an operator: integers below int become int."""
+    """Returns the type that an operand has in an operator: integers below int become int."""
     return INT if not type.floating and type.bits < INT.bits else type
 
 
 def common(left: Type, right: Type) -> Type:
-    """Return the type of an operator's result by the usual arithmetic conversions."""
+    """Returns the type of an operator's result by the usual arithmetic conversions."""
     if left.floating or right.floating:
         return max((each for each in (left, right) if each.floating), key=lambda each: each.bits)
     left, right = promoted(left), promoted(right)
@@ -86,9 +86,9 @@ def common(left: Type, right: Type) -> Type:
 
 
 def converted(value: int | float, to: Type) -> int | float:
-    """Return a value in another type: integers wrap, floating-point values are rounded.
+    """Returns a value in another type: integers wrap, floating-point values are rounded.
 
-    C leaves open what becomes of a floating-point value that does not fit into an integer; clang takes the nearest one.
+    C does not define the conversion of a floating-point value that exceeds an integer type; clang takes the nearest.
     """
     if to.floating:
         return _rounded(float(value), to)
@@ -101,7 +101,7 @@ def converted(value: int | float, to: Type) -> int | float:
 
 
 def _nearest(value: float, to: Type) -> int:
-    """Return the integer that a floating-point value is cut to."""
+    """Returns the integer that a floating-point value is cut to."""
     smallest, largest = (-(1 << to.bits - 1), (1 << to.bits - 1) - 1) if to.signed else (0, (1 << to.bits) - 1)
     if math.isnan(value):
         return 0

@@ -9,7 +9,7 @@ from fpgart.watch.family import PROGRAMMING
 from fpgart.watch.lanes import Lane, Span, in_numbers
 
 NAMED_KERNELS = 10
-"""Colours of kernels that style.css has; further ones go around the circle of hues by the golden angle."""
+"""The colours of kernels in style.css; further ones advance around the circle of hues by the golden angle."""
 BUFFER_COLOURS = 10
 IN_WORDS = {
     "call": "call of the host",
@@ -26,19 +26,19 @@ IN_WORDS = {
 
 
 class Colours:
-    """The colours of one page. Kernels get theirs by their names, so that runs can be compared."""
+    """The colours of one page. A kernel's colour depends on its name, so that runs can be compared."""
 
     def __init__(self, lanes: Iterable[Lane], loading: str = PROGRAMMING) -> None:
-        """`loading`: what it is called that programs get onto the boards."""
+        """`loading`: the word for bringing programs onto the boards."""
         self._words = IN_WORDS | {"program": loading}
         found = sorted({key_of(span) for lane in lanes for span in lane.spans}, key=in_numbers)
         kinds = [kind for kind in IN_WORDS if kind in found]
         self.keys = kinds + [key for key in found if key not in IN_WORDS]
-        """What is drawn, each once: the kinds in their order, then kernels."""
+        """The drawn keys, each once: the kinds in their order, then kernels."""
         self.kernels = {key: number for number, key in enumerate(key for key in found if key not in IN_WORDS)}
 
     def css(self, key: str) -> str:
-        """As CSS has it: of a kind, or of a kernel ("kernel " and its name)."""
+        """Returns the CSS colour of a kind, or of a kernel ("kernel " and its name)."""
         number = self.kernels.get(key)
         return f"var(--{key})" if number is None else kernel_css(number)
 

@@ -21,7 +21,7 @@ from fpgart.watch.report.text import as_text
 from fpgart.watch.report.trace_events import Args
 
 SCRIPTS = ("figures.js", "tables.js", "links.js")
-"""In this order: links lead to what the others have made."""
+"""In this order: links lead to elements that the other scripts have made."""
 KEYS = (
     "Drag, or Shift and the wheel, to move; Ctrl and the wheel, or two fingers, to zoom; Shift and drag to sum up a "
     "range. Keys: arrows left and right (a, d) move, + and - (w, s) zoom, Home shows all, arrows up and down choose a "
@@ -50,7 +50,7 @@ class Section:
 
 
 def as_html(report: Report, events: list[Args], title: str) -> str:
-    """The page; `report` is that of `events`."""
+    """Returns the page; `report` is that of `events`."""
     end = round(report.microseconds * 1000)
     real, simulated = lanes.real(events), lanes.simulated(events)
     colours, words = Colours([*real, *simulated], report.loading), figures.Words()
@@ -143,7 +143,7 @@ def _timeline(data: dict[str, Any], colours: Colours, loading: str) -> str:
 
 
 def _figure(name: str, folded: str) -> str:
-    """`folded`: what takes a little of the axis only."""
+    """Returns a timeline's figure. `folded`: a note on the part of the axis that is folded, or ""."""
     title, words = TIMELINES[name]
     note = f"; {folded}, which would hide all else, is folded" if folded else ""
     return (
@@ -154,7 +154,7 @@ def _figure(name: str, folded: str) -> str:
 
 
 def _memory(first: int, end: int) -> str:
-    """`first`: where the slider is at first, in nanoseconds since the first command."""
+    """Returns the figure of memories. `first`: the slider's first position, in nanoseconds since the first command."""
     return (
         "<figure><figcaption>Blocks over time, addresses upwards, all lanes to one scale; stripes: the memory "
         "interleaves its banks, so that each block lies in all of them. In use: blocks, and holes "

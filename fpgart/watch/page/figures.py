@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The data that the page's script draws, as columns of numbers: timelines, and contents of memories.
 
-Times are nanoseconds since the first command, so that an axis begins with what the host wanted done.
+Times are nanoseconds since the first command, so that an axis begins with the host's work.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from fpgart.watch.page.colours import BUFFER_COLOURS, Colours, buffer_css, key_o
 from fpgart.watch.words import in_words
 
 COLUMNS = ("begin", "length", "name", "words", "colour", "size", "command", "buffer")
-"""What the script gets of each span; all are numbers."""
+"""The script's columns of each span; all are numbers."""
 HIDING = 0.5
-"""Programming that takes this share of the time hides all else."""
+"""The axis folds programming that takes this share of the time."""
 MOST_FOLDS = 8
 
 
 class Words:
-    """Texts that many things share, by number."""
+    """Texts that several objects share, by number."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
@@ -47,7 +47,7 @@ def timeline(
     folds: bool = False,
     arrows: Sequence[Arrow] = (),
 ) -> dict[str, Any]:
-    """One timeline; `zero` is its first command, in the nanoseconds that the spans have. `folds`: its axis may fold."""
+    """Returns a timeline; `zero` is its first command, in the nanoseconds of the spans. `folds`: its axis may fold."""
     numbers = {key: number for number, key in enumerate(colours.keys)}
     columns: dict[str, list[int]] = {name: [] for name in COLUMNS}
     drawn = []
@@ -72,7 +72,7 @@ def timeline(
 
 
 def _folds(lanes: list[Lane], zero: int, length: int) -> list[tuple[int, int]]:
-    """What the axis folds: programming, while nothing else happens on a board, where it would hide all else."""
+    """Returns the parts of the axis to fold: programming while no other span of a board is under way."""
     spans = {(s.begin - zero, s.end - zero) for lane in lanes for s in lane.spans if s.kind == "program"}
     if len(spans) > MOST_FOLDS or sum(end - begin for begin, end in spans) < HIDING * length:
         return []
@@ -88,7 +88,7 @@ def _begins(lane: Lane) -> list[int]:
 def _add_rows(
     lane: Lane, zero: int, columns: dict[str, list[int]], numbers: dict[str, int], words: Words
 ) -> list[list[int]]:
-    """Append a lane's spans row by row; returns where each row begins and ends in the columns."""
+    """Appends a lane's spans row by row; returns the begin and the end of each row in the columns."""
     rows: dict[int, list[Any]] = defaultdict(list)
     for span in lane.spans:
         rows[span.row].append(span)
@@ -109,7 +109,7 @@ def _add_rows(
 
 
 def memory(boxes: list[Box], zero: int, end: float, words: Words) -> dict[str, Any]:
-    """What the memories held: a lane per bank, all to one scale; one for the whole of a memory that interleaves."""
+    """Returns the contents of memories: a lane per bank, all to one scale; one lane for a memory that interleaves."""
     lanes = _MemoryLanes(boxes)
     ordered = sorted(boxes, key=lambda box: box.begin)
     return {
@@ -134,7 +134,7 @@ def _since(microseconds: float, zero: int) -> int:
 
 
 class _MemoryLanes:
-    """The banks, or parts of interleaved memories, that held something."""
+    """The banks, or parts of interleaved memories, that had blocks."""
 
     def __init__(self, boxes: list[Box]) -> None:
         banks = {(box.memory, box.bank) for box in boxes}
@@ -148,7 +148,7 @@ class _MemoryLanes:
         return [self._describe(memory, bank) for memory, bank in self._ordered]
 
     def _describe(self, memory: Memory, bank: int) -> dict[str, Any]:
-        """`stripes`: over how many banks addresses go round."""
+        """Returns a lane's facts. `stripes`: the number of banks over which addresses are interleaved."""
         interleaved = memory.interleaved and memory.banks > 1
         name = str(memory)
         if interleaved:
@@ -167,7 +167,7 @@ class _MemoryLanes:
 
 
 def _filling(boxes: list[Box], zero: int, end: float) -> list[dict[str, Any]]:
-    """For each memory, bytes in blocks and in holes over time."""
+    """Returns, for each memory, bytes in blocks and in holes over time."""
     by_memory: dict[Memory, list[Box]] = defaultdict(list)
     for box in boxes:
         by_memory[box.memory].append(box)

@@ -15,9 +15,9 @@ from fpgart.watch.words import in_words
 
 COLOURS = ("#4c78a8", "#f58518", "#54a24b", "#e45756", "#72b7b2", "#b279a2", "#9d755d", "#eeca3b")
 WIDTH, LANE, GAP = 1000.0, 70.0, 18.0
-"""Of the picture, in its own units: a lane per bank, with a line of words above."""
+"""The picture's sizes, in its own units: a lane per bank, with a line of words above."""
 MOST_BOXES = 2000
-"""Blocks in the picture; notebooks keep it in their file."""
+"""The most blocks in the picture; notebooks keep it in their file."""
 STYLE = """
 .fpgart { font: 13px/1.4 system-ui, sans-serif } .fpgart h4 { margin: .8em 0 .2em }
 .fpgart .warn { background: #fff3cd; color: #222; padding: .3em .6em } .fpgart .saved { font-weight: 600 }
@@ -27,7 +27,7 @@ STYLE = """
 
 
 def as_fragment(report: Report, events: list[Args]) -> str:
-    """The piece of HTML; `report` is that of `events`."""
+    """Returns the piece of HTML; `report` is that of `events`."""
     end = max(report.microseconds, 0.001)
     parts = [
         f'<div class="fpgart"><style>{STYLE}</style>',
@@ -46,7 +46,7 @@ def as_fragment(report: Report, events: list[Args]) -> str:
 
 
 def memory_map(boxes: list[Box], end: float) -> str:
-    """Which buffer lay where (upwards from the first byte of the bank) and when (to the right, `end` microseconds)."""
+    """Returns a picture of buffers: upwards from the bank's first byte, and to the right over `end` microseconds."""
     if not boxes:
         return "<p>no buffer was in a board's memory</p>"
     banks: dict[tuple[Memory, int], list[Box]] = {}

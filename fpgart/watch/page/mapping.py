@@ -11,11 +11,11 @@ from fpgart.watch.words import in_words, times
 
 WIDTH, ROW, GAP = 1000, 34, 8
 TEXT_WIDTH = 7
-"""What a character takes, in units of the picture, more or less."""
+"""The approximate width of a character, in units of the picture."""
 
 
 def last_mapping(events: list[Args]) -> str:
-    """The picture of the last kernel that saw memory through regions; "" for no such kernel."""
+    """Returns the picture of the last kernel that saw memory through regions; "" if there is none."""
     last = next((e["args"] for e in reversed(events) if e.get("cat") == "device" and e["args"].get("regions")), None)
     if last is None:
         return ""
@@ -32,7 +32,7 @@ def last_mapping(events: list[Args]) -> str:
 
 
 def _rows(last: Args) -> tuple[list[tuple[int, int, int, str]], int]:
-    """Row (0: regions), first byte, bytes and words of each; and the bytes of all regions."""
+    """Returns row (0: regions), first byte, bytes and words of each part; and the bytes of all regions."""
     found: list[tuple[int, int, int, str]] = []
     at = 0
     for region in last["regions"]:

@@ -22,9 +22,9 @@ MOST_ROWS = 1000
 def _table(
     name: str, heads: list[str], rows: list[list[str]], numbers: set[int], marks: Sequence[str] | None = None
 ) -> str:
-    """A table of HTML cells, which the page's script sorts and searches; columns in `numbers` are aligned to the right.
+    """Returns a table of HTML cells, which the page's script sorts and searches.
 
-    `marks`: the attributes of each row, to which links lead.
+    Columns in `numbers` are aligned to the right. `marks`: the attributes of each row, to which links lead.
     """
     if not rows:
         return "<p>none</p>"
@@ -79,7 +79,7 @@ def _places(advice: Advice) -> str:
 
 
 def buffers_of(report: Report, *, linked: bool = False) -> str:
-    """`linked`: for the page, whose script follows links between tables and figures."""
+    """Returns the table of buffers. `linked`: for the page, whose script follows links between tables and figures."""
     lives = sorted(report.buffers.items(), key=lambda each: each[1].number)
     rows = [_buffer_row(life, linked=linked and key > 0) for key, life in lives]
     marks = [f' id="buffer-{key}"' if linked and key > 0 else "" for key, _ in lives]
@@ -115,7 +115,10 @@ def _without_place(life: BufferLife) -> str:
 
 
 def copies_of(report: Report, place_of: Callable[[int], str] | None = None) -> str:
-    """`place_of`: for the page, whose script follows links; the place in the host's code that a number stands for."""
+    """Returns the table of copies.
+
+    `place_of`: for the page, whose script follows links; returns the place in the host's code for a number.
+    """
     rows = [
         [f"{copy.at / 1000:.3f}", str(copy.buffer), in_words(copy.size), escape(copy.what), escape(copy.cause)]
         for copy in report.copies
@@ -130,7 +133,7 @@ def copies_of(report: Report, place_of: Callable[[int], str] | None = None) -> s
 
 
 def _cause(copy: Copy, place: str) -> str:
-    """In words, with the line of the host's code, and a link to the call on the timeline."""
+    """Returns the cause, with the line of the host's code, and a link to the call on the timeline."""
     words = escape(copy.cause) + (f"<br><small>{escape(place)}</small>" if place else "")
     if not copy.command:
         return words
@@ -158,7 +161,7 @@ def bandwidth_of(events: list[Args]) -> str:
 
 
 def lanes_of(real: list[Lane], simulated: list[Lane]) -> str:
-    """The timelines as a table: for readers without a picture, and for sums."""
+    """Returns the timelines as a table: for readers without a picture, and for sums."""
     rows = [
         row
         for time, lanes in (("real", real), ("simulated", simulated))

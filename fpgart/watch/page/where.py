@@ -10,13 +10,13 @@ from fpgart.watch.report.model import Report
 from fpgart.watch.time_use import APART, Part, TimeUse
 
 MOST_PARTS = 40
-"""The most rows of the table; what is left out takes less time than any of them."""
+"""The most rows of the table; the rest takes less time than any of them."""
 LEAST_LABELLED = 0.06
-"""Of a bar: what takes less has no room for its name, which the table below has."""
+"""The least share of a bar that has room for a name. The table has the names of smaller ones."""
 
 
 def where_the_time_went(real: TimeUse, simulated: TimeUse | None, report: Report, colours: Colours) -> str:
-    """Bars and table of both timelines."""
+    """Returns bars and table of both timelines."""
     bars = [_bar("real, measured on this computer", real, colours, report.loading)]
     if simulated is not None:
         bars.append(_bar("simulated, modelled for the board", simulated, colours, report.loading))
@@ -37,7 +37,7 @@ def _css(part: Part, colours: Colours) -> str:
 
 
 def _bar(title: str, whole: TimeUse, colours: Colours, loading: str) -> str:
-    """Without what stands apart, which may take seconds and hide all else; `loading`: what programs' is called."""
+    """Returns a bar of commands, without APART, which may take seconds; `loading`: the name of that for programs."""
     use = whole.of_commands()
     parts = [part for part in use.parts if part.own]
     spans = "".join(
@@ -57,7 +57,7 @@ def _bar(title: str, whole: TimeUse, colours: Colours, loading: str) -> str:
 
 
 def _label(part: Part, use: TimeUse) -> str:
-    """What stands in a part of the bar; style.css cuts what does not fit."""
+    """Returns the text in a part of the bar; style.css cuts it off at the end of the part."""
     if part.own < LEAST_LABELLED * use.total:
         return ""
     return f"{_percent(part.own, use)} {escape(part.name)}"
@@ -99,7 +99,7 @@ def _row(part: Part, columns: list[TimeUse], found: list[dict[str, Part]], repor
 
 
 def _share(part: Part, use: TimeUse, css: str) -> str:
-    """Of the time of commands; what stands apart has no share of it."""
+    """Returns the share of the time of commands; APART has none."""
     if part.kind in APART:
         return "apart"
     rest = use.of_commands()
@@ -109,7 +109,7 @@ def _share(part: Part, use: TimeUse, css: str) -> str:
 
 
 def _bound(part: Part, report: Report) -> str:
-    """What bounds a kernel in the simulated clock, the most often first."""
+    """Returns the resources that bound a kernel in the simulated clock, the most frequent first."""
     counts: dict[str, int] = {}
     for (_, name), modelled in report.modelled.items():
         if name == part.name:

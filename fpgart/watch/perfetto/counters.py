@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counters of each bank: the bytes that it holds and moves. A value lasts until the next one."""
+"""Counters of each bank: its bytes in blocks, and its transferred bytes. A value lasts until the next one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Counter:
 
 
 def held(events: list[Args], end: float) -> list[Counter]:
-    """The bytes of each bank that are in blocks; `end` of the trace in microseconds."""
+    """Returns the bytes of each bank that are in blocks; `end` of the trace in microseconds."""
     changes: dict[tuple[int, str], list[tuple[int, float]]] = defaultdict(list)
     for box in history.boxes(events, end):
         key = box.memory.device, _name(box.memory, box.bank)
@@ -36,7 +36,7 @@ def held(events: list[Args], end: float) -> list[Counter]:
 
 
 def moved(events: Iterable[Args]) -> list[Counter]:
-    """The rate of transfers from and to each bank, as measured here."""
+    """Returns the rate of transfers from and to each bank, as measured here."""
     found = list(events)
     memories = history.memories(found)
     changes: dict[tuple[int, str], list[tuple[int, float]]] = defaultdict(list)
@@ -53,7 +53,7 @@ def moved(events: Iterable[Args]) -> list[Counter]:
 
 
 def modelled(events: Iterable[Args]) -> list[Counter]:
-    """The rate at each bank in the simulated clock: a step's bytes, by the time that it has each of its banks."""
+    """Returns the rate at each bank in the simulated clock: a step's bytes, by its time at each of its banks."""
     changes: dict[tuple[int, str], list[tuple[int, float]]] = defaultdict(list)
     for event in events:
         if event.get("cat") != "time":
@@ -81,7 +81,7 @@ def _bank_at(memories: list[Memory], device: int, address: int) -> str:
 
 
 def _counters(changes: dict[tuple[int, str], list[tuple[int, float]]], what: str, *, per_second: bool) -> list[Counter]:
-    """Sums of changes; those of one moment are one value."""
+    """Returns the sums of changes; those at one time are one value."""
     found = []
     for (device, name), steps in sorted(changes.items()):
         counter = Counter(device, f"{name}: {what}", per_second)
@@ -91,7 +91,7 @@ def _counters(changes: dict[tuple[int, str], list[tuple[int, float]]], what: str
         total, open_steps = 0.0, 0
         for at in sorted(by_moment):
             open_steps += sum(1 if change > 0 else -1 for change in by_moment[at])
-            total = total + sum(by_moment[at]) if open_steps else 0.0  # without what rounding leaves
+            total = total + sum(by_moment[at]) if open_steps else 0.0  # removes rounding errors
             counter.values.append((at, max(total, 0.0)))
         found.append(counter)
     return found

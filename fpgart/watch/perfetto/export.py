@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The packets of a trace in Perfetto's format.
 
-A device is a GPU: each of its kernels and directions is a hardware queue, so that Perfetto's table gpu_slice has what
-ran there. Threads of the host and command queues are tracks. The number of a command is the submission_id of its GPU
+A device is a GPU: each of its kernels and directions is a hardware queue, so that Perfetto's table gpu_slice has their
+spans. Threads of the host and command queues are tracks. The number of a command is the submission_id of its GPU
 slices, and the id of the arrow from the call that enqueued it to its operation in the queue. A device in simulated time
 is a GPU of its own, SIMULATED above.
 """
@@ -23,7 +23,7 @@ from fpgart.watch.report.model import Report
 from fpgart.watch.report.trace_events import Args
 
 SIMULATED = 100
-"""The GPU of device 0 in simulated time."""
+"""The number of the GPU for device 0 in simulated time."""
 SEQUENCE = 1
 STATE_CLEARED, NEEDS_STATE = 1, 2
 COMPUTE, OTHER = 2, 0
@@ -71,7 +71,7 @@ class Track(IntEnum):
 
 
 def as_perfetto(report: Report, events: list[Args]) -> bytes:
-    """The trace; `report` is that of `events`."""
+    """Returns the trace; `report` is that of `events`."""
     real, simulated = lanes.real(events), lanes.simulated(events)
     made = _Trace()
     made.announce([*real, *simulated], report)
@@ -91,23 +91,23 @@ def as_perfetto(report: Report, events: list[Args]) -> bytes:
 
 
 class _Trace:
-    """Packets, and the numbers that stand for names in them."""
+    """The packets, and the numbers of the names in them."""
 
     def __init__(self) -> None:
         self._packets: list[bytes] = []
         self._names: dict[tuple[str, str], int] = {}
-        """Of hardware queues and stages."""
+        """The numbers of hardware queues and stages."""
         self._events = count(1)
         self._tracks = count(1)
         self._parents: dict[str, int] = {}
         self._counters = count(1)
 
     def encoded(self) -> bytes:
-        """The file: packets are field 1 of a trace."""
+        """Returns the file: packets are field 1 of a trace."""
         return message(*((1, packet) for packet in self._packets))
 
     def announce(self, found: list[Lane], report: Report) -> None:
-        """The first packet, with all names."""
+        """Adds the first packet, with all names."""
         specifications: list[tuple[int, Value]] = []
         for lane in found:
             if lane.rank in (HOST, QUEUE):
@@ -129,7 +129,7 @@ class _Trace:
         return message((1, number), (2, name), (4, category))
 
     def add_hardware_queue(self, lane: Lane, above: int) -> None:
-        """Slices of a GPU; `above`: the number of the GPU of device 0."""
+        """Adds slices of a GPU; `above`: the number of the GPU of device 0."""
         gpu = above + _device(lane.group)
         for span in lane.spans:
             fields: list[tuple[int, Value]] = [
@@ -147,7 +147,7 @@ class _Trace:
             self._add((Packet.TIMESTAMP, max(span.begin, 0)), (Packet.RENDER_STAGE, message(*fields)))
 
     def add_track(self, lane: Lane) -> None:
-        """Slices of a thread or a command queue, rows that overlap beside each other."""
+        """Adds slices of a thread or a command queue; spans that overlap are on tracks beside each other."""
         flow = Track.FLOW_IDS if lane.rank == HOST else Track.TERMINATING_FLOW_IDS
         group = "host" if lane.rank == HOST and lane.group == "host" else lane.group
         uuids = [self._track(_row(lane, row), self._parent(group)) for row in range(lane.rows)]
@@ -171,7 +171,7 @@ class _Trace:
         return uuid
 
     def add_counter(self, counter: Counter, above: int) -> None:
-        """A counter of a GPU: bytes, or bytes per second.
+        """Adds a counter of a GPU: bytes, or bytes per second.
 
         A sample of the format has the value since the sample before it; a value of `counter` holds until the next one.
         """
@@ -198,7 +198,7 @@ def _device(group: str) -> int:
 
 
 def _row(lane: Lane, row: int) -> str:
-    """Spans that overlap are on tracks of their own."""
+    """Returns the name of a track; spans that overlap are on different tracks."""
     return f"{lane.name} ({row + 1})" if row else lane.name
 
 

@@ -17,7 +17,7 @@ class Fixed(int):
 
 
 def varint(number: int) -> bytes:
-    """Seven bits a byte, the lowest first."""
+    """Encodes a number with seven bits a byte, the lowest first."""
     if number < 0:
         raise ValueError(f"{number}: no field of a trace is negative")
     made = bytearray()
@@ -29,7 +29,7 @@ def varint(number: int) -> bytes:
 
 
 def message(*fields: tuple[int, Value]) -> bytes:
-    """A message of (number, value); a repeated field is there several times."""
+    """Encodes a message of (number, value); a repeated field is passed several times."""
     return b"".join(_field(number, value) for number, value in fields)
 
 

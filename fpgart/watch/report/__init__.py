@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report of a trace: what moved, when and why, and what the host can avoid.
+"""The report of a trace: the movements, their causes, and what the host can avoid.
 
-model.py has the facts. collect.py takes them from the events of a trace, advice.py and its neighbours find what the
-host can do better, text.py writes the report.
+model.py declares the facts. collect.py takes them from the events of a trace, advice.py and its neighbours find what
+the host can do better, text.py writes the report.
 """
 
 from fpgart.watch.report.advice import Adviser, covers

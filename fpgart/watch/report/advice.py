@@ -23,7 +23,7 @@ from fpgart.watch.report.usm_advice import UsmAdviser
 
 
 def covers(later: Args, earlier: Args) -> bool:
-    """Whether a write replaces every byte of an earlier one to the same buffer."""
+    """True if a write replaces every byte of an earlier one to the same buffer."""
     begin, other = later.get("offset", 0), earlier.get("offset", 0)
     return bool(begin <= other and other + earlier["size"] <= begin + later["size"])
 
@@ -39,35 +39,35 @@ AGAIN = {
         "program load",
     ),
 }
-"""Words and noun of the advice; whether the board is an FPGA board."""
+"""Words and noun of the advice, by whether the board is an FPGA board."""
 
 
 class EventTaker(Protocol):
     """Finds advice in the events of a trace, in the order of time."""
 
     def takes(self) -> Takes:
-        """What takes the events that it needs."""
+        """Returns the functions for the events that it needs."""
 
     def finish(self) -> None:
-        """All events were taken: add what only shows then."""
+        """Adds the advice that depends on all events."""
 
 
 class Adviser:
     """Finds copies that a host could have avoided, event by event in the order of time."""
 
     def __init__(self, costs: Costs | None = None, sites: Sites | None = None) -> None:
-        """`costs` and `sites` of the whole trace; without them nothing is said of times and places."""
+        """`costs` and `sites` of the whole trace; without them advice has no times and places."""
         costs, sites = costs or Costs(), sites or Sites()
         self._costs = costs
         self._found = Found()
         self._unused_write: dict[int, Args] = {}
-        """By buffer, the last write whose bytes no kernel, read or copy has used yet."""
+        """The last write of each buffer whose bytes no kernel, read or copy has used yet."""
         self._memories: dict[int, list[str]] = {}
-        """By device, the names of its memories, the default memory first."""
+        """The names of each device's memories, the default memory first."""
         self._located: set[int] = set()
         """Buffers that were created with CL_MEM_ALLOC_BUFFER_LOCATION_INTEL."""
         self._set: dict[int, list[str]] = {}
-        """By buffer without a block, the arguments with a buffer_location that it was set as."""
+        """The arguments with a buffer_location that each buffer without a block was set as."""
         self._programs: dict[int, list[str]] = {}
         self._dsps: set[int] = set()
         self._others: tuple[EventTaker, ...] = (
@@ -83,14 +83,14 @@ class Adviser:
         )
 
     def advice(self) -> list[Advice]:
-        """The advice for all events, what saves most first."""
+        """Returns the advice for all events, by what it saves."""
         for other in self._others:
             other.finish()
         return self._found.advice()
 
     @property
     def savings(self) -> int:
-        """Nanoseconds on the board that all of it saves, once advice() was called."""
+        """The nanoseconds on the board that all advice saves, once advice() was called."""
         return self._found.savings
 
     def take(self, event: Args) -> None:
@@ -98,7 +98,7 @@ class Adviser:
             take(event)
 
     def takers(self, category: str, name: str) -> list[Take]:
-        """Those who take events of a category and a name, in their order."""
+        """Returns the functions for events of a category and a name, in their order."""
         return taken_by((*(other.takes() for other in self._others), self._takes()), category, name)
 
     def _takes(self) -> Takes:
@@ -151,7 +151,7 @@ class Adviser:
         self._found.add(words, args["size"], (buffer,), nanoseconds=cost, site=site, operation=operation)
 
     def _placing(self, buffer: int, args: Args, *, copied: bool) -> str:
-        """How the host gets the buffer into the memory that the launch needs, before it writes the buffer."""
+        """Advises how to get the buffer into the memory that the launch needs, before the host writes the buffer."""
         argument, names = args["reason"], self._memories.get(args["device"], [])
         memory = args["to"].split(", ")[1].rsplit(" at ", 1)[0]
         if memory in names and (buffer in self._located or memory == names[0]):

@@ -36,7 +36,7 @@ class BankAdviser:
         self._costs = costs
         self._memories: dict[int, list[Memory]] = {}
         self._separate: dict[int, list[Memory]] = {}
-        """By device, those of its memories that have several banks apart."""
+        """By device, those of its memories that have several separate banks."""
         self._places: dict[tuple[int, int], Place] = {}
         """By device and buffer; buffers across several banks are not among them."""
 
@@ -67,7 +67,7 @@ class BankAdviser:
         self._separate[device] = [each for each in memories if each.separate and each.banks > 1 and each.rate]
 
     def finish(self) -> None:
-        """All was told launch by launch."""
+        """Does nothing: advice was added launch by launch."""
 
     def _placed(self, event: Args) -> None:
         args = event["args"]
@@ -111,7 +111,7 @@ class BankAdviser:
 
 
 def spread(sizes: list[int], banks: int) -> int:
-    """Bytes in the fullest bank if each buffer, the largest first, goes to the bank that has least."""
+    """Returns the bytes in the fullest bank if each buffer, the largest first, goes to the bank with the fewest."""
     loads = [0] * banks
     for size in sorted(sizes, reverse=True):
         loads[loads.index(min(loads))] += size

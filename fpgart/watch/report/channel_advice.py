@@ -11,15 +11,16 @@ from fpgart.watch.report.idle_advice import Interval, covered, merged
 from fpgart.watch.report.trace_events import Args, Takes
 
 LEAST_US = 100.0
-"""A wait that is worth a word: shorter ones are also those of threads of this machine that hand packets over."""
+"""The least time of waits that advice reports. Shorter ones may come from the threads that pass packets on this
+machine."""
 LEAST_TOTAL_US = 20_000.0
 LEAST_SHARE = 0.1
-"""Of the time from the first wait to write to the last, that the waits have to take."""
+"""The least share of waits in the time from the first wait to write to the last."""
 
 
 @dataclass(slots=True)
 class Waits:
-    """Who waited for one channel, and when, in microseconds."""
+    """The kernels that waited for one channel, and the times in microseconds."""
 
     capacity: int = 0
     writers: set[str] = field(default_factory=set)
@@ -29,18 +30,18 @@ class Waits:
 
 
 class ChannelAdviser:
-    """Takes the events of a trace: what the model of time says of depths, and where it says nothing, waits of the run.
+    """Takes the events of a trace: the model's results for other depths, or without these the waits of the run.
 
-    A channel at which only one side waits is left alone: the other side is slower, and no depth changes that.
+    Channels at which only one side waits get no advice: the other side is slower, and no depth changes that.
     """
 
     def __init__(self, found: Found) -> None:
         self._found = found
         self._channels: defaultdict[tuple[int, str], Waits] = defaultdict(Waits)
         self._modelled: dict[tuple[int, str], int | None] = {}
-        """The declared depths of channels that the model knows."""
+        """The declared depths of channels in the model of time."""
         self._deeper: list[tuple[int, Args]] = []
-        """What the model says of other depths, by device."""
+        """The model's results for other depths, by device."""
 
     def takes(self) -> Takes:
         return {"time": self._modelled_step, "channel stall": self._stalled}
@@ -99,10 +100,10 @@ class ChannelAdviser:
 
 
 def together(some: list[Interval], others: list[Interval]) -> float:
-    """The time that is in both lists, each of which is in order and apart.
+    """Returns the time that is in both lists, each of which is sorted and without overlaps.
 
-    A channel is never full and empty: who waits while the other side waits has its packet or its room,
-    and waits for its turn on a processor of this machine.
+    A channel is never full and empty: a thread that waits while the other side waits has its packet or its room, and
+    waits for a processor of this machine.
     """
     total, at = 0.0, 0
     for begin, end in some:

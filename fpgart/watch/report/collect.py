@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Takes the facts of a report from the events of a trace."""
+"""Collects the facts of a report from the events of a trace."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ from fpgart.watch.report.verdict import TimeSpent
 from fpgart.watch.words import place_in_words
 
 HEAPS = {"msmc": "__malloc_msmc"}
-"""What allocates in a DSP's memories; in all others __malloc_ddr does."""
+"""The functions that allocate in a DSP's memories; for all others it is __malloc_ddr."""
 NO_QUERY = " is not a query for "
-"""What the error of a call says that asked for something unknown."""
+"""Part of the error message for an unknown query."""
 NOTHING: Args = {}
 """The arguments of an event that has none."""
 Collect = Callable[[Report, str, Args, float, float], None]
-"""Takes an event's name and arguments, begin and duration in microseconds into a report."""
+"""Adds an event's name and arguments, begin and duration in microseconds to a report."""
 
 
 def read(path: Path, tell: Tell = ignore) -> Report:
-    """The report of a trace; raises TraceError, OSError. `tell` gets the numbers of bytes that were read."""
+    """Returns the report of a trace; raises TraceError, OSError. `tell` gets the numbers of bytes that were read."""
     with of_fpgart(path), without_collector():
         return of(ordered(path, tell))
 
 
 def of(found: list[Args]) -> Report:
-    """The report of ordered() events."""
+    """Returns the report of ordered() events."""
     with without_collector():
         return _of(found)
 
@@ -69,7 +69,7 @@ def _of(found: list[Args]) -> Report:
     for event in found:
         category, name = event.get("cat", ""), event.get("name", "")
         begin, duration = event.get("ts", 0.0) + 0.0, event.get("dur", 0.0) + 0.0
-        if begin + duration > last and category != "time":  # the simulated clock has times of its own
+        if begin + duration > last and category != "time":  # the simulated clock has other times
             last = begin + duration
         kind = kinds.get((category, name))
         if kind is None:
@@ -92,13 +92,13 @@ def _of(found: list[Args]) -> Report:
 
 
 def _first_enqueued(found: list[Args]) -> float | None:
-    """When the host enqueued its first command; None if it enqueued none."""
+    """Returns when the host enqueued its first command; None if it enqueued none."""
     begins = (each["ts"] for each in found if each.get("cat") == "api" and each["name"].startswith("clEnqueue"))
     return next(begins, None)
 
 
 def _name_places(advice: Advice, sites: Sites) -> None:
-    """Where the calls stand that it is about; those of one line are one place."""
+    """Adds the places of the calls that advice is about; calls of one line are one place."""
     counted: Counter[str] = Counter()
     for number, count in advice.sites.items():
         words = sites.describe(number)
@@ -140,7 +140,7 @@ def _take_call(report: Report, name: str, args: Args, begin: float, duration: fl
 
 
 def is_probe(name: str, error: str) -> bool:
-    """Whether a call that failed was a query for what the driver does not have."""
+    """True if a call that failed was a query that the driver does not support."""
     return name.startswith("clGet") and NO_QUERY in error
 
 
@@ -197,13 +197,13 @@ def _take_block(report: Report, name: str, args: Args, begin: float, duration: f
 
 
 def _block_in_words(report: Report, args: Args) -> str:
-    """The heaps of a DSP have no banks."""
+    """Returns the place of a block. The heaps of a DSP have no banks."""
     bank = "" if args["device"] in report.dsps else f" {place_in_words(args)}"
     return f"device {args['device']}, {args['memory']}{bank} at {args['address']}"
 
 
 def _take_malloc(report: Report, name: str, args: Args, begin: float) -> None:
-    """Memory that the host allocated as its own, of no buffer: its lives have negative keys."""
+    """Adds memory that the host allocated without a buffer: its lives have negative keys."""
     words = _block_in_words(report, args)
     if name == "reserve":
         number = 1 + sum(1 for key in report.buffers if key < 0)
@@ -279,7 +279,7 @@ def _take_transfer(report: Report, name: str, args: Args, begin: float, duration
 
 @cache
 def _by_host(device: int) -> str:
-    """The cause of copies that the host asked for: one text for all of them."""
+    """Returns the cause of copies that the host requested: one text for all of them."""
     return f"the host's command on device {device}"
 
 
@@ -300,7 +300,7 @@ def _take_finding(report: Report, name: str, args: Args, begin: float, duration:
 
 
 def _take_step(report: Report, name: str, args: Args, begin: float, duration: float) -> None:
-    """A step of the simulated clock."""
+    """Adds a step of the simulated clock."""
     device, kernel = args["device"], args.get("kernel", "")
     report.modelled_nanoseconds = max(report.modelled_nanoseconds, args["end"])
     key = device, f"kernel {kernel}" if kernel else name
@@ -321,7 +321,7 @@ def _take_step(report: Report, name: str, args: Args, begin: float, duration: fl
 
 
 def _take_channel(channel: ModelledChannel, args: Args) -> None:
-    """What a kernel did at a channel in the simulated clock; its packets are those of the side that writes."""
+    """Adds the waits and packets of a kernel at a channel; packets count on the writing side only."""
     end = args["kernel"], args["writing"]
     channel.waits[end] = channel.waits.get(end, 0) + args["waited"]
     if args["writing"]:
@@ -352,4 +352,4 @@ COLLECT: dict[str, Collect] = {
     "time": _take_step,
     "usm": _take_usm,
 }
-"""By category, or by category and name."""
+"""The functions by category, or by category and name."""

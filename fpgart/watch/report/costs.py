@@ -20,7 +20,7 @@ STAGING_RATE = 4_000_000_000
 
 @dataclass(slots=True)
 class Costs:
-    """Nanoseconds, from the facts of a whole trace."""
+    """Costs in nanoseconds, from the facts of a whole trace."""
 
     CATEGORIES: ClassVar = frozenset(("fpgart", "buffer", "usm", "time"))
     _timing: dict[int, dict[str, int]] = field(default_factory=dict)
@@ -28,13 +28,13 @@ class Costs:
     _sizes: dict[int, int] = field(default_factory=dict)
     """Bytes of each buffer and allocation."""
     _kernels: dict[tuple[int, str], tuple[int, int]] = field(default_factory=dict)
-    """By device and kernel, the number and the sum of its times in the simulated clock, where the trace has that."""
+    """By device and kernel, the number and the sum of its times in the simulated clock, if the trace has that."""
     _transfers: dict[tuple[int, int], int] = field(default_factory=dict)
     """By device and size: many transfers are the same."""
     _last: tuple[Args | None, int] = (None, 0)
-    """The launch whose cost was asked for last, for which several advisers ask, and that cost."""
+    """The last launch whose cost was requested, and that cost, because several advisers request it."""
     _by_shape: dict[tuple[object, ...], int] = field(default_factory=dict)
-    """What launches cost of which no time is known: many are the same."""
+    """The costs of launches without a known time, kept because many are equal."""
 
     def take(self, event: Args) -> None:
         category, args = event.get("cat"), event.get("args", {})
@@ -53,14 +53,14 @@ class Costs:
         return self._timing.get(device, {}).get(name, 0)
 
     def _rate(self, device: int) -> int:
-        """Bytes per second of a board's default memory."""
+        """Returns the bytes per second of a board's default memory."""
         return next(iter(self._rates.get(device, {}).values()), 0)
 
     def size(self, number: int) -> int:
         return self._sizes.get(number, 0)
 
     def transfer(self, device: int, size: int) -> int:
-        """Between host and board, by one MMD call."""
+        """Returns the cost of one MMD call between host and board."""
         cost = self._transfers.get((device, size))
         if cost is None:
             rate = self._of(device, "link") or self._rate(device)
@@ -69,12 +69,12 @@ class Costs:
         return cost
 
     def copy(self, device: int, size: int) -> int:
-        """Within a board."""
+        """Returns the cost of a copy within a board."""
         rate = self._rate(device)
         return self._calls(device, size) + (-(-2 * size * SECOND // rate) if rate else 0)
 
     def staging(self, size: int) -> int:
-        """A copy by the host into memory that a DMA engine reaches."""
+        """Returns the cost of a copy by the host into memory that a DMA engine reaches."""
         return -(-size * SECOND // STAGING_RATE)
 
     def _calls(self, device: int, size: int) -> int:
@@ -86,11 +86,11 @@ class Costs:
         return self._of(device, "programming")
 
     def launch(self, device: int) -> int:
-        """What each launch costs besides its kernel."""
+        """Returns the cost of a launch without its kernel."""
         return self._of(device, "launch_latency")
 
     def kernel(self, args: Args) -> int:
-        """A launch's kernel: as the simulated clock had it on average, else at a work-item per cycle."""
+        """Returns the cost of a launch's kernel: its average in the simulated clock, else a cycle per work-item."""
         if self._last[0] is not args:
             self._last = args, self._kernel(args)
         return self._last[1]
@@ -112,7 +112,7 @@ class Costs:
         return -(-prod(args.get("global", (1,))) * 1000 // clock) if clock else 0
 
     def _streaming(self, args: Args) -> int:
-        """Each byte of the buffers once through the board's default memory."""
+        """Returns the time to move each byte of the buffers once through the board's default memory."""
         rate = self._rate(args["device"])
         buffers, allocations = _used(args)
         moved = sum(self.size(number) for number in {*buffers, *allocations})
@@ -120,5 +120,5 @@ class Costs:
 
 
 def _used(args: Args) -> tuple[Sequence[int], Sequence[int]]:
-    """The buffers and the allocations of a launch."""
+    """Returns the buffers and the allocations of a launch."""
     return args.get("buffers", ()), args.get("allocations", ())

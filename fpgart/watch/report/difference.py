@@ -19,7 +19,7 @@ BUFFERS = re.compile(r"(each of )?\b(buffer|allocation)s? \d+(, \d+)*( and \d+ m
 
 
 class Unit(Enum):
-    """What a figure counts."""
+    """The unit of a figure."""
 
     BYTES = "bytes"
     NANOSECONDS = "nanoseconds"
@@ -36,7 +36,7 @@ class Unit(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure of both runs, 0 where a run has nothing of the kind."""
+    """A figure of both runs, 0 if a run does not have it."""
 
     what: str
     unit: Unit
@@ -45,14 +45,14 @@ class Figure:
 
     @property
     def percent(self) -> float:
-        """How much more the second run has; infinity for what is new."""
+        """The growth from the first to the second run; infinity if only the second has the figure."""
         if self.before:
             return 100 * (self.after - self.before) / self.before
         return float("inf") if self.after else 0.0
 
     @property
     def change(self) -> str:
-        """`+12.5 %`, `new`, `gone`."""
+        """The change in words: `+12.5 %`, `new`, `gone`."""
         if not self.before:
             return "new"
         return "gone" if not self.after else f"{self.percent:+.1f} %"
@@ -60,32 +60,32 @@ class Figure:
 
 @dataclass(slots=True)
 class Difference:
-    """What differs between two runs."""
+    """The differences between two runs."""
 
     figures: list[Figure] = field(default_factory=list)
-    """Those that differ, what grew most first."""
+    """The figures that differ, the largest growth first."""
     new_advice: list[Advice] = field(default_factory=list)
     old_advice: list[Advice] = field(default_factory=list)
-    """What the first run was advised to do and the second one is not."""
+    """Advice of the first run that the second does not have."""
     warnings: list[str] = field(default_factory=list)
     timed: bool = True
-    """Whether both runs have the model's times, so that these were compared, too."""
+    """True if both runs have the model's times, so that these were compared, too."""
 
     @property
     def sameness(self) -> str:
-        """What is the same where no figure differs."""
+        """The words for two runs without a figure that differs."""
         return "the same bytes, launches and times" if self.timed else "the same bytes and launches"
 
     def exceeds(self, percent: float) -> bool:
-        """Whether a figure grew by more than that, or there is new advice that is no hint and was not measured."""
+        """True if a figure grew by more than that, or there is new advice that is no hint and was not measured."""
         grown = any(figure.percent > percent for figure in self.figures)
         return grown or any(not advice.measured and not advice.hint for advice in self.new_advice)
 
 
 def between(before: Report, after: Report, *, gate: bool = False) -> Difference:
-    """What differs; times only where both runs have the model's (FPGART_TIME=model).
+    """Returns the differences; times only if both runs have the model's (FPGART_TIME=model).
 
-    `gate`: only what follows from the host's calls, so that two runs of one host differ in nothing: no times, and no
+    `gate`: only differences that follow from the host's calls, so that two runs of one host are equal: no times, and no
     advice that depends on them.
     """
     first, second = dict(_figures(before)), dict(_figures(after))
@@ -103,7 +103,7 @@ def between(before: Report, after: Report, *, gate: bool = False) -> Difference:
 
 
 def _repeatable(found: Difference) -> Difference:
-    """The same without what differs from run to run: numbers of buffers, and orders that threads decide."""
+    """Returns the differences without what differs from run to run: numbers of buffers, and orders of threads."""
     found.figures.sort(key=lambda figure: figure.what)
     found.new_advice, found.old_advice = (
         sorted(
@@ -134,7 +134,7 @@ def _figures(report: Report) -> Iterator[tuple[tuple[str, Unit], int]]:
 
 
 def _beyond(one: Report, other: Report) -> list[Advice]:
-    """Advice of one run that the other has not; buffers' numbers and amounts make no difference."""
+    """Returns advice of one run that the other has not, apart from buffers' numbers and amounts."""
     known = {_kind(advice) for advice in other.advice}
     return [advice for advice in one.advice if _kind(advice) not in known]
 
@@ -161,7 +161,7 @@ def _boards(before: Report, after: Report) -> Iterator[str]:
 
 
 def as_text(found: Difference) -> str:
-    """For people."""
+    """Returns the differences for people."""
     lines = [f"note: {words}" for words in found.warnings]
     width = max((len(figure.what) for figure in found.figures), default=0)
     for figure in found.figures:
@@ -177,7 +177,7 @@ def as_text(found: Difference) -> str:
 
 
 def as_markdown(found: Difference) -> str:
-    """For the comment of a pull request."""
+    """Returns the differences for the comment of a pull request."""
     lines = [f"> {words}" for words in found.warnings]
     lines += [""] if lines else []
     if found.figures:
@@ -197,12 +197,12 @@ def as_markdown(found: Difference) -> str:
 
 
 def _escaped(words: str) -> str:
-    """Text without what Markdown would take for more than that."""
+    """Escapes the characters that Markdown interprets."""
     return re.sub(r"([\\`*_|<>])", r"\\\1", words)
 
 
 def as_json(found: Difference) -> str:
-    """For programs."""
+    """Returns the differences for programs."""
     facts = {
         "figures": [
             {"what": f.what, "unit": f.unit.value, "before": f.before, "after": f.after, "change": f.change}

@@ -22,13 +22,13 @@ from fpgart.watch.report.verdict import folded
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 WARNING, NOTE = "warning", "note"
 LEVELS = {WARNING: "warning", NOTE: "notice"}
-"""What GitHub calls the levels of SARIF."""
+"""GitHub's names for the levels of SARIF."""
 NO_NAME = re.compile(r"[^a-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """Something about a line of the host; `file` "" and `line` 0 where the line is not known."""
+    """A remark on a line of the host; `file` "" and `line` 0 if the line is not known."""
 
     rule: str
     level: str
@@ -38,7 +38,7 @@ class Remark:
 
 
 def of_findings(lines: Iterable[str]) -> list[Remark]:
-    """From the lines of FPGART_FINDINGS; what is no line of it is passed over."""
+    """Returns the remarks in the lines of FPGART_FINDINGS; other lines are ignored."""
     found = []
     for line in lines:
         try:
@@ -51,7 +51,7 @@ def of_findings(lines: Iterable[str]) -> list[Remark]:
 
 
 def of_report(report: Report) -> list[Remark]:
-    """The findings of a traced run and the advice, equal advice as one."""
+    """Returns the findings of a traced run and the advice; equal advice is one remark."""
     found = [_finding(each, each.file, each.line) for each in report.findings]
     for item in folded(report.advice):
         places = (place_of(stack) for advice in item.all for stack in advice.stacks)
@@ -72,7 +72,7 @@ def _name(words: str) -> str:
 
 
 def as_sarif(remarks: list[Remark]) -> str:
-    """A log of one run of the tool fpgart."""
+    """Returns a log of one run of the tool fpgart."""
     rules = list(dict.fromkeys(remark.rule for remark in remarks))
     driver = {
         "name": "fpgart",
@@ -98,7 +98,7 @@ def _result(remark: Remark, rule: int) -> dict[str, Any]:
 
 
 def _uri(file: str) -> str:
-    """Relative to this folder, which is that of the repository in a pipeline, where the file is below it."""
+    """Returns a URI relative to this folder, which is that of the repository in a pipeline, if the file is below it."""
     relative = _relative(file)
     return Path(relative).as_uri() if os.path.isabs(relative) else quote(relative)
 
@@ -109,7 +109,7 @@ def _relative(file: str) -> str:
 
 
 def as_github(remarks: list[Remark]) -> str:
-    """Workflow commands, a line each, which GitHub shows beside the lines of a pull request."""
+    """Returns workflow commands, a line each, which GitHub shows beside the lines of a pull request."""
     lines = []
     for remark in remarks:
         facts = {"title": f"fpgart {remark.rule}"}
@@ -123,7 +123,7 @@ def as_github(remarks: list[Remark]) -> str:
 
 
 def _escaped(words: str, more: str = "") -> str:
-    """As workflow commands want it; `more`: characters that end a property."""
+    """Escapes characters for workflow commands; `more`: characters that end a property."""
     for character in f"%\r\n{more}":
         words = words.replace(character, f"%{ord(character):02X}")
     return words

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Collects pieces of advice: equal ones are one, with what they save in all."""
+"""A collection of advice: equal pieces are one, with the sum of their savings."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Saving = tuple[int, int, int]
 
 
 class Found:
-    """The advice that was found so far, by its words; {buffer} and {allocation} in them stand for all concerned."""
+    """The advice so far, by its words; {buffer} and {allocation} in them stand for all concerned."""
 
     def __init__(self) -> None:
         self._advice: dict[str, Advice] = {}
         self._by_operation: dict[int, int] = {}
-        """What each operation can save at most."""
+        """The most nanoseconds that advice saves of each operation."""
         self.savings = 0
-        """Nanoseconds on the board that all advice saves."""
+        """The nanoseconds on the board that all advice saves."""
 
     def add(
         self,
@@ -38,9 +38,10 @@ class Found:
         hint: bool = False,
         operation: int = 0,
     ) -> None:
-        """Count one `noun` that is to be avoided: its bytes and time, the buffers concerned, the place of its call.
+        """Counts one `noun` to avoid: its bytes and time, the buffers concerned, the place of its call.
 
-        `operation`: the one of the trace that takes less time then, so that other advice on it does not count twice.
+        `operation`: the operation of the trace that would take less time, so that other advice on it does not count
+        twice.
         """
         if not measured and noun != "programming":
             self._count(operation, nanoseconds)
@@ -53,7 +54,7 @@ class Found:
             found.sites[site] = found.sites.get(site, 0) + 1
 
     def add_each(self, words: str, savings: Sequence[Saving], *, noun: str) -> None:
-        """Count many of one kind, which concern no buffers."""
+        """Counts many of one kind, which concern no buffers."""
         found = self._of(words, noun)
         found.copies += len(savings)
         for nanoseconds, site, operation in savings:
@@ -76,7 +77,7 @@ class Found:
                 self._by_operation[operation] = nanoseconds
 
     def advice(self) -> list[Advice]:
-        """What saves most time of the board first, then what saves most bytes; last what was measured in the run."""
+        """Returns the advice that saves most time of the board first, then most bytes; last what the run measured."""
         for words, found in self._advice.items():
             found.buffers = list(dict.fromkeys(found.buffers))
             found.words = words.replace(THE_BUFFER, _which("buffer", found.buffers))
@@ -85,18 +86,18 @@ class Found:
 
 
 def migration_of(args: Args) -> int:
-    """What stands for the migration of one buffer, of which an operation may have several: no operation's number."""
+    """Returns a number for the migration of one buffer, of which an operation may have several."""
     return -(int(args.get("operation", 0)) << 32 | int(args["buffer"]))
 
 
 def _which(noun: str, numbers: list[int]) -> str:
-    """`buffer 1`, or `each of buffers 1, 2, 3`."""
+    """Returns `buffer 1`, or `each of buffers 1, 2, 3`."""
     if len(numbers) == 1:
         return f"{noun} {numbers[0]}"
     return f"each of {noun}s {named(numbers)}"
 
 
 def named(numbers: list[int]) -> str:
-    """`1, 2, 3`, and how many more."""
+    """Returns `1, 2, 3`, and how many more."""
     more = f" and {len(numbers) - MOST_NAMED} more" if len(numbers) > MOST_NAMED else ""
     return f"{', '.join(map(str, numbers[:MOST_NAMED]))}{more}"

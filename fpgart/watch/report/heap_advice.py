@@ -86,7 +86,7 @@ class HeapAdviser:
         live[address] = size, buffer
 
     def _refused(self, event: Args) -> None:
-        """Find an order of allocation in which a buffer that found no room would have found it."""
+        """Finds an order of allocation in which a buffer that found no room would have found it."""
         device, size, buffer = (event["args"][key] for key in ("device", "size", "buffer"))
         if not buffer:
             return
@@ -104,7 +104,7 @@ class HeapAdviser:
 
 
 def fitting_order(wanted: list[tuple[int, int]], heaps: list[Heap]) -> list[tuple[int, int]]:
-    """Sizes and numbers in decreasing order of size, if all find room in that order; else none."""
+    """Returns sizes and numbers in decreasing order of size, if all find room in that order; else none."""
     order = sorted(wanted, key=lambda pair: (-pair[0], pair[1]))
     free = [(heap, FirstFit(heap.begin, heap.end)) for heap in heaps]
     for size, _ in order:
@@ -115,7 +115,7 @@ def fitting_order(wanted: list[tuple[int, int]], heaps: list[Heap]) -> list[tupl
 
 
 def _name(buffer: int) -> str:
-    """Memory that the host allocated as its own (__malloc_ddr) is of no buffer."""
+    """Returns a buffer's name. Memory that the host allocated itself (__malloc_ddr) belongs to no buffer."""
     return f"buffer {buffer}" if buffer else "the host's own allocation"
 
 

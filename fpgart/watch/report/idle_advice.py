@@ -11,10 +11,10 @@ from fpgart.watch.report.sites import Sites
 from fpgart.watch.report.trace_events import Args, Takes
 
 LEAST_US = 1000.0
-"""A pause that is worth a word."""
+"""The least pause that advice reports."""
 LEAST_TOTAL_US = 20_000.0
 LEAST_SHARE = 0.1
-"""Of the time from the first operation to the last, that all pauses have to take."""
+"""The least share of all pauses in the time from the first operation to the last."""
 
 Interval = tuple[float, float]
 
@@ -26,20 +26,21 @@ class IdleAdviser:
         self._found = found
         self._sites = sites
         self._new: list[Args] = []
-        """The events of calls that are not among these intervals yet."""
+        """The events of calls that are not in these intervals yet."""
         self._calls: list[Interval] = []
-        """The host's calls, those that touch as one."""
+        """The host's calls; calls that touch are one interval."""
         self._past = 0
-        """So many of them end before the boards were busy last."""
+        """The number of intervals that end before the boards were busy last."""
         self._began = self._busy_until = inf
         self._pauses: list[tuple[float, int]] = []
-        """Of each gap between operations, how long the host was in no call, and the place of the next command."""
+        """For each gap between operations, the time in which the host was in no call, and the place of the next
+        command."""
 
     def takes(self) -> Takes:
         return {"api": self._new.append, "device": self._ran}
 
     def _merge_calls(self) -> None:
-        """Only before a pause: most calls are in none."""
+        """Merges the calls so far. It is called at pauses only, because most calls are in none."""
         calls = self._calls
         first, until = calls.pop() if calls else (0.0, -inf)
         for event in self._new:
@@ -66,7 +67,7 @@ class IdleAdviser:
             self._busy_until = end
 
     def _pause(self, end: float) -> float:
-        """How long the host was in no call since the boards were busy last. The calls until `end` are known."""
+        """Returns how long the host was in no call since the boards were busy last. The calls until `end` are known."""
         self._merge_calls()
         calls, begin = self._calls, self._busy_until
         while self._past < len(calls) and calls[self._past][1] <= begin:
@@ -89,7 +90,7 @@ class IdleAdviser:
 
 
 def merged(intervals: Iterable[Interval]) -> list[Interval]:
-    """The same time, in intervals that are in order and apart."""
+    """Returns the same time as sorted intervals that do not overlap."""
     found: list[Interval] = []
     for begin, end in sorted(intervals):
         if found and begin <= found[-1][1]:
@@ -100,7 +101,7 @@ def merged(intervals: Iterable[Interval]) -> list[Interval]:
 
 
 def covered(intervals: list[Interval], first: int, gap: Interval) -> float:
-    """How much of a gap intervals cover; all before the `first` one end before the gap."""
+    """Returns the part of a gap that intervals cover; all before the `first` one end before the gap."""
     total, at = 0.0, first
     while at < len(intervals) and intervals[at][0] < gap[1]:
         begin, end = intervals[at]

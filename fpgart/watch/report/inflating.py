@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading a trace that may be compressed, and may have been truncated anywhere."""
+"""Reading of a trace that may be compressed, and may have been truncated anywhere."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import BinaryIO
 
 GZIP = b"\x1f\x8b"
 FORMAT = 31
-"""For zlib: the format of gzip."""
+"""Selects the format of gzip in zlib."""
 PIECE = 1 << 20
 MOST_GROWTH = 1 << 35
-"""Bytes that a compressed trace may become."""
+"""The most bytes of a decompressed trace."""
 
 
 class Reader:
-    """The bytes of a file, decompressed if they begin as gzip's do. Raises ValueError for what is damaged."""
+    """The bytes of a file, decompressed if they begin as gzip's do. Raises ValueError if they are damaged."""
 
     def __init__(self, file: BinaryIO, tell: Callable[[int], None]) -> None:
         """`tell` gets the number of bytes of each piece of the file."""
@@ -26,17 +26,17 @@ class Reader:
         self._inflate = zlib.decompressobj(FORMAT) if self._buffer == GZIP else None
         self._made = 0
         if self._inflate is not None:
-            self._buffer = self._inflate.decompress(self._buffer)  # of its first two bytes: nothing yet
+            self._buffer = self._inflate.decompress(self._buffer)  # its first two bytes give no output yet
 
     def line(self, most: int) -> bytes:
-        """Up to the next newline, or `most` bytes."""
+        """Returns the bytes up to the next newline, or `most` bytes."""
         while b"\n" not in self._buffer and len(self._buffer) < most and self._fill():
             pass
         end = self._buffer.find(b"\n") + 1 or len(self._buffer)
         return self._take(min(end, most))
 
     def read(self) -> bytes:
-        """The next bytes; none at the end."""
+        """Returns the next bytes; none at the end."""
         if not self._buffer:
             self._fill()
         return self._take(len(self._buffer))
@@ -46,7 +46,7 @@ class Reader:
         return taken
 
     def _fill(self) -> bool:
-        """Whether there are more bytes."""
+        """Reads a piece of the file; true if there are more bytes."""
         if self._inflate is None:
             piece = self._file.read(PIECE)
             self._tell(len(piece))
@@ -68,7 +68,7 @@ class Reader:
                 raise ValueError(f"it is damaged: {error}") from None
             self._made += len(made)
             if self._made > MOST_GROWTH:
-                raise ValueError(f"it becomes more than {MOST_GROWTH} bytes")
+                raise ValueError(f"its decompressed size exceeds {MOST_GROWTH} bytes")
             self._buffer += made
             if made:
                 return True

@@ -11,7 +11,7 @@ from fpgart.watch.report.found import Found, Saving
 from fpgart.watch.report.trace_events import Args, Takes
 
 MANY = 10
-"""Launches from which on they are worth a word."""
+"""The least number of launches that advice reports."""
 
 
 @dataclass(slots=True)
@@ -23,7 +23,7 @@ class Launches:
 
 
 class LaunchAdviser:
-    """Takes the events of a trace. Kernels of one work-item are left out: nobody knows how long their loops are."""
+    """Takes the events of a trace. Kernels of one work-item are left out: the length of their loops is unknown."""
 
     def __init__(self, found: Found, costs: Costs) -> None:
         self._found = found

@@ -24,17 +24,17 @@ NUMBERED = {
     "site": "site",
     "enqueued": "enqueued",
 }
-"""Arguments of events, and what they are numbers of."""
+"""Arguments of events that are numbers, and the kind of the numbered object."""
 DEVICE = re.compile(r"\bdevice (\d+)\b")
 PROCESSES_APART = 100_000
-"""Between the first tracks of two processes."""
+"""The distance of the first tracks of two processes."""
 SAME_CLOCK_NS = 1_000_000_000
-"""Machines whose clocks began within that are one machine."""
+"""Processes whose clocks began within this time run on one machine."""
 METADATA = "M"
 
 
 def merged(traces: Sequence[list[Args]], names: Sequence[str]) -> list[Args]:
-    """The events of all traces in the order in which they began; `names` are for those that have no rank.
+    """Returns the events of all traces in the order of their begins; `names` are for those that have no rank.
 
     Raises TraceError for a trace without its begin.
     """
@@ -59,7 +59,7 @@ def merged(traces: Sequence[list[Args]], names: Sequence[str]) -> list[Args]:
 
 
 def as_trace(events: Iterable[Args]) -> str:
-    """A trace file for Perfetto, with an arrow from each launch that writes packets to those that read them."""
+    """Returns a trace file for Perfetto, with an arrow from each launch that writes packets to those that read them."""
     written = list(events)
     lines = [json.dumps(event) for event in (*written, *_arrows(written))]
     return "[\n" + ",\n".join(lines) + "\n]\n"
@@ -77,7 +77,7 @@ def _begin(trace: list[Args]) -> Args:
 
 
 def _begins(facts: list[Args]) -> list[int]:
-    """When each process's trace began, in nanoseconds of one clock: that of the machine, or of the day."""
+    """Returns the begin of each process's trace, in nanoseconds of one clock: the machine's, or that of the day."""
     epochs = [int(each["epoch"]) for each in facts]
     same = max(epochs) - min(epochs) < SAME_CLOCK_NS
     return [int(each["clock"]) + (0 if same else int(each["epoch"])) for each in facts]
@@ -88,7 +88,7 @@ def _name(facts: Args, name: str) -> str:
 
 
 def _most(trace: list[Args]) -> dict[str, int]:
-    """The highest number of each kind in a trace."""
+    """Returns the highest number of each kind in a trace."""
     most: dict[str, int] = {}
     for event in trace:
         for key, value in event.get("args", {}).items():
@@ -98,7 +98,10 @@ def _most(trace: list[Args]) -> dict[str, int]:
 
 
 class _Process:
-    """A process of a merged trace; `above`: by kind, what its numbers are moved by, `later`: microseconds."""
+    """A process of a merged trace.
+
+    `above`: by kind, the offset of its numbers; `later`: microseconds.
+    """
 
     def __init__(self, index: int, above: dict[str, int], later: float, name: str) -> None:
         self._track = PROCESSES_APART * index
@@ -126,7 +129,7 @@ class _Process:
         return value + self._above.get(NUMBERED[key], 0) if value or key == "device" else value
 
     def fact(self, facts: Args, trace: list[Args]) -> Args:
-        """An event that says what the process is."""
+        """Returns an event that describes the process."""
         first = self._above.get("device", 0)
         last = first + _most(trace).get("device", 0)
         devices = f"devices {first} to {last}" if last > first else f"device {first}"
@@ -138,7 +141,7 @@ class _Process:
 
 
 def _arrows(events: list[Args]) -> Iterator[Args]:
-    """A pair of events for each launch that wrote bytes and each launch that read some of them."""
+    """Yields a pair of events for each launch that wrote bytes and each launch that read some of them."""
     for number, (writer, reader) in enumerate(packets(events), 1):
         kind = {"name": "packets", "cat": "packets", "id": number}
         at = max(float(writer["ts"]), float(reader["ts"]))
@@ -148,7 +151,7 @@ def _arrows(events: list[Args]) -> Iterator[Args]:
 
 
 def packets(events: Iterable[Args]) -> Iterator[tuple[Args, Args]]:
-    """The events of each launch that wrote bytes into a cable and each launch that read some of them."""
+    """Yields the events of each launch that wrote bytes into a cable and each launch that read some of them."""
     ends: dict[str, tuple[list[Args], list[Args]]] = defaultdict(lambda: ([], []))
     for event in events:
         if event.get("cat") == "cable":
@@ -158,7 +161,7 @@ def packets(events: Iterable[Args]) -> Iterator[tuple[Args, Args]]:
 
 
 def _overlaps(writers: list[Args], readers: list[Args]) -> Iterator[tuple[Args, Args]]:
-    """The events whose bytes overlap, both lists in the order of the bytes."""
+    """Yields the events whose bytes overlap, both lists in the order of the bytes."""
     writers, readers = (sorted(each, key=lambda event: int(event["args"]["begin"])) for each in (writers, readers))
     w = r = 0
     while w < len(writers) and r < len(readers):

@@ -21,7 +21,7 @@ class Traffic:
 
 @dataclass(slots=True)
 class Copy:
-    """One device operation that moved bytes, with its cause."""
+    """A device operation that moved bytes, with its cause."""
 
     at: float
     """Microseconds since the trace began."""
@@ -32,7 +32,7 @@ class Copy:
     source: int = 0
     """The buffer that the bytes came from, if it is another one."""
     command: int = 0
-    """The number, in the trace, of the command that caused it; 0 where the trace does not say."""
+    """The number, in the trace, of the command that caused it; 0 if the trace does not say."""
     site: int = 0
     """The number, in the trace, of the place in the host's code that enqueued that command."""
 
@@ -58,20 +58,20 @@ class BufferLife:
     made_by: str = ""
     """The call that allocated it, for unified shared memory."""
     in_place: bool = False
-    """Whether kernels work on the host's memory, so that it never moves."""
+    """True if kernels work on the host's memory, so that it never moves."""
     kind: str = "buffer"
     migrations: int = 0
-    """How often a shared allocation moved between the host and a device."""
+    """The number of times that a shared allocation moved between the host and a device."""
     places: list[HeldBlock] = field(default_factory=list)
     banks: list[str] = field(default_factory=list)
-    """For each bank that the host requested in vain, why the buffer is in another."""
+    """For each bank that the host requested in vain, the reason."""
     copies: int = 0
     copied_bytes: int = 0
 
 
 @dataclass(slots=True)
 class CableTraffic:
-    """What kernels of one device moved through one I/O channel."""
+    """The traffic of one device's kernels through one I/O channel."""
 
     cable: str
     writes: bool
@@ -89,7 +89,7 @@ class KernelRuns:
     launches: int = 0
     microseconds: float = 0.0
     compile_microseconds: float = 0.0
-    """What the engine's compiler took in front of the first run, which is no time of the kernel."""
+    """The time of the engine's compiler before the first run, which is no time of the kernel."""
 
 
 @dataclass(slots=True)
@@ -110,48 +110,48 @@ class ModelledChannel:
     depth: int | None
     packets: int = 0
     waits: dict[tuple[str, bool], int] = field(default_factory=dict)
-    """By kernel, and whether it writes, nanoseconds that it waited."""
+    """By kernel, and true if it writes, the nanoseconds that it waited."""
 
 
 PROGRAM = "program"
 CERTAIN = ("copy", "programming", "program load")
-"""What advice counts that follows from the order of the host's calls alone."""
+"""Nouns of advice that follows from the order of the host's calls alone."""
 
 
 @dataclass(slots=True)
 class Advice:
-    """What the host can avoid: what to do instead, and what that saves."""
+    """Advice for the host: what to do instead, and what that saves."""
 
     words: str
     copies: int = 0
-    """How many copies, or other things that `noun` names ("time": how often it is so, nothing goes away)."""
+    """The number of copies, or of what `noun` names ("time": how often the advice applies)."""
     bytes: int = 0
     buffers: list[int] = field(default_factory=list)
     """The buffers or allocations concerned, each once."""
     noun: str = "copy"
     nanoseconds: int = 0
-    """Time of the board by the model (docs/time.md), or as `measured` in the run; 0 where the trace does not say."""
+    """Time of the board by the model (docs/time.md), or as `measured` in the run; 0 if the trace does not say."""
     measured: bool = False
     share: float = 0.0
-    """The part of the simulated time without programming that it saves; 0 where that is not known."""
+    """The part of the simulated time without programming that it saves; 0 if that is not known."""
     hint: bool = False
-    """Whether it depends on more than the host's calls, such as where an allocator puts arrays: no gate counts it."""
+    """True if it depends on more than the host's calls, such as addresses from an allocator: no gate counts it."""
     sites: dict[int, int] = field(default_factory=dict)
-    """How often it is due to each of the host's calls, by the number of the call's place in the trace."""
+    """By the number of a call's place in the trace, how often that call causes it."""
     places: list[str] = field(default_factory=list)
     """The places of these calls, the most frequent first."""
     stacks: list[dict[str, object]] = field(default_factory=list)
-    """The same with whole stacks, for programs."""
+    """The same with whole stacks, for JSON."""
 
     @property
     def certain(self) -> bool:
-        """Whether it follows from the order of the host's calls alone, and is the same in every run."""
+        """True if it follows from the order of the host's calls alone, and is the same in every run."""
         return self.noun in CERTAIN and not self.hint and not self.measured
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What to change about a buffer in a heap, and the bytes that this saves."""
+    """A change of a buffer in a heap, and the bytes that this saves."""
 
     words: str
     bytes: int
@@ -168,18 +168,18 @@ class CheckFinding(Mistake):
     against_at: str = ""
     file: str = ""
     line: int = 0
-    """Of the misuse, else of what made the object; 0 where there is no debug information."""
+    """The line of the misuse, else of the object's creation; 0 without debug information."""
 
 
 @dataclass(slots=True)
 class Run:
-    """What was run, when, and on what; "" and 0 where a trace does not say."""
+    """The command line, time and computer of the run; "" and 0 if the trace does not say."""
 
     command: list[str] = field(default_factory=list)
     began: int = 0
     """Nanoseconds since 1970, by UTC."""
     version: str = ""
-    """Of fpgart."""
+    """The version of fpgart."""
     computer: str = ""
     engine: str = ""
     engine_version: str = ""
@@ -187,7 +187,7 @@ class Run:
 
 @dataclass(slots=True)
 class Report:
-    """Everything that `fpgart report` shows."""
+    """The facts that `fpgart report` shows."""
 
     boards: dict[int, str] = field(default_factory=dict)
     dsps: set[int] = field(default_factory=set)
@@ -198,19 +198,19 @@ class Report:
     """The most bytes that the system locks (RLIMIT_MEMLOCK)."""
     run: Run = field(default_factory=Run)
     whole: bool = False
-    """Whether the trace has its last event; False after a crash."""
+    """True if the trace has its last event; false after a crash."""
     microseconds: float = 0.0
     calls: Counter[str] = field(default_factory=Counter)
     errors: Counter[str] = field(default_factory=Counter)
-    """Calls that failed, but for probes."""
+    """Calls that failed, except probes."""
     probes: Counter[str] = field(default_factory=Counter)
-    """Queries for what the driver does not have: hosts ask every device for what those of other vendors have."""
+    """Queries that the driver does not support: hosts ask every device for those of other vendors."""
     traffic: dict[tuple[int, str], Traffic] = field(default_factory=dict)
     kernels: dict[tuple[int, str], KernelRuns] = field(default_factory=dict)
     cables: dict[tuple[int, str], CableTraffic] = field(default_factory=dict)
     """By device and I/O channel."""
     processes: list[str] = field(default_factory=list)
-    """What each process of a merged trace has."""
+    """The facts of each process of a merged trace."""
     buffers: dict[int, BufferLife] = field(default_factory=dict)
     copies: list[Copy] = field(default_factory=list)
     programmed: list[tuple[int, str]] = field(default_factory=list)
@@ -222,20 +222,21 @@ class Report:
     channels: dict[tuple[int, str], ModelledChannel] = field(default_factory=dict)
     """By device and channel, in the simulated clock."""
     untold: dict[tuple[int, str], str] = field(default_factory=dict)
-    """By device and kernel, why the simulated clock does not have, or not wholly, what it waits for at channels."""
+    """By device and kernel, why the simulated clock lacks some or all of its waits at channels."""
     modelled_nanoseconds: int = 0
-    """When the last step ends."""
+    """The end of the last step."""
     busy: dict[tuple[int, str], int] = field(default_factory=dict)
     """By device and resource, nanoseconds of the simulated clock."""
     activities: dict[str, int] = field(default_factory=dict)
     """By activity, nanoseconds from the first command to the last end, in the simulated clock if there is one."""
     savings: int = 0
-    """Nanoseconds on the board that all advice saves, programming aside; what saves one operation twice counts once."""
+    """Nanoseconds on the board that all advice saves, without programming; an operation that is saved twice counts
+    once."""
     heap_advice: list[Finding] = field(default_factory=list)
     """For heaps whose buffers kernels see through regions (66AK2x)."""
 
     findings: list[CheckFinding] = field(default_factory=list)
-    """What `--check` found in the run."""
+    """The mistakes that `--check` found in the run."""
 
     @property
     def copies_to_avoid(self) -> list[Advice]:
@@ -244,9 +245,9 @@ class Report:
 
     @property
     def loading(self) -> str:
-        """What it is called that programs get onto the boards."""
+        """The word for bringing programs onto the boards."""
         return LOADING if self.boards and self.dsps.issuperset(self.boards) else PROGRAMMING
 
     def movement(self, device: int, call: str) -> str:
-        """What a call through the MMD is called on a device."""
+        """Returns the name of a call through the MMD on a device."""
         return movement(call, fpga=device not in self.dsps)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Advice on transfers and kernels that could run at the same time and do not, and what keeps them apart."""
+"""Advice on transfers and kernels that could run at the same time and do not, and the reason."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class OverlapAdviser:
             self._add(event, args["kernel"])
 
     def _moved(self, event: Args) -> None:
-        """Only what goes over the link counts."""
+        """Adds an operation that uses the link; others do not count."""
         args = event["args"]
         if args.get("size") and not args.get("on_host") and args.get("command", "").startswith(MOVES):
             self._add(event, "")
@@ -74,7 +74,7 @@ class OverlapAdviser:
             self._compare(last, work)
 
     def _compare(self, first: Work, second: Work) -> None:
-        """A kernel and a transfer, one behind the other."""
+        """Compares a kernel and a transfer that ran one after the other."""
         (kernel, launch, _, _), (_, move, _, _) = (first, second) if first[0] else (second, first)
         launched, moved = launch["args"], move["args"]
         if use_the_same(launched, moved):
@@ -86,7 +86,7 @@ class OverlapAdviser:
             self._saved[kernel, cause].append((saved, site, moved.get("operation", 0)))
 
     def _cause(self, first: Work, second: Work) -> str:
-        """What keeps the second one from beginning beside the first; "" where that is not known."""
+        """Returns why the second one did not begin during the first; "" if that is not known."""
         _, before, _, first_end = first
         _, behind, second_begin, _ = second
         wait = None
@@ -115,10 +115,10 @@ class OverlapAdviser:
 
 
 def use_the_same(kernel: Args, transfer: Args) -> bool:
-    """Whether a launch and a transfer use the same buffer or allocation."""
+    """True if a launch and a transfer use the same buffer or allocation."""
     buffers, allocations = kernel["buffers"], kernel.get("allocations", ())
     for key in ("buffer", "allocation", "source"):
-        number = transfer.get(key, 0)  # which is that of none
+        number = transfer.get(key, 0)  # 0 stands for none
         if number and (number in buffers or number in allocations):
             return True
     return False

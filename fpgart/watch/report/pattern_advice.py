@@ -9,7 +9,7 @@ from fpgart.watch.words import in_words
 
 
 class PatternAdviser:
-    """Takes the events of a trace; without the simulated clock there is nothing to say."""
+    """Takes the events of a trace; only the simulated clock gives advice."""
 
     def __init__(self, found: Found) -> None:
         self._found = found
@@ -24,7 +24,7 @@ class PatternAdviser:
                 self._found.add(_in_words(args["kernel"], each), nanoseconds=each["saved"], noun="time")
 
     def finish(self) -> None:
-        """All was told step by step."""
+        """Does nothing: advice was added step by step."""
 
 
 def _in_words(kernel: str, each: Args) -> str:

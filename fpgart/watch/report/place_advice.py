@@ -14,7 +14,7 @@ AGAIN = 2
 
 
 @dataclass(slots=True)
-class Wanderer:
+class MigratingBuffer:
     """The migrations of one buffer for launches; `needs`: by place, the argument that needs it there."""
 
     last: str = ""
@@ -32,7 +32,7 @@ class PlaceAdviser:
     def __init__(self, found: Found, costs: Costs) -> None:
         self._found = found
         self._costs = costs
-        self._buffers: dict[int, Wanderer] = {}
+        self._buffers: dict[int, MigratingBuffer] = {}
 
     def takes(self) -> Takes:
         return {"device migration": self._migrated}
@@ -43,7 +43,7 @@ class PlaceAdviser:
             return
         buffer = self._buffers.get(args["buffer"])
         if buffer is None:
-            buffer = self._buffers[args["buffer"]] = Wanderer()
+            buffer = self._buffers[args["buffer"]] = MigratingBuffer()
         move = args["from"], args["to"], args["reason"]
         if args["skipped"] and move in buffer.stays:
             return
@@ -70,7 +70,7 @@ class PlaceAdviser:
 
 
 def _place(words: str) -> str:
-    """`device 0, DDR` of `device 0, DDR at 0x1000`."""
+    """Returns `device 0, DDR` of `device 0, DDR at 0x1000`."""
     return words.rsplit(" at ", 1)[0]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The places in the host's code that a trace has numbers for; debug information is read for what is asked for."""
+"""The places in the host's code that a trace has numbers for; debug information is read at queries only."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ class Sites:
             self._calls[event["args"]["site"]] = event["name"], event["args"]["frames"]
 
     def call(self, number: int) -> str:
-        """The call, such as clFinish; "" where the trace does not say."""
+        """Returns the call, such as clFinish; "" if the trace does not say."""
         return self._calls.get(number, ("", []))[0]
 
     def describe(self, number: int) -> str:
-        """`clFinish, main.c:33 in main`; "" where the trace does not say."""
+        """Returns `clFinish, main.c:33 in main`; "" if the trace does not say."""
         return self._places.describe(self._site(number)) if number in self._calls else ""
 
     def place(self, number: int) -> str:
-        """The innermost frame that is no wrapper: `main.c:33 in main`; "" where nothing is known."""
+        """Returns the innermost frame that is no wrapper: `main.c:33 in main`; "" if nothing is known."""
         told = self._places.told(self._site(number)) if number in self._calls else []
         return str(told[0]) if told else ""
 
     def facts(self, number: int) -> dict[str, object]:
-        """For JSON."""
+        """Returns the place for JSON."""
         return self._places.facts(self._site(number)) if number in self._calls else {}
 
     def _site(self, number: int) -> Site:
@@ -56,7 +56,7 @@ class Sites:
 
 
 def place_of(facts: Args) -> tuple[str, int]:
-    """File and line of the frame that facts() tells first; "" and 0 where they are not known."""
+    """Returns file and line of the first frame in the result of facts(); "" and 0 if they are not known."""
     for frame in facts.get("stack", ()):
         if str(CodeLocation(**{"file": "", "line": 0, "function": "", **frame})) == facts.get("place"):
             return frame.get("file", ""), frame.get("line", 0)
@@ -67,13 +67,13 @@ def _locations(frame: Args) -> list[CodeLocation]:
     if "path" not in frame:
         return [CodeLocation(**frame)]
     path, offset = frame["path"], frame["offset"]
-    if not path or not _is_as_it_was(path, frame["changed"]):
+    if not path or not _is_unchanged(path, frame["changed"]):
         return [CodeLocation("", 0, "", Path(path).name, offset)]
     return _debug_info().in_file(path, offset)
 
 
-def _is_as_it_was(path: str, changed: int) -> bool:
-    """Whether a file is the one that the trace is about."""
+def _is_unchanged(path: str, changed: int) -> bool:
+    """True if a file has not been changed since the trace."""
     try:
         facts = os.stat(path)
     except (OSError, ValueError):

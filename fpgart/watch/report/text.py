@@ -21,12 +21,12 @@ MANY = 4
 """Equal rows from which on they are one."""
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 BUILD = re.compile(r"  |,")
-"""What stands between the version of an engine and how it was built."""
+"""The text between the version of an engine and the way in which it was built."""
 T = TypeVar("T")
 
 
 def as_text(report: Report, *, everything: bool = False) -> str:
-    """The report for people; `everything`: all advice, not only what saves most."""
+    """Returns the report for people; `everything`: all advice, not only the advice that saves most."""
     lines = [*verdict(report), "", *heading(report)]
     lines += ["", "traffic"]
     for (device, name), traffic in sorted(report.traffic.items()):
@@ -68,7 +68,7 @@ def as_text(report: Report, *, everything: bool = False) -> str:
 
 
 def advice_in_words(report: Report, *, everything: bool) -> list[str]:
-    """What saves most, equal advice as one; then how much more there is."""
+    """Returns the advice that saves most, equal advice as one item; then the number of others."""
     found = [item.summed() for item in folded(report.advice)]
     items = [[f"  {each.words}: {saved(each)}", *(f"    {p}" for p in places_in_words(each))] for each in found]
     items += [[f"  {finding.words}"] for finding in report.heap_advice]
@@ -81,7 +81,7 @@ def advice_in_words(report: Report, *, everything: bool) -> list[str]:
 
 
 def findings_in_words(report: Report) -> list[str]:
-    """What the checks of the run found."""
+    """Returns the mistakes that the run's checks found."""
     lines = ["", "findings"] if report.findings else []
     for finding in report.findings:
         place = f", {finding.misused_at}" if finding.misused_at else ""
@@ -90,7 +90,7 @@ def findings_in_words(report: Report) -> list[str]:
 
 
 def cables_in_words(report: Report) -> list[str]:
-    """What kernels moved through each cable, on either side."""
+    """Returns the traffic of kernels through each cable, on either side."""
     if not report.cables:
         return []
     lines = ["", "cables"]
@@ -105,7 +105,10 @@ def cables_in_words(report: Report) -> list[str]:
 
 
 def modelled_in_words(report: Report) -> list[str]:
-    """What the simulated clock says: what bounds each kernel and kind of step, and what is busiest on each board."""
+    """Returns the results of the simulated clock.
+
+    These are the bounds of each kernel and kind of step, and the busiest resources of each board.
+    """
     if not report.modelled:
         return []
     total = total_of(report)
@@ -131,7 +134,7 @@ def modelled_in_words(report: Report) -> list[str]:
 
 
 def _channels_in_words(report: Report) -> list[str]:
-    """Who waited at each channel in the simulated clock, and of which kernels that is not known."""
+    """Returns the waits at each channel in the simulated clock, and the kernels with unknown waits."""
     lines = []
     for (device, name), channel in sorted(report.channels.items()):
         depth = "without depth" if channel.depth is None else f"depth {channel.depth}"
@@ -147,7 +150,7 @@ def _channels_in_words(report: Report) -> list[str]:
 
 
 def _bounds(found: Modelled) -> str:
-    """`pipeline`, or `PCIe write (3), MMD calls (1)`."""
+    """Returns `pipeline`, or `PCIe write (3), MMD calls (1)`."""
     if len(found.bounds) == 1:
         return next(iter(found.bounds))
     return ", ".join(f"{name} ({number})" for name, number in sorted(found.bounds.items(), key=lambda b: (-b[1], b[0])))
@@ -158,7 +161,7 @@ def _share(busy: int, total: int) -> str:
 
 
 def saved(advice: Advice) -> str:
-    """What following it saves."""
+    """Returns the savings of advice in words."""
     if advice.noun != "copy":
         what = times(advice.copies, advice.noun) + (" saved" if advice.noun != "time" else "")
         what += f", {in_words(advice.bytes)}" if advice.bytes else ""
@@ -173,18 +176,18 @@ def saved(advice: Advice) -> str:
 
 
 def places_in_words(advice: Advice) -> list[str]:
-    """Where in the host's code it is due to, a line each."""
+    """Returns the places in the host's code that cause it, a line each."""
     more = len(advice.places) - MOST_PLACES
     return advice.places[:MOST_PLACES] + ([f"and {times(more, 'place')} more"] if more > 0 else [])
 
 
 def skipped_in_words(count: int) -> str:
-    """How many migrations found the buffer in its place."""
+    """Returns the number of migrations that found the buffer in its place."""
     return f"{times(count, 'migration')} {'was' if count == 1 else 'were'} skipped"
 
 
 def heading(report: Report) -> list[str]:
-    """Boards, calls and time in one line, and a line for each error."""
+    """Returns boards, calls and time in one line, and a line for each error."""
     boards = ", ".join(f"device {device}: board '{name}'" for device, name in sorted(report.boards.items()))
     calls = sum(report.calls.values())
     lines = [f"{boards or 'no device'}; {times(calls, 'call')} in {report.microseconds / 1000:.1f} ms"]
@@ -204,7 +207,7 @@ def heading(report: Report) -> list[str]:
 
 
 def run_in_words(run: Run) -> list[str]:
-    """The command line; then when it began, and on what it ran."""
+    """Returns the command line; then when it began, and on which computer and engine it ran."""
     began = f"{datetime.fromtimestamp(run.began / 1e9, timezone.utc):%Y-%m-%d %H:%M:%S} UTC" if run.began else ""
     version = BUILD.split(run.engine_version)[0]
     engine = f"engine {run.engine} ({version})" if run.engine else ""
@@ -214,7 +217,7 @@ def run_in_words(run: Run) -> list[str]:
 
 
 def _first_line(argument: str) -> str:
-    """Of an argument with several lines, such as a program behind `python -c`; "..." stands for the others."""
+    """Returns the first line of an argument, such as a program behind `python -c`; "..." stands for the others."""
     first, *others = argument.strip().splitlines() or [""]
     return f"{first} ..." if others else argument
 
@@ -237,7 +240,7 @@ def _life_in_words(life: BufferLife) -> list[str]:
 
 
 def never(life: BufferLife) -> str:
-    """What is said of the end of what was never given back: a program stays on its board until then."""
+    """Returns the words for the end of a buffer that was not released: a program stays on its board until then."""
     if life.kind == "program":
         return "to the end"
     return "never freed" if life.kind.startswith("__malloc") else "never released"
@@ -253,7 +256,7 @@ def _allocation_in_words(life: BufferLife) -> list[str]:
 
 
 def _copies_in_words(copies: list[Copy]) -> list[str]:
-    """One line per copy; equal ones share a line, in the place of the first."""
+    """Returns one line per copy; equal ones share a line, in the place of the first."""
     lines: list[str] = []
     for group in grouped(copies, _kind_of_copy):
         first = group[0]
@@ -284,7 +287,7 @@ def _kind_of_life(life: BufferLife) -> object:
 
 
 def _lives_in_words(lives: list[BufferLife]) -> list[str]:
-    """Buffers of one kind."""
+    """Returns the lines for buffers of one kind."""
     if len(lives) < MANY:
         return [line for life in lives for line in _life_in_words(life)]
     first = lives[0]
@@ -296,7 +299,7 @@ def _lives_in_words(lives: list[BufferLife]) -> list[str]:
 
 
 def grouped(rows: list[T], kind: Callable[[T], object]) -> list[list[T]]:
-    """Rows of which there are many of a kind together, where the first of them is; each other one alone."""
+    """Groups rows of a kind that has many, at the place of its first row; each other row is alone."""
     kinds: dict[object, list[T]] = {}
     groups = [kinds.setdefault(each, []) for each in map(kind, rows)]
     for row, group in zip(rows, groups, strict=True):
@@ -311,7 +314,7 @@ def grouped(rows: list[T], kind: Callable[[T], object]) -> list[list[T]]:
 
 
 def ranges_in_words(noun: str, numbers: list[int]) -> str:
-    """`buffer 1`, or `buffers 1 to 4, 7, 9`."""
+    """Returns `buffer 1`, or `buffers 1 to 4, 7, 9`."""
     parts: list[list[int]] = []
     for number in sorted(set(numbers)):
         if parts and number == parts[-1][-1] + 1:
@@ -325,7 +328,7 @@ def ranges_in_words(noun: str, numbers: list[int]) -> str:
 
 
 def as_json(report: Report) -> str:
-    """The report for programs."""
+    """Returns the report for programs."""
     traffic = [{"device": device, "call": name, **asdict(made)} for (device, name), made in report.traffic.items()]
     kernels = [{"device": device, "kernel": name, **asdict(run)} for (device, name), run in report.kernels.items()]
     facts = {

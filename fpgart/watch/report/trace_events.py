@@ -17,28 +17,28 @@ Args = dict[str, Any]
 Take = Callable[[Args], None]
 """Takes an event."""
 Takes = Mapping[str, Take]
-"""Who takes the events of a category, as in `usm`, or of a category and a name, as in `device kernel`."""
+"""The functions for the events of a category, as in `usm`, or of a category and a name, as in `device kernel`."""
 Tell = Callable[[int], None]
 NO_EVENT = frozenset(("", "]"))
 MAPPING = frozenset(("MAP_BUFFER", "UNMAP_MEM_OBJECT"))
 
 
 def ignore(size: int) -> None:
-    """Tells nobody."""
+    """Ignores the numbers of bytes."""
 
 
 def taken_by(takes: Iterable[Takes], category: str, name: str) -> list[Take]:
-    """Those who take events of a category and a name, in their order."""
+    """Returns the functions for events of a category and a name, in their order."""
     return [each[key] for each in takes for key in (category, f"{category} {name}") if key in each]
 
 
 class TraceError(Exception):
-    """A file that is no trace of fpgart's; the sentence says why."""
+    """Raised for a file that is no trace of fpgart's; the sentence says why."""
 
 
 @contextmanager
 def of_fpgart(path: Path) -> Iterator[None]:
-    """What is read of a trace in here may lack anything: TraceError says what, instead of a traceback."""
+    """Raises TraceError, instead of an error with a traceback, if the events of a trace lack facts."""
     try:
         yield
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -47,7 +47,7 @@ def of_fpgart(path: Path) -> Iterator[None]:
 
 
 def events(path: Path, tell: Tell = ignore) -> Iterator[Args]:
-    """The events of a trace, one per line, without a truncated last line. Raises TraceError, OSError.
+    """Yields the events of a trace, one per line, without a truncated last line. Raises TraceError, OSError.
 
     `tell` gets the number of bytes of each piece that was read.
     """
@@ -72,7 +72,7 @@ def events(path: Path, tell: Tell = ignore) -> Iterator[Args]:
 
 
 def _of(path: Path, read: Callable[[], bytes]) -> bytes:
-    """What is read of a file. Raises TraceError where it is compressed and damaged."""
+    """Returns the result of `read`. Raises TraceError if the file is compressed and damaged."""
     try:
         return read()
     except ValueError as error:
@@ -80,10 +80,10 @@ def _of(path: Path, read: Callable[[], bytes]) -> bytes:
 
 
 def _parsed(path: Path, lines: bytes, number: int) -> Iterable[Args]:
-    """The events of whole lines, the first of which has that number. Raises TraceError."""
+    """Returns the events of whole lines, the first of which has that number. Raises TraceError."""
     body = lines.rstrip().removesuffix(b"]").rstrip().removesuffix(b",")
     try:
-        found = parse_whole(b"[%b]" % body) if body.isascii() else []  # a line at a time takes five times as long
+        found = parse_whole(b"[%b]" % body) if body.isascii() else []  # parsing line by line takes five times as long
     except (ValueError, RecursionError):
         found = []
     if len(found) == body.count(b"\n") + 1 and set(map(type, found)) == {dict}:
@@ -93,7 +93,7 @@ def _parsed(path: Path, lines: bytes, number: int) -> Iterable[Args]:
 
 
 def _line_by_line(path: Path, text: str, number: int) -> Iterator[Args]:
-    """The same for lines among which some may be no events, or may be blank."""
+    """Yields the events of lines among which some may be no events, or may be blank."""
     for index, line in enumerate(text.split("\n")):
         text = line.strip().rstrip(",")
         if text in NO_EVENT:
@@ -107,7 +107,7 @@ def _line_by_line(path: Path, text: str, number: int) -> Iterator[Args]:
 
 
 def _last(line: str) -> Any:
-    """What a last line without its end is; nothing where it is truncated."""
+    """Returns the event of a last line without its end; None if it is truncated."""
     try:
         return parse_json(line.strip().rstrip(","))
     except ValueError:
@@ -115,14 +115,14 @@ def _last(line: str) -> Any:
 
 
 def ordered(path: Path, tell: Tell = ignore) -> list[Args]:
-    """The events in the order in which they began; raises TraceError, OSError. `tell` as in events()."""
+    """Returns the events in the order of their begins; raises TraceError, OSError. `tell` as in events()."""
     with of_fpgart(path), without_collector():
         return in_order(events(path, tell))
 
 
 @contextmanager
 def without_collector() -> Iterator[None]:
-    """For code that makes very many objects, none of which is garbage: the collector looks at all of them often."""
+    """Disables the garbage collector for code that makes very many objects, none of which is garbage."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -133,7 +133,7 @@ def without_collector() -> Iterator[None]:
 
 
 def in_order(unordered: Iterable[Args]) -> list[Args]:
-    """Events in the order in which they began."""
+    """Returns events in the order of their begins."""
     found: list[Args] = []
     begins: list[float] = []
     mapping: list[Args] = []

@@ -9,7 +9,7 @@ from fpgart.watch.report.found import Found
 from fpgart.watch.report.trace_events import Args, Takes
 
 LARGE = 64 << 10
-"""Bytes of a transfer from which on its host memory is worth a word."""
+"""The least bytes of a transfer that advice reports."""
 WORDS = (
     "align the host memory of transfers to 64 bytes (aligned_alloc, or clHostMemAllocINTEL where the board has it): "
     "otherwise the driver of a board copies it first, without its DMA engine"
@@ -24,7 +24,7 @@ class TransferAdviser:
         self._found = found
         self._costs = costs
         self._dsps: set[int] = set()
-        """Boards without such an engine: the host's processor moves all bytes."""
+        """Boards without a DMA engine: the host's processor moves all bytes."""
 
     def takes(self) -> Takes:
         return {"fpgart board": self._board, "mmd": self._moved}
@@ -44,4 +44,4 @@ class TransferAdviser:
             )
 
     def finish(self) -> None:
-        """All was told transfer by transfer."""
+        """Does nothing: advice was added transfer by transfer."""

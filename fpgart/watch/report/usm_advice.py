@@ -2,7 +2,7 @@
 """Advice on copies of unified shared memory that another order of calls saves.
 
 Only copies to, from or on a board count: the others cost no transfer. A kernel with indirect access (each kernel of
-SYCL) counts as a use and a change of every allocation of that kind, so that the adviser blames no copy that such a
+SYCL) counts as a use and a change of every allocation of that kind, so that no advice concerns a copy that such a
 kernel may need.
 """
 
@@ -23,7 +23,7 @@ STAGED = f"copy from the host directly to the memory that {THE_ALLOCATION} is on
 
 @dataclass(slots=True)
 class Contents:
-    """What happened to the contents of a device allocation, by offset and size in bytes."""
+    """The uses of a device allocation's contents, by offset and size in bytes."""
 
     size: int
     written: set[Range] = field(default_factory=set)
@@ -33,13 +33,13 @@ class Contents:
     passed_on: int = 0
     """Bytes that the host wrote and then copied to another allocation of the board, once."""
     used: bool = False
-    """Whether anything else used the contents."""
+    """True if anything else used the contents."""
 
     def overwritten(self) -> None:
         self.read.clear()
 
     def touched(self) -> None:
-        """A kernel may have read and changed it."""
+        """Forgets earlier uses: a kernel may have read and changed the contents."""
         self.written.clear()
         self.read.clear()
         self.used = True
@@ -69,10 +69,10 @@ class UsmAdviser:
             self._on_board[args["allocation"]] = Contents(args["size"])
 
     def finish(self) -> None:
-        """All was told event by event."""
+        """Does nothing: advice was added event by event."""
 
     def _at(self, args: Args) -> None:
-        """What is found now is due to this event."""
+        """Sets the event that causes the advice found next."""
         self._device, self._site = args.get("device", 0), args.get("site", 0)
         self._operation = args.get("operation", 0)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The first two sentences of a report: where the time goes, and what following the advice gains.
 
-Programming stands apart: it takes seconds, once, and would hide all else.
+Programming is not counted: it takes seconds, once, and would hide all else.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from fpgart.watch.words import times
 
 KERNELS, COPIES, LINK, HOST = "kernels", "copies on the board", "the link", "the host"
 APART = (PROGRAM, COMPILER)
-"""Takes long, and once: no part of the total. Boards do not compile."""
+"""Activities that take long, once, and do not count in the total. Boards do not compile."""
 RANKS = {KERNELS: 0, PROGRAM: 1, COPIES: 2, LINK: 3, COMPILER: 4}
 MMD = {"aocl_mmd_write": LINK, "aocl_mmd_read": LINK, "aocl_mmd_copy": COPIES, "aocl_mmd_program": PROGRAM}
 STEPS = {"write": LINK, "read": LINK, "copy": COPIES, "migration": LINK, "program": PROGRAM}
 MOST_ITEMS = 5
 MOST_LIKE = 6
 VARIABLE = re.compile(r"'[^']*'|\d+(?:\.\d+)?(?:, \d+)*(?: and \d+ more)?")
-"""What tells two items apart that are equal otherwise: names and numbers."""
+"""The parts in which equal items differ: names and numbers."""
 
 Interval = tuple[int, int, int, str]
 
 
 @dataclass(slots=True)
 class TimeSpent:
-    """Takes the events of a trace; the simulated clock counts, where there is one, else what was measured."""
+    """Takes the events of a trace; the simulated clock's times if the trace has them, else measured ones."""
 
     _real: list[Interval] = field(default_factory=list)
     _simulated: list[Interval] = field(default_factory=list)
     _queued: int | None = None
 
     def takes(self) -> Takes:
-        """What takes the events that count."""
+        """Returns the functions for the events that count."""
         return {
             "time": self._simulated_step,
             "device kernel": self._counted(KERNELS),
@@ -55,7 +55,7 @@ class TimeSpent:
         self._queued = args["queued"] if self._queued is None else min(self._queued, args["queued"])
 
     def _counted(self, kind: str) -> Take:
-        """Takes events whose time is of this kind."""
+        """Returns a function that takes events whose time is of this kind."""
         rank, add = RANKS[kind], self._real.append
 
         def take(event: Args) -> None:
@@ -65,7 +65,7 @@ class TimeSpent:
         return take
 
     def finish(self, report: Report, began: float | None) -> None:
-        """Put the sums into a report; `began`: when the host enqueued its first command, in microseconds."""
+        """Puts the sums into a report; `began`: when the host enqueued its first command, in microseconds."""
         intervals = self._simulated or self._real
         if not intervals:
             return
@@ -84,12 +84,12 @@ class TimeSpent:
 
 
 def total_of(report: Report) -> int:
-    """Nanoseconds from the first command to the last end, without programming and the engine's compiler."""
+    """Returns the nanoseconds from the first command to the last end, without programming and the engine's compiler."""
     return sum(duration for kind, duration in report.activities.items() if kind not in APART)
 
 
 def verdict(report: Report) -> list[str]:
-    """Two sentences; the first alone where nothing ran."""
+    """Returns two sentences; only the first if nothing ran."""
     if not report.activities:
         return ["No command ran on a board."]
     return [_where(report), _gain(report)]
@@ -97,7 +97,7 @@ def verdict(report: Report) -> list[str]:
 
 def _where(report: Report) -> str:
     total = total_of(report)
-    least = total / 200  # which is rounded to 0 %
+    least = total / 200  # less is rounded to 0 %
     shares = sorted(
         ((duration, kind) for kind, duration in report.activities.items() if kind not in APART and duration > least),
         reverse=True,
@@ -113,7 +113,7 @@ def _where(report: Report) -> str:
 
 
 def _bound(report: Report, kind: str) -> str:
-    """What bounds most of the time of kernels in the simulated clock."""
+    """Returns the resource that bounds most of the time of kernels in the simulated clock."""
     if kind != KERNELS or not report.modelled:
         return ""
     weights: Counter[str] = Counter()
@@ -150,14 +150,14 @@ def _short(item: Item) -> str:
 
 
 def in_ms(nanoseconds: int) -> str:
-    """Three digits, in milliseconds."""
+    """Returns the time in milliseconds, with three digits."""
     milliseconds = nanoseconds / 1e6
     return f"{milliseconds:,.0f} ms" if milliseconds >= 100 else f"{milliseconds:.3g} ms"
 
 
 @dataclass(slots=True)
 class Item:
-    """Advice that is equal but for names and numbers, the one that saves most first."""
+    """Pieces of advice that are equal but for names and numbers, the one that saves most first."""
 
     all: list[Advice]
 
@@ -171,7 +171,7 @@ class Item:
 
     @property
     def words(self) -> str:
-        """The first in words, and of the others what differs."""
+        """The first in words, and the names and numbers of the others."""
         likes = [_what_differs(each.words, self.first.words) for each in self.all[1:]]
         if not likes:
             return self.first.words
@@ -179,7 +179,7 @@ class Item:
         return f"{self.first.words}; likewise for {'; '.join(likes[:MOST_LIKE])}{more}"
 
     def summed(self) -> Advice:
-        """All as one, with the words of all."""
+        """Returns one piece of advice with the words of all."""
         places = Counter(place for advice in self.all for place in advice.places)
         return Advice(
             self.words,
@@ -200,7 +200,7 @@ def _what_differs(words: str, others: str) -> str:
 
 
 def folded(advice: list[Advice]) -> list[Item]:
-    """Equal advice as one item, what saves most first; last what was measured in the run."""
+    """Returns equal advice as one item, the largest saving first; last advice that was measured in the run."""
     items: dict[tuple[str, str], Item] = {}
     for each in advice:
         items.setdefault((VARIABLE.sub("#", each.words), each.noun), Item([])).all.append(each)

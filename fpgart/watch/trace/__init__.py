@@ -5,12 +5,12 @@ The file is a JSON array with one event per line. Each line is written as soon a
 all lines but perhaps the last are whole. Each thread of the host has a track (process 1), and so has each command queue
 under its device (process 2 + the device's number).
 
-- cat "fpgart": begin (args run, the run of `fpgart run`, process, clock, the monotonic time that the trace begins
-  at, and epoch, when that clock began; command line, version of fpgart, computer; rank, job and machine of a process
-  among several), engine (which one runs the kernels), board (the description of a
-  device's board, and what the model of time says of it), not locked (the system refused to lock host memory; args size
+- cat "fpgart": begin (args run, the run of `fpgart run`, process, clock, the monotonic time at which the trace
+  begins, and epoch, the time of day at which that clock began; command line, version of fpgart, computer; rank, job
+  and machine of a process among several), engine (the engine that runs the kernels), board (the description of a
+  device's board, and its figures for the model of time), not locked (the system refused to lock host memory; args size
   and limit), end.
-- cat "site": explains a number: the call that the event is named after, and its frames in the host's code. Commands,
+- cat "site": declares a number: the call that the event is named after, and its frames in the host's code. Commands,
   objects, and calls that may wait have the number as arg site.
 - cat "api": a call of the host. The driver answers reference counting in C; it does not appear.
 - cat "mmd": a call through the MMD, args device, address, board_address, size, buffer, operation.
@@ -24,17 +24,18 @@ under its device (process 2 + the device's number).
   A command has a number, arg enqueued, in the events of the call that enqueued it, of its operations and of its steps
   in the simulated clock; bind_id with flow_out and flow_in is the same for Perfetto, which draws arrows.
 - cat "engine": compile, what the engine compiled in front of a kernel's first run; boards have no such time.
-- cat "cable": what a launch moved through an I/O channel that leads to another board, from the first to the last
+- cat "cable": the packets of a launch through an I/O channel that leads to another board, from the first to the last
   packet; args device, operation, kernel, channel, cable, writes, packets, packet (bytes of one), begin and end
   (positions in the stream of all bytes, the same at both ends). On tracks of the channels, under their device.
 - cat "buffer": create or release of a buffer.
 - cat "time": a step of a command in the simulated clock (FPGART_TIME=model), at its simulated time, in processes of
   its own (1000 + the device's number): args command, queued, submit, begin, end (nanoseconds), bound, busy (by
-  resource), banks (by name, the intervals in which the step has it), size; loops, if nobody can count those of the
-  kernel; channels, what it and kernels that run by themselves did at each (channel, kernel, writing, depth, packets,
-  waited, begin and end of that); deeper, depths that would have saved time; untold, why that is not known; patterns,
-  accesses to memory that are not one after the other (array, index, line of the program's source, stride, 0 for
-  anywhere, size, and nanoseconds: takes of the memory, sequential for as many bytes in a row, saved of the kernel).
+  resource), banks (by name, the intervals in which the step has it), size; loops, if those of the kernel cannot be
+  counted; channels, the packets and waits of it and of autorun kernels at each (channel, kernel, writing, depth,
+  packets, waited, begin and end of that); deeper, depths that would have saved time; untold, the reason if they are
+  not known; patterns, accesses to memory that are not one after the other (array, index, line of the program's
+  source, stride, 0 for anywhere, size, and nanoseconds: takes of the memory, sequential for as many bytes in a row,
+  saved of the kernel).
 - cat "channel": counters, how many packets a channel holds (args packets, capacity), and stall, for as long as a kernel
   waited for it (args device, channel, capacity, kernel, writing); a busy channel is only sampled.
 - cat "autorun": an autorun kernel, from when the board was programmed, args device, units.

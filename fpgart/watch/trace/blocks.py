@@ -18,14 +18,14 @@ class Blocks:
         self._lock = threading.Lock()
 
     def add(self, block: Block) -> None:
-        """The block is reserved from now on."""
+        """Adds a block that was reserved."""
         device = block.device.id
         with self._lock:
             insort(self._begins.setdefault(device, []), block.address)
             self._blocks[device, block.address] = block
 
     def remove(self, block: Block) -> None:
-        """The block is free from now on."""
+        """Removes a block that was freed."""
         device = block.device.id
         with self._lock:
             if self._blocks.pop((device, block.address), None) is not None:
@@ -33,7 +33,7 @@ class Blocks:
                 del begins[bisect_right(begins, block.address) - 1]
 
     def owner(self, device: int, address: int) -> int:
-        """The number of the buffer at an address of a device; 0 for none."""
+        """Returns the number of the buffer at an address of a device; 0 for none."""
         with self._lock:
             begins = self._begins.get(device, [])
             index = bisect_right(begins, address) - 1

@@ -26,7 +26,7 @@ class HostCalls:
         self._failure = threading.local()
 
     def observe(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the entry point with an event around it."""
+        """Returns the entry point with an event around it."""
 
         @wraps(function)
         def call(*arguments: Any) -> Any:
@@ -42,7 +42,7 @@ class HostCalls:
         return call
 
     def _error(self, name: str) -> dict[str, Any]:
-        """The error of the call that this thread has just made, if it is one of `name`."""
+        """Returns the error of the call that this thread has just made, if it is one of `name`."""
         failure = getattr(self._failure, "words", None)
         if failure is None or failure[0] != name:
             return {}
@@ -50,9 +50,9 @@ class HostCalls:
         return {"error": failure[1]}
 
     def finding_told(self, rule: str, facts: dict[str, Any]) -> None:
-        """A check has found a mistake of the host."""
+        """Writes an event for a mistake of the host."""
         self._timeline.mark("finding", rule, facts)
 
     def call_failed(self, call: str, status: int, words: str) -> None:
-        """Keep the error until the call returns, on the same thread."""
+        """Keeps the error until the call returns, on the same thread."""
         self._failure.words = call, f"{cl.NAMES_OF_STATUS.get(status, str(status))}: {words}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Events of channels between kernels, and of the kernels that run by themselves."""
+"""Events of channels between kernels, and of autorun kernels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fpgart.watch.trace.timeline import Timeline
 
 
 class ChannelEvents:
-    """How full channels were and who waited for them, written whenever a kernel of theirs has ended."""
+    """The fill levels of channels and the waits of kernels, written whenever a kernel that uses them has ended."""
 
     def __init__(self, timeline: Timeline) -> None:
         self._timeline = timeline
@@ -36,7 +36,7 @@ class ChannelEvents:
             del self._devices[network]
 
     def tell_all(self) -> None:
-        """The trace ends: what no kernel's end has told yet."""
+        """Writes the events that no kernel's end has written, at the end of the trace."""
         for network in list(self._devices):
             self.network_stopped(network)
 

@@ -11,11 +11,11 @@ from weakref import WeakKeyDictionary
 from fpgart.runtime.scheduling.event import Event
 
 ENQUEUED = "enqueued"
-"""The argument of events that has the number."""
+"""The argument of events with the number."""
 
 
 class CommandNumbers:
-    """Listens to NOTICES, before those who ask it."""
+    """Listens to NOTICES, before the watchers that query it."""
 
     def __init__(self) -> None:
         self._counter = count(1)
@@ -26,12 +26,12 @@ class CommandNumbers:
         self._last.number = self._numbers[event] = next(self._counter)
 
     def of(self, event: Event) -> dict[str, Any]:
-        """The argument of an event about a command."""
+        """Returns the argument of an event about a command."""
         number = self._numbers.get(event)
         return {} if number is None else {ENQUEUED: number}
 
     def enqueued_here(self) -> dict[str, Any]:
-        """The argument of an event of a call: the command that this thread has made since it was last asked."""
+        """Returns the argument of a call's event: the command that this thread has made since the last query."""
         number = getattr(self._last, "number", 0)
         self._last.number = 0
         return {ENQUEUED: number} if number else {}

@@ -16,7 +16,7 @@ from fpgart.base.output_file import KeptOutput, open_output
 COMPRESSED = ".gz"
 MAGIC = b"\x1f\x8b"
 GZIP = 31
-"""For zlib: the format of gzip."""
+"""Selects the format of gzip in zlib."""
 FIRST_BYTES = 256
 """The line that names the run lies within these bytes of a trace."""
 
@@ -25,7 +25,7 @@ class TraceFile:
     """A JSON array on disk, open from the first line to the last."""
 
     def __init__(self, path: str, run: str) -> None:
-        """Open `path`, or the next free name. Raises OSError if the file cannot be written."""
+        """Opens `path`, or the next free name. Raises OSError if the file cannot be written."""
         descriptor, self.path = open_unshared(path, run)
         self._file: KeptOutput | None = KeptOutput(descriptor)
         self._compress = zlib.compressobj(wbits=GZIP) if self.path.endswith(COMPRESSED) else None
@@ -33,7 +33,7 @@ class TraceFile:
         os.register_at_fork(after_in_child=self._leave_to_parent)
 
     def _leave_to_parent(self) -> None:
-        """A child of fork() writes nothing: the file belongs to its parent."""
+        """Closes the file in a child of fork(): it belongs to its parent."""
         self._close()
 
     def _close(self) -> None:
@@ -43,24 +43,24 @@ class TraceFile:
 
     @property
     def is_open(self) -> bool:
-        """Whether lines are still written."""
+        """True while lines are written."""
         return self._file is not None
 
     def append(self, line: str) -> None:
-        """Write one element of the array."""
+        """Writes one element of the array."""
         self._append(f"{line},\n")
 
     def close(self, line: str) -> None:
-        """Write the last element and the bracket that ends the array."""
+        """Writes the last element and the bracket that ends the array."""
         self._append(f"{line}\n]\n", last=True)
         self._close()
 
     def _append(self, text: str, *, last: bool = False) -> None:
-        """Write at once. A full disk ends the trace; the host's calls continue without it."""
+        """Writes at once. A full disk ends the trace; the host's calls continue without it."""
         if self._file is None:
             return
         line = text.encode()
-        if self._compress is not None:  # what is flushed can be read, wherever the file ends
+        if self._compress is not None:  # flushed data can be read even if the file is cut off later
             how = zlib.Z_FINISH if last else zlib.Z_SYNC_FLUSH
             line = self._compress.compress(line) + self._compress.flush(how)
         try:
@@ -74,9 +74,9 @@ class TraceFile:
 
 
 def open_unshared(path: str, run: str) -> tuple[int, str]:
-    """Open an empty file that no other process writes, and return it with its path: `path`, or the next free name.
+    """Opens an empty file that no other process writes, and returns it with its path: `path`, or the next free name.
 
-    A trace belongs to its process while that lives. Processes of the same `run` also keep each other's finished traces.
+    A trace belongs to its process while that runs. Processes of the same `run` also keep each other's finished traces.
     Raises OSError.
     """
     base, ending = os.path.splitext(path)
@@ -95,7 +95,7 @@ def open_unshared(path: str, run: str) -> tuple[int, str]:
 
 
 def locked(file: int) -> bool:
-    """Lock the file until this process ends; False if another process holds the lock."""
+    """Locks the file until this process ends; false if another process holds the lock."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -106,7 +106,7 @@ def locked(file: int) -> bool:
 
 
 def of_run(file: int, run: str) -> bool:
-    """Whether a process of this run of `fpgart run` began the trace in the file."""
+    """True if a process of this run of `fpgart run` began the trace in the file."""
     first = os.pread(file, FIRST_BYTES, 0)
     if first.startswith(MAGIC):
         with suppress(zlib.error):

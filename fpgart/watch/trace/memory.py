@@ -17,7 +17,7 @@ from fpgart.watch.words import banks_in_words
 
 
 class BufferEvents:
-    """Buffers, and whether the host's requests for a bank or a memory took effect."""
+    """Events of buffers, and of the host's requests for a bank or a memory: whether they took effect."""
 
     def __init__(self, timeline: Timeline, sites: Sites) -> None:
         self._timeline = timeline
@@ -106,7 +106,7 @@ class UsmEvents:
 
 
 def block_facts(block: Block) -> dict[str, Any]:
-    """The arguments of an event about a block."""
+    """Returns the arguments of an event about a block."""
     first, last = block.banks
     facts: dict[str, Any] = {
         "device": block.device.id,
@@ -124,7 +124,7 @@ def block_facts(block: Block) -> dict[str, Any]:
 
 
 def interleaving_of(block: Block) -> dict[str, int]:
-    """Over how many banks a block is interleaved, and how many bytes lie in one before the next; {} if it is not."""
+    """Returns the banks over which a block is interleaved, and the bytes in one before the next; {} if it is not."""
     memory = block.device.board.memories[block.memory]
     if memory.banks < 2 or not block.device.interleaving[block.memory]:
         return {}
@@ -132,7 +132,7 @@ def interleaving_of(block: Block) -> dict[str, int]:
 
 
 def usm_facts(allocation: UsmAllocation) -> dict[str, Any]:
-    """The arguments of an event about an allocation."""
+    """Returns the arguments of an event about an allocation."""
     args: dict[str, Any] = {"allocation": allocation.number, "kind": allocation.kind.name.lower()}
     args["size"] = allocation.size
     if allocation.device is not None:

@@ -63,7 +63,7 @@ class TracedMmd(Around):
         self._ended("free", begin, 0)
 
     def _ended(self, name: str, begin: int, size: int, host: int = 0, **addresses: int) -> None:
-        """Write the event of a call; `addresses` are the board's, under names that end in address."""
+        """Writes the event of a call; `addresses` are the board's, under names that end in address."""
         args: dict[str, Any] = {"device": self._device}
         if host % DMA_ALIGNMENT:
             args["unaligned"] = True

@@ -57,7 +57,7 @@ class OperationEvents:
         self._timeline.emit("device", operation.name, begin, max(end - begin, 0), args, queue)
 
     def _compiled(self, operation: DeviceOperation, args: dict[str, Any], begin: int, queue: int) -> int:
-        """The nanoseconds in front of a kernel's first run in which the engine compiled it, which boards do not."""
+        """Returns the nanoseconds in which the engine compiled before a kernel's first run; boards have none."""
         self._tell_engine(operation)
         took = operation.compile_ns if isinstance(operation, LaunchKernel) else 0
         if took:
@@ -66,7 +66,7 @@ class OperationEvents:
         return took
 
     def _tell_engine(self, operation: DeviceOperation) -> None:
-        """Once: which engine runs the kernels. It is chosen when it is first needed."""
+        """Writes, once, which engine runs the kernels. It is chosen when it is first needed."""
         engine = operation.device.platform.engine_in_use
         if not self._engine_told and engine is not None:
             self._engine_told = True
@@ -144,7 +144,7 @@ class SimulatedSteps:
 
 
 def command_name(event: Event) -> str:
-    """The host's command. Writes in a context's own queue carry out CL_MEM_COPY_HOST_PTR."""
+    """Returns the host's command. Writes in a context's own queue carry out CL_MEM_COPY_HOST_PTR."""
     own = event.queue is not None and not event.queue.handle
     if own and event.command_type == cl.CL_COMMAND_WRITE_BUFFER:
         return "COPY_HOST_PTR"
@@ -152,12 +152,12 @@ def command_name(event: Event) -> str:
 
 
 def queue_number(event: Event) -> int:
-    """The track of a command: all queues that belong to contexts themselves share track 0."""
+    """Returns the track of a command: all queues that belong to contexts themselves share track 0."""
     return event.queue.number if event.queue is not None and event.queue.handle else 0
 
 
 def block_in_words(block: Block | None) -> str:
-    """Where contents are, such as `device 0, HBM at 0x100000000`, or `host`."""
+    """Returns the place of contents, such as `device 0, HBM at 0x100000000`, or `host`."""
     if block is None:
         return "host"
     return f"device {block.device.id}, {block.device.memories.name_of(block.memory)} at {block.device_address:#x}"

@@ -23,10 +23,10 @@ from fpgart.watch.trace.timeline import Timeline
 
 
 class Trace:
-    """Writes what happens to a file, between listen() and close()."""
+    """A trace, which is written to a file between listen() and close()."""
 
     def __init__(self, path: str) -> None:
-        """Raises OSError when the file cannot be written."""
+        """Raises OSError if the file cannot be written."""
         self.timeline = Timeline(path)
         self._sites = sites = Sites(self.timeline)
         self._blocks = Blocks()
@@ -45,35 +45,35 @@ class Trace:
         )
 
     def name_places(self, origins: Origins) -> None:
-        """Say in events where in the host's code they come from; `origins` has to know the calls within observe()."""
+        """Adds places in the host's code to events; `origins` must know the calls within observe()."""
         self._sites.origins = origins
 
     def listen(self) -> None:
-        """Write an event for each notice from now on."""
+        """Begins to write an event for each notice."""
         watch_channels(True)
         for watcher in (self._sites.origins, *self._watchers):
             NOTICES.listen(watcher)
 
     def silence(self) -> None:
-        """Write no more events for notices."""
+        """Stops writing events for notices."""
         for watcher in (self._sites.origins, *self._watchers):
             NOTICES.silence(watcher)
         watch_channels(False)
 
     def close(self) -> None:
-        """End the file."""
+        """Ends the file."""
         self._channels.tell_all()
         self.timeline.close()
 
     def observe(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return an entry point with an event around it."""
+        """Returns an entry point with an event around it."""
         return self._calls.observe(name, function)
 
     def around(self, mmd: Mmd, device: int) -> Mmd:
-        """Describe a device's board, and return its Mmd with an event around each call."""
+        """Describes a device's board, and returns its Mmd with an event around each call."""
         self.timeline.introduce(device, mmd.description)
         return TracedMmd(mmd, device, self.timeline, self._blocks)
 
     def know(self, block: Block) -> None:
-        """Attribute addresses in a block that was reserved before the trace began."""
+        """Attributes addresses to a block that was reserved before the trace began."""
         self._blocks.add(block)

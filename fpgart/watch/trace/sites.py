@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The places in the host's code that a trace's events come from: a number for each, which an event explains.
+"""The places in the host's code that a trace's events come from: a number for each, which an event declares.
 
 Return addresses are written as offsets in their files; `fpgart report` reads the debug information.
 """
@@ -16,7 +16,7 @@ from fpgart.watch.origins import NoOrigins, Origins
 from fpgart.watch.trace.timeline import Timeline
 
 NUMBERED = "site"
-"""The argument of events that has the number."""
+"""The argument of events with the number."""
 
 
 class Sites:
@@ -24,17 +24,17 @@ class Sites:
 
     def __init__(self, timeline: Timeline) -> None:
         self.origins: Origins = NoOrigins()
-        """Who knows the places: nobody, unless somebody is set."""
+        """The places of calls; NoOrigins if none are observed."""
         self._timeline = timeline
         self._numbers: dict[Site, int] = {}
         self._modules = Modules()
 
     def here(self) -> dict[str, Any]:
-        """The argument of an event of the call that this thread serves."""
+        """Returns the argument of an event of the call that this thread serves."""
         return self._args(self.origins.here())
 
     def of(self, item: object) -> dict[str, Any]:
-        """The argument of an event about a command or an object."""
+        """Returns the argument of an event about a command or an object."""
         return self._args(self.origins.of(item))
 
     def _args(self, site: Site | None) -> dict[str, Any]:
@@ -50,12 +50,12 @@ class Sites:
     def _frame(self, frame: CodeLocation | int) -> dict[str, Any]:
         if isinstance(frame, CodeLocation):
             return frame.facts()
-        path, offset = self._modules.find(frame - 1) or ("", frame - 1)  # the call, not what follows it
+        path, offset = self._modules.find(frame - 1) or ("", frame - 1)  # the call, not the instruction behind it
         return {"path": path, "offset": offset, "changed": _changed(path)}
 
 
 def _changed(path: str) -> int:
-    """When a file was changed last, in nanoseconds: another file of that name has other code."""
+    """Returns a file's time of change, in nanoseconds, which distinguishes it from other files of that name."""
     try:
         return os.stat(path).st_mtime_ns if path else 0
     except OSError:

@@ -24,9 +24,9 @@ HOST = 1
 FIRST_DEVICE = 2
 FIRST_CLOCK = 1000
 FIRST_TRACK = 1_000_000
-"""Tracks of a device from here on are no queues."""
+"""The first track of a device that is no queue."""
 MOST_COMMAND = 4096
-"""Bytes of a command line that a trace has."""
+"""The most bytes of a command line in a trace."""
 OPERATIONS = count(1)
 NO_OPERATION: tuple[int, int, dict[str, Any]] = (0, 0, {})
 
@@ -35,7 +35,7 @@ class Timeline:
     """Writes events, and the name of each track before its first event."""
 
     def __init__(self, path: str) -> None:
-        """Raises OSError when the file cannot be written."""
+        """Raises OSError if the file cannot be written."""
         run = os.environ.get(config.RUN, "")
         self._file = TraceFile(path, run)
         self._begin = monotonic_ns()
@@ -44,35 +44,36 @@ class Timeline:
         self._lanes: dict[int, dict[str, int]] = {}
         self._tracks: dict[int, dict[str, int]] = {}
         self._operation: ContextVar[tuple[int, int, dict[str, Any]]] = ContextVar("operation", default=NO_OPERATION)
-        """Number and queue of the device operation that this thread runs, or works for, and what names its call."""
+        """Number and queue of the device operation that this thread runs, or works for, and the arguments that name
+        its call."""
         facts = {"run": run, "process": os.getpid(), "clock": self._begin, "epoch": time_ns() - monotonic_ns()}
         self._write(self._event("fpgart", "begin", HOST, 0, self._begin, None, facts | of_job() | of_process()))
         self._name(HOST, 0, "process_name", "host")
 
     @property
     def path(self) -> str:
-        """The file that is written."""
+        """The path of the file."""
         return self._file.path
 
     def close(self) -> None:
-        """Write the last event."""
+        """Writes the last event."""
         self._file.close(json.dumps(self._event("fpgart", "end", HOST, 0, monotonic_ns(), None, {})))
 
     def emit(
         self, category: str, name: str, begin: int, duration: int | None, args: dict[str, Any], queue: int = -1
     ) -> None:
-        """Write an event of this thread, or (`queue` 0 or above, `args` with a device) of a command queue."""
+        """Writes an event of this thread, or (`queue` 0 or above, `args` with a device) of a command queue."""
         process, track = self._thread() if queue < 0 else self._queue(int(args["device"]), queue)
         self._write(self._event(category, name, process, track, begin, duration, args))
 
     def mark(self, category: str, name: str, args: dict[str, Any], queue: int = -1) -> None:
-        """Write an event without a duration, now."""
+        """Writes an event without a duration, now."""
         self.emit(category, name, monotonic_ns(), None, args, queue)
 
     def emit_simulated(
         self, name: str, device: int, board: BoardDescription, lane: str, begin: int, end: int, args: dict[str, Any]
     ) -> None:
-        """Write a step of the simulated clock, on the track of a resource of the device (`lane`)."""
+        """Writes a step of the simulated clock, on the track of a resource of the device (`lane`)."""
         process = FIRST_CLOCK + device
         track = self._lane(process, f"device {device}: {board.name}, simulated time", lane)
         self._write(self._event("time", name, process, track, self._begin + begin, end - begin, args))
@@ -80,7 +81,7 @@ class Timeline:
     def emit_on(
         self, category: str, name: str, device: int, track: str, begin: int, duration: int, args: dict[str, Any]
     ) -> None:
-        """Write an event on a track of a device that is no queue's."""
+        """Writes an event on a track of a device that is no queue's."""
         process = FIRST_DEVICE + device
         tracks = self._tracks.setdefault(process, {})
         if track not in tracks:
@@ -89,13 +90,13 @@ class Timeline:
         self._write(self._event(category, name, process, tracks[track], begin, duration, args))
 
     def emit_level(self, category: str, name: str, device: int, at: int, args: dict[str, int]) -> None:
-        """Write values that last until the next event of this name."""
+        """Writes values that last until the next event of this name."""
         event = self._event(category, name, FIRST_DEVICE + device, 0, at, None, args)
         del event["s"]
         self._write(event | {"ph": "C"})
 
     def introduce(self, device: int, board: BoardDescription) -> None:
-        """Name a device's tracks, and describe its board."""
+        """Names a device's tracks, and describes its board."""
         self._name(FIRST_DEVICE + device, 0, "process_name", f"device {device}: {board.name}")
         memories = [
             {
@@ -112,28 +113,28 @@ class Timeline:
     # The operation of a thread
 
     def begin_operation(self, queue: int, of_command: dict[str, Any]) -> None:
-        """From now on, what this thread does belongs to a new device operation of a command queue.
+        """Attributes the following events of this thread to a new device operation of a command queue.
 
-        `of_command`: the arguments that say where the host's command stands.
+        `of_command`: the arguments with the place of the host's command.
         """
         self._operation.set((next(OPERATIONS), queue, of_command))
 
     def end_operation(self) -> tuple[int, int]:
-        """The thread has left its operation: return the operation's number and queue."""
+        """Ends the operation of this thread; returns its number and queue."""
         ended = self.operation()
         self._operation.set(NO_OPERATION)
         return ended
 
     def operation(self) -> tuple[int, int]:
-        """Number and queue of the operation that this thread works for; number 0 for none."""
+        """Returns number and queue of the operation that this thread works for; number 0 for none."""
         return self._operation.get()[:2]
 
     def of_command(self) -> dict[str, Any]:
-        """The arguments that say where the command of that operation stands in the host's code."""
+        """Returns the arguments with the place of that operation's command in the host's code."""
         return self._operation.get()[2]
 
     def of_operation(self) -> dict[str, Any]:
-        """The argument that names that operation, in events for which it is optional."""
+        """Returns the argument that names that operation, in events for which it is optional."""
         number, _ = self.operation()
         return {"operation": number} if number else {}
 
@@ -142,7 +143,7 @@ class Timeline:
     def _event(
         self, category: str, name: str, process: int, track: int, begin: int, duration: int | None, args: dict[str, Any]
     ) -> dict[str, Any]:
-        """`begin` and `duration` in nanoseconds; the format has microseconds."""
+        """Returns an event. `begin` and `duration` are in nanoseconds; the format has microseconds."""
         event: dict[str, Any] = {"name": name, "cat": category, "pid": process, "tid": track}
         event["ts"] = round((begin - self._begin) / 1000, 3)
         if duration is None:
@@ -188,7 +189,7 @@ class Timeline:
 
 
 def rates(memory: GlobalMemory, kernel_clock: int) -> dict[str, int]:
-    """What the model of time says of a memory: bytes per second of one bank, and of all that are interleaved."""
+    """Returns a memory's figures for the model of time: bytes per second of one bank, and of all banks together."""
     return {
         "bank_rate": int(memory_rate(memory, False, kernel_clock)),
         "rate": int(memory_rate(memory, True, kernel_clock)),
@@ -196,7 +197,10 @@ def rates(memory: GlobalMemory, kernel_clock: int) -> dict[str, int]:
 
 
 def timing_of(board: BoardDescription) -> dict[str, int]:
-    """What the model of time says of a board: bytes per second of its link (0: none), nanoseconds, bytes, MHz."""
+    """Returns a board's figures for the model of time.
+
+    They are bytes per second of its link (0: none), nanoseconds, bytes and MHz.
+    """
     timing = board.timing
     programming = timing.program_time * 1_000_000
     if config.PROGRAM_SECONDS.is_set:
@@ -213,18 +217,18 @@ def timing_of(board: BoardDescription) -> dict[str, int]:
 
 
 def of_job() -> dict[str, Any]:
-    """What tells the processes of a job apart; nothing for one that is alone."""
+    """Returns the facts that distinguish the processes of a job; {} for a single process."""
     place = launcher.place()
     return {"rank": place.rank, "job": place.job, "machine": place.machine} if place.size > 1 else {}
 
 
 def of_process() -> dict[str, Any]:
-    """What a report says of the run: the command line, the version of fpgart, the machine."""
+    """Returns the facts of the run in a report: the command line, the version of fpgart, the machine."""
     return {"command": command_line(), "version": __version__, "computer": computer()}
 
 
 def command_line() -> list[str]:
-    """The host's, as the system has it."""
+    """Returns the host's command line, as the system has it."""
     try:
         with open("/proc/self/cmdline", "rb") as file:
             words = file.read(MOST_COMMAND).removesuffix(b"\0").split(b"\0")
@@ -234,13 +238,16 @@ def command_line() -> list[str]:
 
 
 def computer() -> str:
-    """`x86_64, 8 processors, Linux 6.1.0`."""
+    """Returns `x86_64, 8 processors, Linux 6.1.0`."""
     system = os.uname()
     return f"{system.machine}, {os.cpu_count()} processors, {system.sysname} {system.release}"
 
 
 def name_of_thread(number: int) -> str:
-    """The system's name of a thread. Python's `threading` would keep an object for each of the host's threads."""
+    """Returns the system's name of a thread.
+
+    Python's `threading` would keep an object for each of the host's threads.
+    """
     if number == os.getpid():
         return "main thread"
     try:

@@ -1,4 +1,4 @@
-"""What operations say that they do with memory (commands/access.py)."""
+"""The declared accesses of operations to memory (commands/access.py)."""
 
 from __future__ import annotations
 

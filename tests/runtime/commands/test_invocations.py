@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a launch runs, as boards, engines and watchers get it (runtime/commands/invocation.py)."""
+"""The invocation of a launch, for boards, engines and watchers (runtime/commands/invocation.py)."""
 
 from __future__ import annotations
 

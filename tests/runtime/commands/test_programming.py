@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What programming a board leaves behind besides the program (fpgart/runtime/commands/programming.py)."""
+"""The state of a board after programming, besides the program (fpgart/runtime/commands/programming.py)."""
 
 from __future__ import annotations
 

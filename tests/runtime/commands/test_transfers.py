@@ -1,4 +1,4 @@
-"""What transfers and migrations keep busy, and which bytes they move (runtime/commands/transfers.py)."""
+"""The resources of transfers and migrations, and the bytes that they move (runtime/commands/transfers.py)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a buffer's contents move, by which MMD calls, and when they need not."""
+"""Movements of a buffer's contents: their MMD calls, and the cases that need none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where buffers go: exact board addresses, board by board and rule by rule."""
+"""The places of buffers: exact board addresses, board by board and rule by rule."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ KIB = 1 << 10
 
 
 class Network:
-    """What kernels share; counts how often it is stopped."""
+    """A network of kernels; counts the calls of stop()."""
 
     stopped = 0
 

@@ -21,7 +21,7 @@ PAGE = 4096
 
 
 def is_mapped(address: int) -> bool:
-    """Whether this process has memory there."""
+    """True if memory is mapped at the address."""
     ranges = (line.split()[0].split("-") for line in Path("/proc/self/maps").read_text().splitlines())
     return any(int(begin, 16) <= address < int(end, 16) for begin, end in ranges)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a command reserves is given back on every way on which it can end; what it uses lives until then."""
+"""A command's reservations are released however it ends; the objects that it uses live until then."""
 
 from __future__ import annotations
 
@@ -386,7 +386,7 @@ def test_a_range_is_nobody_elses_before_the_board_has_forgotten_it(boards: Board
 
 
 def within(seconds: float, work: Callable[[], object]) -> bool:
-    """Whether `work` ends in time, on a thread of its own."""
+    """True if `work`, on a thread of its own, ends in time."""
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     thread.join(seconds)
@@ -423,7 +423,7 @@ def test_a_context_that_dies_takes_no_lock(boards: Boards) -> None:
 
 
 def test_a_build_that_fails_keeps_nothing_alive(boards: Boards) -> None:
-    """What exceptions hold each other would stay until a collector looks, which hosts in C hardly ever let run."""
+    """Exceptions that refer to each other would stay until a garbage collection, which is rare in hosts in C."""
     machine = boards("usm_s10")
     machine.platform._engine = NoEngine("there is none")
     context = Context(machine.platform, machine.devices)

@@ -698,7 +698,7 @@ class Sides:
 
 @pytest.fixture
 def touches(monkeypatch: pytest.MonkeyPatch) -> Iterator[Sides]:
-    """What is told of sides while the host's touches are watched."""
+    """Yields a watcher of notices about sides, while the host's accesses are watched."""
     monkeypatch.setattr(config.USM_TOUCHES, "_value", "on")
     watcher = Sides()
     NOTICES.listen(watcher)
@@ -854,7 +854,7 @@ def test_host_and_shared_memory_is_private_anonymous_and_locked(boards: Boards, 
 
 
 def flags_of_mapping(address: int) -> set[str]:
-    """What the system knows of the mapping that an address is in."""
+    """Returns the system's flags for the mapping at an address."""
     inside = False
     with open("/proc/self/smaps") as file:
         for line in file:

@@ -1,6 +1,6 @@
-"""How much the analysis of sources for the model of time looks at, and keeps: no more than in proportion to them.
+"""The work and memory of the analysis of sources for the model of time: at most in proportion to the sources.
 
-Work is counted, in characters and in steps; time would depend on what else the machine does.
+Work is counted in characters and in steps; times would depend on the machine's load.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ class Stage:
         return (Step(LOOP, bursts, 0), *inner, Step(PASS, self.pause, 0), Step(NEXT, 0, 0), Step(END, 0, 0))
 
     def times(self, packets: int) -> list[int]:
-        """When each packet is due if nobody waits."""
+        """Returns when each packet is due if no stage waits."""
         return [number * self.pace + number // self.burst * self.pause for number in range(packets)]
 
 

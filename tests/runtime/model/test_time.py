@@ -73,7 +73,7 @@ def nothing(*addresses: int) -> None:
 
 @dataclass
 class Listener:
-    """What the clock tells of each command."""
+    """The steps of each command that the clock reports."""
 
     steps: list[Any] = field(default_factory=list)
 
@@ -548,7 +548,7 @@ def test_kernels_that_share_a_bank_share_its_bandwidth(boards: Boards) -> None:
 
 
 def test_a_step_tells_in_which_intervals_it_has_a_bank(boards: Boards) -> None:
-    """Who comes second has the bank when the first is done with it."""
+    """The second step gets the bank when the first one has finished with it."""
     machine = boards("a10_ref")
     clocks = BoardClocks()
     accesses = (Access(0, 1024, 16 * MIB),)

@@ -35,7 +35,7 @@ def engine() -> OpenCLEngine:
 
 
 def result_of(program: BuiltProgram) -> list[int]:
-    """What its kernel makes of 1 to 4."""
+    """Returns the results of its kernel for 1 to 4."""
     values = ffi.new("int[]", [1, 2, 3, 4])
     image = pack_arguments([(POINTER, 0, int(ffi.cast("uintptr_t", values)))])
     program.kernel("twice").launch(image, 1, FOUR, True)

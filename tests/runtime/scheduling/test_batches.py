@@ -1,4 +1,4 @@
-"""Which launches are handed to the engine together, and what the host sees of it (runtime/scheduling/batch.py)."""
+"""Batches of launches for the engine, and their effects for the host (runtime/scheduling/batch.py)."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Host:
 
     @property
     def batched(self) -> list[int]:
-        """How many launches each batch had room for."""
+        """The number of launches for which each batch was created."""
         return [most for most, _ in self.batches]
 
     def enqueue(self, kernel: Kernel, *waits: Event) -> Event:

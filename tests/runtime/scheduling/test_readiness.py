@@ -1,4 +1,4 @@
-"""What may begin, and what an end sets free (runtime/scheduling/readiness.py), without threads and without boards."""
+"""Commands that may begin, and those that an end makes ready, without threads and boards."""
 
 from __future__ import annotations
 
@@ -321,7 +321,7 @@ def test_an_empty_list_forgets_how_young_its_commands_were(commands: Commands) -
 # What a thread that waits runs
 
 WALK = 64
-"""How far C looks for something that a thread can run."""
+"""The number of commands among which C looks for one that a thread can run."""
 
 
 def needed(commands: Commands, event: Event) -> Event | None:
@@ -347,7 +347,7 @@ def test_who_waits_for_a_transfer_runs_none_behind_it(commands: Commands) -> Non
 
 
 def test_who_waits_for_a_kernel_does_not_run_the_one_before_it(commands: Commands) -> None:
-    """That one may wait for what the host does next."""
+    """The kernel before it may wait for the host's next call."""
     _, second = commands.kernel(), commands.kernel()
     assert needed(commands, second) is None
 

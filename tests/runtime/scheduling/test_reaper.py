@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What destructors leave to be done later (fpgart/runtime/scheduling/reaper.py)."""
+"""The work that destructors defer (fpgart/runtime/scheduling/reaper.py)."""
 
 from __future__ import annotations
 

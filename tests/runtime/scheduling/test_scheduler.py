@@ -78,7 +78,7 @@ class Threads:
         self.has_threads = True
         self.bells: list[Bell] = []
         self.while_waiting: list[Callable[[], None]] = []
-        """What other threads do while one waits for a bell, once each."""
+        """Actions of other threads while one waits for a bell, once each."""
 
     def now(self) -> int:
         self.time += 1
@@ -310,7 +310,7 @@ def test_a_blocking_command_is_not_claimed_while_the_host_is_called_back(world: 
 
 
 def test_a_marker_does_not_end_before_what_it_waits_for(world: World) -> None:
-    """Who enqueues something else meanwhile gives the marker its turn."""
+    """A thread that enqueues another command meanwhile ends the marker."""
     gate = world.user_event()
     marker = world.queue.enqueue(cl.CL_COMMAND_MARKER, None, (gate,))
     lock: Any = world.scheduler._lock
@@ -427,7 +427,7 @@ class Carried:
 
 
 def test_who_waits_in_the_engine_leaves_what_is_ready_to_workers(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the engine has may take long, and may even wait for what is ready."""
+    """The engine's command may take long, and may even wait for one that is ready."""
     event = world.enqueue(None, world.user_event())
     world.enqueue(queue=world.new_queue())
     world.scheduler._ready.make_due(world.threads.now())
@@ -853,7 +853,7 @@ class Mourned(Doing):
 
 @pytest.mark.parametrize("by", ["who waits", "a worker", "a blocking call"])
 def test_an_operation_is_destroyed_before_its_command_has_ended(world: World, by: str) -> None:
-    """Who sees the end finds the memory free that the command alone kept."""
+    """A thread that learns of the end finds the memory free that only the command kept."""
     statuses: list[int] = []
     operation = Mourned(world, statuses)
     event = Event(world.context, world.queue, cl.CL_COMMAND_TASK, operation)  # type: ignore[arg-type]

@@ -34,7 +34,7 @@ OUT_OF_ORDER = cl.CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE
 
 
 class Board:
-    """What the operations of this test keep busy."""
+    """The resources of this test's operations."""
 
     def __init__(self, scheduler: Scheduler, *, full_duplex: bool = False) -> None:
         self.scheduler = scheduler
@@ -202,7 +202,7 @@ class World:
         self.scheduler._workers._base = 8  # so that no timer has to add workers, unless a test is about that
         self.board = Board(self.scheduler, full_duplex=full_duplex)
         self.takes_more = True
-        """Whether the engine takes launches while others run."""
+        """True if the engine takes launches while others run."""
         self.log: list[Work] = []
         self.events: list[Event] = []
         self.works: list[Work] = []
@@ -375,7 +375,7 @@ def user_event_of_another_thread(world: World) -> None:
 
 
 def callback_that_makes_what_a_follower_reads(world: World) -> None:
-    """What waits for a user event begins after the event's callbacks."""
+    """A command that waits for a user event begins after the event's callbacks."""
     queue = world.queue()
     user = world.user_event()
     made: list[bool] = []

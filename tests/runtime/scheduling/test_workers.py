@@ -67,7 +67,7 @@ class Driver:
 
     @property
     def made(self) -> tuple[int, int]:
-        """How many workers and keepers have been made."""
+        """Returns the number of workers and keepers created so far."""
         keepers = sum(work == self.workers._keep for work in self.started)
         return len(self.started) - keepers, keepers
 
