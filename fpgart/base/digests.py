@@ -12,7 +12,7 @@ from typing import Protocol
 
 
 class Digest(Protocol):
-    """What the driver needs of a hash object."""
+    """The methods of a hash object that the driver calls."""
 
     def update(self, data: bytes, /) -> None: ...
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 else:
 
     class pattern:
-        """What re.compile() returns, compiled when one of its attributes is first asked for."""
+        """A regular expression that is compiled when one of its attributes is first read."""
 
         def __init__(self, text: str | bytes, flags: int = 0) -> None:
             self._of = (text, flags)

@@ -156,7 +156,7 @@ class CompilerOptions(NamedTuple):
 
 
 class Compiler(NamedTuple):
-    """What has to be known of the engine's compiler.
+    """The facts about the engine's compiler that a translation uses.
 
     `macros`: its predefined macros, which conditions use, by the options. `table`: the address at which kernels find
     operation(), None if kernels do not run at the same time. `half`: true if it has half arithmetic.
@@ -213,7 +213,7 @@ def _has_local_variables(source: str) -> bool:
 def _preprocessed(
     source: str, read: CompilerOptions, headers: Mapping[str, str], macros: Mapping[str, str]
 ) -> tuple[str, str]:
-    """What the preprocessor makes of a program, and the options that are left."""
+    """Returns the preprocessed program, and the options that are left."""
     import shlex
 
     from fpgart.kernels.attribute_numbers import with_numbers

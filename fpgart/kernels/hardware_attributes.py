@@ -12,7 +12,7 @@ LARGEST = (1 << 31) - 1
 
 
 class Numbers(NamedTuple):
-    """How many numbers an attribute or a pragma takes, and which."""
+    """The number of arguments that an attribute or a pragma takes, and their range."""
 
     fewest: int = 1
     most: int = 1
@@ -49,14 +49,14 @@ PRAGMAS = {
     "unroll": Numbers(fewest=0),
 }
 CLAUSES = {"depth": Numbers(smallest=1), "safelen": Numbers(smallest=1)}
-"""What the pragmas loop_fuse and ivdep have numbers in."""
+"""The clauses with numbers of the pragmas loop_fuse and ivdep."""
 USES = pattern(
     rf"\b(?:__)?(?:{'|'.join((*KERNEL_ATTRIBUTES, *MEMORY_ATTRIBUTES))})(?:__)?\b"
     r"|\bopencl_unroll_hint(?:__)?\s*\((?!\s*\d*\s*\))"
     rf"|^[ \t]*#[ \t]*pragma[ \t]+(?:(?:{'|'.join(PRAGMAS)})\b(?![ \t]*\d*[ \t]*$)|(?:ivdep|loop_fuse)\b.*\()",
     re.MULTILINE,
 )
-"""What a text, before macros are put in, has arguments for that are perhaps no digits."""
+"""Finds attributes and pragmas whose arguments may be no digits, in a text before macros are expanded."""
 
 
 def has_numbers(text: str) -> bool:

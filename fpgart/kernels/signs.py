@@ -11,11 +11,11 @@ import re
 from fpgart.base.patterns import pattern
 
 TABLE = 0x2F50_4741_0000
-"""Where kernels look for the address of operation(), unless that place is taken."""
+"""The address at which kernels find the address of operation(), unless it is in use."""
 DECLARE = "__fpgart_declare"
-"""The kernel that makes the channels that the host uses, and the variables, before any other kernel runs."""
+"""The kernel that creates the variables, and the channels that the host uses, before any other kernel runs."""
 LOWERED = pattern(r"\b(?:channel|pipe)\b|(?:^[^\S\n]*|[;}]\s*)(?:static\s+)?(?:__)?global\b", re.MULTILINE)
-"""What channels, pipes and program-scope variables are declared with (lowering.py)."""
+"""Finds declarations of channels, pipes and program-scope variables (lowering.py)."""
 LOCAL_DECLARATION = pattern(r"(?:^[^\S\n]*|[;{}]\s*)(?:__)?local\b[^;(){}*=]*;", re.MULTILINE)
 """A declaration of local variables (local_variables.py)."""
 UNROLL = pattern(r"^[ \t]*#[ \t]*pragma[ \t]+unroll\b(?P<count>[^\n]*)", re.MULTILINE)

@@ -20,14 +20,7 @@ METAPHORS = {
     r"\bgraves?\b|\bbury\b": "ended, freed",
 }
 NO_SUBJECT = re.compile(r"(?:What|Whether|Who|Where|How|Which|When|That)\b")
-ROOMS = (
-    "fpgart/*.py",
-    *(
-        f"fpgart/{room}/**/*.py"
-        for room in ("api", "base", "board", "boardprocess", "bridge", "mmd", "runtime", "startup")
-    ),
-    "icd/**/*.py",
-)
+ROOMS = ("fpgart/**/*.py", "icd/**/*.py")
 """The files whose functions, classes and attributes have first lines with a subject."""
 
 
