@@ -1,4 +1,4 @@
-"""Commands that may begin, or become ready (runtime/scheduling/readiness.py), without threads and boards."""
+"""Commands that may begin, and those that an end makes ready, without threads and boards."""
 
 from __future__ import annotations
 
