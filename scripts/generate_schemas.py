@@ -70,7 +70,7 @@ def with_device(name: str, kind: Any) -> dict[str, Any]:
 
 
 def report() -> dict[str, Any]:
-    """Returns the schema of `fpgart report --json`."""
+    """The output of `fpgart report --json`."""
     waits = array(record({"kernel": TEXT, "writing": FLAG, "nanoseconds": INTEGER}))
     channel = {"device": INTEGER, "channel": TEXT, "depth": schema(int | None), "packets": INTEGER, "waits": waits}
     types = get_type_hints(model.Report)
@@ -103,7 +103,7 @@ def findings() -> dict[str, Any]:
 
 
 def diff() -> dict[str, Any]:
-    """Returns the schema of `fpgart diff --json`."""
+    """The output of `fpgart diff --json`."""
     units = {"enum": ["bytes", "nanoseconds", "times"]}
     figure = record({"what": TEXT, "unit": units, "before": INTEGER, "after": INTEGER, "change": TEXT})
     advice = array(schema(model.Advice))

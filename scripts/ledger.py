@@ -107,7 +107,7 @@ def runs(tests: Sequence[str]) -> Iterator[tuple[list[str], dict[str, str]]]:
 
 
 def run(tests: Sequence[str]) -> int:
-    """Run tests in the copy, in this order but those of each folder by themselves; the first exit status but 0."""
+    """Runs tests in the copy, in this order but those of each folder by themselves; the first exit status but 0."""
     plugins = ["-p", "no:randomly", "-p", "no:cacheprovider", "-p", "scripts.unshrunk"]
     for arguments, more in runs(tests):
         command = [sys.executable, "-m", "pytest", "-q", "-x", *plugins, *arguments]
@@ -124,7 +124,7 @@ def tests_of(statements: Iterable[Statement]) -> list[str]:
 
 
 def try_each(statements: list[Statement]) -> int:
-    """Break each statement that says how; returns how many the tests do not notice.
+    """Breaks each statement that says how; returns how many the tests do not notice.
 
     A process that a signal has ended has noticed, too. Statements with the same change and tests are tried once.
     """

@@ -54,6 +54,6 @@ def between(page: Path, command: str) -> tuple[str, str, str]:
 
 
 def write(page: Path, command: str, words: str, table: str) -> None:
-    """Put a table into its place, below a line that names the command and the date. Raises NoPlace."""
+    """Puts a table into its place, below a line that names the command and the date. Raises NoPlace."""
     before, _, after = between(page, command)
     page.write_text(f"{before}\nMade by `{command}` on {today()}: {words}\n\n{table.rstrip()}\n\n{after}")

@@ -27,7 +27,7 @@ BINARY = ["+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^", "&&", "||", "==", 
 
 
 def expressions(seed: int, count: int) -> list[str]:
-    """Return `count` different expressions; some of them divide by zero."""
+    """Returns `count` different expressions; some of them divide by zero."""
     random = Random(seed)
     found: dict[str, None] = {}
     while len(found) < count:

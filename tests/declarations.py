@@ -85,7 +85,7 @@ class _Reader:
             self.note_members("", node.type)
 
     def note_members(self, name: str, node: c_ast.Node) -> None:
-        """Keep the members of what is defined here, and an enumeration's constants."""
+        """Keeps the members of what is defined here, and an enumeration's constants."""
         while isinstance(node, c_ast.TypeDecl):
             node = node.type
         if isinstance(node, c_ast.Enum) and node.values:

@@ -64,7 +64,7 @@ class Systematically:
         return chosen
 
     def next(self) -> bool:
-        """Go to the next schedule; False when there is none."""
+        """Goes to the next schedule; False when there is none."""
         while self.trail:
             chosen, count, cost = self.trail[-1]
             before = sum(1 for c, _, price in self.trail[:-1] if price and c > 0)

@@ -153,7 +153,7 @@ def _ranked(plain: Any, *, again: bool) -> Any:
 
 
 def install() -> None:
-    """Have the locks that are made from now on check their order, and those that modules of the driver have made."""
+    """Has the locks that are made from now on check their order, and those that modules of the driver have made."""
     lock, again = _plain
     setattr(threading, "Lock", _ranked(lock, again=False))  # noqa: B010 - they are functions to mypy
     setattr(threading, "RLock", _ranked(again, again=True))  # noqa: B010

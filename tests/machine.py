@@ -215,7 +215,7 @@ class Machine:
         return Buffer(self.context, parent.flags, size, parent=parent, origin=origin)
 
     def bind(self, buffer: Buffer, device: int = 0) -> int:
-        """Give the buffer its place, as any transfer would; returns the board address."""
+        """Gives the buffer its place, as any transfer would; returns the board address."""
         buffer.bind(self.devices[device])
         block = buffer.settled()
         assert block is not None

@@ -180,7 +180,7 @@ HOSTS = ("c", "python", "two threads")
 
 
 def run(kernel: Misbehaviour, host: str, folder: Path, *, isolated: bool, patience: float | None = None) -> Outcome:
-    """Run a host with a kernel, in `folder`, where a C host is built; for at most `patience` seconds."""
+    """Runs a host with a kernel, in `folder`, where a C host is built; for at most `patience` seconds."""
     source = folder / "bad.cl"
     source.write_text(kernel.text)
     program = folder / "misbehaving"

@@ -122,7 +122,7 @@ static uint64_t next_random(struct launch *launch)
     return launch->random;
 }
 
-/* The kernel comes later, perhaps; whether it finds the channel not ready, if it does not wait. */
+/* Delays the kernel by chance; if it does not wait, it may find the channel not ready. */
 static bool take_a_chance(struct launch *launch)
 {
     if (launch->random == 0)
@@ -135,7 +135,7 @@ static bool take_a_chance(struct launch *launch)
     return chance >> 20 & 1;
 }
 
-/* A kernel that polls leaves the processor to others now and then. */
+/* A kernel that polls yields the processor now and then. */
 static void missed(struct launch *launch)
 {
     if (++launch->misses % MISSES_PER_YIELD == 0)
@@ -213,7 +213,7 @@ uintptr_t network_table(uintptr_t wanted)
 
 /* Launching */
 
-/* A launch, and what the driver gets. */
+/* A launch, and the driver's arguments. */
 struct enlisted {
     struct launch *launch;
     uintptr_t queue;

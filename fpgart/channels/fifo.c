@@ -33,7 +33,7 @@ struct fifo *fifo_make(uintptr_t memory, const char *name, uint32_t packet, uint
     *fifo = (struct fifo){.packet = packet, .hosted = hosted != 0, .capacity = capacity * packet};
     fifo->data = (char *)(fifo + 1);
     fifo->shared = shared != 0;
-    if (fifo->shared) { /* one that a process allocated later would be that process's alone */
+    if (fifo->shared) { /* a lock that a process allocated later would be private to that process */
         fifo->log = (struct fifo_log *)(fifo + 1);
         fifo->data = (char *)(fifo->log + 1);
         fifo_log_begin(fifo->log);
@@ -142,7 +142,7 @@ void fifo_alarm(struct fifo *fifo)
         link_wake(fifo->link);
 }
 
-/* The other end takes no lock: others may use this one meanwhile. */
+/* The other end takes no lock: other threads may use this end meanwhile. */
 static void sleep_on_link(struct fifo *fifo, uint32_t milliseconds)
 {
     fifo_unlock(fifo);

@@ -18,11 +18,11 @@ struct io_file;
 
 struct fifo {
     pthread_mutex_t lock;
-    _Atomic uint32_t moved; /* changes with each packet, for those who sleep */
+    _Atomic uint32_t moved; /* changes with each packet; threads sleep on it */
     uint32_t packet;        /* bytes */
     uint32_t sleepers;
     bool hosted;        /* the host is at one end */
-    struct io_file *io; /* at one end, for which `data` is a buffer; else NULL */
+    struct io_file *io; /* a file at one end, for which `data` is a buffer; else NULL */
     struct link *link;  /* instead of `data`: the other end is on another board; else NULL */
     uint64_t capacity;  /* bytes, a whole number of packets */
     uint64_t begin;
@@ -31,25 +31,26 @@ struct fifo {
     struct fifo_log *log; /* NULL unless watched */
     struct fifo *next;
     char *name;
-    struct pipe_end ends[2]; /* by whether they block */
+    struct pipe_end ends[2]; /* non-blocking, blocking */
     bool shared;             /* with another process, and the log with it */
 };
 
-/* Takes and leaves the lock. A process that died with it leaves a packet that is not whole. */
+/* Acquire and release the lock. If a process died with it, the FIFO may contain an incomplete
+ * packet. */
 void fifo_lock(struct fifo *fifo);
 void fifo_unlock(struct fifo *fifo);
-/* Reads from the file at one end as much as fits, if no packet is there. */
+/* Reads as much from the file at one end as fits, if the FIFO contains no packet. */
 void fifo_fill(struct fifo *fifo);
-/* Writes to the file at one end as much as it accepts now; whether the FIFO is empty then. */
+/* Writes as much to the file at one end as it accepts; true if the FIFO is empty then. */
 bool fifo_drained(struct fifo *fifo);
 /* Wakes the threads that sleep on the FIFO. */
 void fifo_wake(struct fifo *fifo);
-/* Wakes them wherever they sleep, so that they look whether they have to leave; needs no lock. */
+/* Wakes them wherever they sleep, so that they check if they have to end; needs no lock. */
 void fifo_alarm(struct fifo *fifo);
-/* Sleeps until a packet was moved, for at most so long. */
+/* Sleeps until a packet was moved, at most for that time. */
 void fifo_sleep(struct fifo *fifo, uint32_t milliseconds);
 
-/* Whether a packet (`writing`: the room for one) is there. */
+/* True if a packet (`writing`: the room for one) is there. */
 static inline bool fifo_ready(struct fifo *fifo, bool writing)
 {
     if (fifo->link != NULL)
@@ -61,7 +62,7 @@ static inline bool fifo_ready(struct fifo *fifo, bool writing)
     return writing ? fifo->used < fifo->capacity : fifo->used >= fifo->packet;
 }
 
-/* Moves one packet; fifo_ready() is true. */
+/* Moves one packet; fifo_ready() must be true. */
 static inline void fifo_move(struct fifo *fifo, bool writing, void *data)
 {
     if (fifo->link != NULL) {

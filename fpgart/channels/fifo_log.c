@@ -27,7 +27,7 @@ void fifo_log_begin(struct fifo_log *log)
     *log = (struct fifo_log){.stride = 1, .least = FIRST_LEAST_NS};
 }
 
-/* NULL without memory: then the FIFO works without being watched. */
+/* NULL without memory: then the FIFO works without a history. */
 static struct fifo_log *log_of(struct fifo *fifo)
 {
     if (fifo->log == NULL) {
@@ -43,8 +43,8 @@ void fifo_log_free(struct fifo_log *log)
     free(log);
 }
 
-/* Keeps levels in pairs, and an odd stride: where packets go in and out by turns, both kinds of
- * levels are seen. */
+/* Keeps levels in pairs, and an odd stride: if packets are written and read by turns, both kinds
+ * of levels are recorded. */
 static void thin_levels(struct fifo_log *log)
 {
     for (size_t i = 0; i < FIFO_LEVELS / 2; i++)

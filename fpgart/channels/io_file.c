@@ -17,7 +17,7 @@ enum { CLOSED = -1, NEW_FILE = 0666 };
 struct io_file {
     int descriptor;
     int error;
-    bool written; /* opened again, it goes on where it ended */
+    bool written; /* opened again, it continues where it ended */
     char path[];
 };
 
@@ -55,7 +55,7 @@ size_t io_file_read(struct io_file *file, void *data, size_t size)
     return count > 0 ? (size_t)count : 0;
 }
 
-/* write() without the signal that a pipe without readers raises, which is the host's. */
+/* write() without SIGPIPE, which a pipe without readers raises in the host. */
 static ssize_t write_quietly(int descriptor, const void *data, size_t size)
 {
     const struct timespec now = {0, 0};
@@ -80,7 +80,7 @@ size_t io_file_write(struct io_file *file, const void *data, size_t size)
         return 0;
     file->written = true;
     ssize_t count = write_quietly(file->descriptor, data, size);
-    if (count < 0 && errno == EPIPE) { /* the reader has left; wait for the next one */
+    if (count < 0 && errno == EPIPE) { /* the reader has closed it; wait for the next one */
         close(file->descriptor);
         file->descriptor = CLOSED;
     }

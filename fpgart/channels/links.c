@@ -21,20 +21,20 @@ enum {
     LARGEST_PACKET = 4096,
     FAST_BYTES = 65536, /* of a ring whose depth is not given */
     FAST_LEAST = 16,    /* packets */
-    LOOKS = 100,        /* so often a thread looks for a packet before it sleeps: about 1 us */
+    LOOKS = 100,        /* number of looks for a packet before a thread sleeps: about 1 us */
     ONLY_OWNER = 0600,
 };
 
-/* The bytes of the file that are locked: one for each end, and one while ends are taken. */
+/* The bytes of the file that are locked: one for each end, and one while an end is opened. */
 enum lock_place { READING_END, WRITING_END, TAKING };
 
-/* What the file has. Positions count all bytes that ever went through. */
+/* The contents of the file. Positions count all bytes that were ever moved. */
 struct ring {
     _Alignas(64) _Atomic uint64_t written;
     _Atomic uint32_t reader_sleeps;
     _Alignas(64) _Atomic uint64_t read;
     _Atomic uint32_t writer_sleeps;
-    _Alignas(64) _Atomic uint32_t taken[2]; /* each end was, at some time */
+    _Alignas(64) _Atomic uint32_t taken[2]; /* each end was open at some time */
     _Atomic uint32_t packet;                /* of the writing end; 0 before its first packet */
     _Alignas(4096) char data[];
 };
@@ -46,13 +46,13 @@ struct link {
     uint32_t patience_ms;
     int file;
     bool writing;
-    struct link *next; /* of all that are open */
+    struct link *next; /* the next open link */
     char *path;        /* NULL once it is removed */
     char cable[];
 };
 
-/* A child that fork() makes has no use for ends of cables, but would keep their locks when the
- * process that takes part in the run has ended. */
+/* A child of fork() does not use ends of cables, but would keep their locks after the process of
+ * the run has ended. */
 static struct link *opened;
 static pthread_mutex_t opened_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -139,7 +139,7 @@ static uint64_t room_for(uint64_t depth)
     return room < FAST_BYTES ? FAST_BYTES : room;
 }
 
-/* Maps the ring and takes the end; whoever calls holds the lock TAKING. Gives words on failure. */
+/* Maps the ring and opens the end; the caller holds the lock TAKING. Writes words on failure. */
 static const char *take_end(struct link *link)
 {
     size_t size = sizeof(struct ring) + link->room;
@@ -156,10 +156,10 @@ static const char *take_end(struct link *link)
         return strerror(errno);
     }
     bool other = is_held(link, !link->writing);
-    if (!other && link_level(link) == 0) /* what an earlier run has left */
+    if (!other && link_level(link) == 0) /* left by an earlier run */
         memset(link->ring, 0, sizeof *link->ring);
     atomic_store(&link->ring->taken[link->writing], 1);
-    if (other) { /* nobody else needs its name */
+    if (other) { /* no other process needs its name */
         unlink(link->path);
         free(link->path);
         link->path = NULL;
@@ -167,7 +167,7 @@ static const char *take_end(struct link *link)
     return NULL;
 }
 
-/* As link_open(), for a file that may be removed by the other end while it is opened. */
+/* Does as link_open(), for a file that the other end may remove while it is opened. */
 static const char *open_ring(struct link *link)
 {
     struct stat by_name, opened;
@@ -210,7 +210,7 @@ struct link *link_open(const char *path, const char *cable, int writing, uint64_
     snprintf(words, size, "%s: %s", cable, wrong);
     if (link != NULL) {
         free(link->path);
-        link->path = NULL; /* it is the other's to remove */
+        link->path = NULL; /* the other end removes it */
         link_close(link);
     }
     return NULL;
@@ -219,7 +219,7 @@ struct link *link_open(const char *path, const char *cable, int writing, uint64_
 void link_retire(struct link *link)
 {
     bool has_unread = link->ring != NULL && link->writing && link_level(link) > 0;
-    if (link->path == NULL || has_unread) /* a reader that comes later finds what was written */
+    if (link->path == NULL || has_unread) /* a later reader finds the packets */
         return;
     unlink(link->path);
     free(link->path);
@@ -279,7 +279,7 @@ static void wake(_Atomic uint32_t *sleeps)
         futex_wake(sleeps);
 }
 
-/* Copies between the caller and the ring, which may go on at its beginning. */
+/* Copies between the caller and the ring, which may wrap around. */
 static void copy_in(struct link *link, uint64_t position, const char *data, size_t size)
 {
     size_t place = position % link->room;
@@ -330,7 +330,7 @@ static _Atomic uint32_t *own_sleep(struct link *link)
     return link->writing ? &link->ring->writer_sleeps : &link->ring->reader_sleeps;
 }
 
-/* 0: only looks; for a futex that is no end. */
+/* 0: only checks; for a futex that is no end. */
 static void sleep_for(_Atomic uint32_t *sleeps, uint32_t milliseconds)
 {
     if (milliseconds > 0)
@@ -343,7 +343,7 @@ void link_sleep(struct link *link, uint32_t packet, uint32_t milliseconds)
         if (link_ready(link, packet))
             return;
     atomic_store(own_sleep(link), 1);
-    if (!link_ready(link, packet)) /* else it has been woken already, or will be for nothing */
+    if (!link_ready(link, packet)) /* otherwise it was woken already, or will be without need */
         sleep_for(own_sleep(link), milliseconds);
 }
 

@@ -148,7 +148,7 @@ static uint64_t depth_of(const struct network *network, const struct channel *ch
     return (channel->depth == 0 ? 1 : (uint64_t)channel->depth) * network->factor;
 }
 
-/* The name, with the index if it is one of an array; NULL when there is no memory. */
+/* Returns the name, with the index for one of an array; NULL without memory. */
 static char *name_of(const struct channel *channel)
 {
     char *name = NULL;

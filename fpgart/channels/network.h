@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the kernels of one program share on one board: channels, program-scope variables, and the
- * list of the launches that use them.
- *
- * Locks: a FIFO's before its network's, never the other way round. */
+ * The objects that the kernels of one program share on one board: channels, program-scope
+ * variables, and the list of the launches that use them. Locks: a FIFO's before its network's,
+ * never the reverse. */
 #ifndef FPGART_NETWORK_H
 #define FPGART_NETWORK_H
 #include "channels.h"
@@ -18,10 +17,10 @@
 
 enum { REPORT_BYTES = 4096, MOST_USES = 16 };
 
-/* A channel as the kernel's code has it. */
+/* A channel in the kernel's code. */
 struct channel {
     const char *name;
-    const struct channel *first; /* of the array it is in; itself if it is in none */
+    const struct channel *first; /* of its array; itself without an array */
     int64_t depth;               /* -1: not given */
     uint64_t packet;
     uint64_t hosted;
@@ -29,13 +28,13 @@ struct channel {
     const char *io; /* the file of an I/O channel; else NULL */
 };
 
-/* What a launch has looked up, by the address that the kernel's code has for it. */
+/* A result that a launch has looked up, by its address in the kernel's code. */
 struct known {
     const void *address; /* of a channel or of a variable's name, in the kernel's code */
     void *found;
 };
 
-/* An I/O channel of the board that a cable is plugged into. */
+/* An I/O channel of the board with a cable. */
 struct plug {
     struct plug *next;
     struct link *link;
@@ -50,7 +49,7 @@ struct launch {
     uint64_t compute_id;
     bool autorun;
     atomic_bool leave; /* set under the network's lock, read without it */
-    uint64_t random;   /* 0: it takes no chances */
+    uint64_t random;   /* 0: no random delays */
     struct fifo *awaited;
     bool writing;        /* to `awaited` */
     struct known *table; /* open addressing; a power of two */
@@ -85,7 +84,8 @@ struct network {
 struct fifo *network_fifo(struct network *network, const struct channel *channel);
 void *network_memory(struct network *network, const char *name, uint64_t size, const void *initial);
 
-/* A launch begins, and ends, to use the network; the end of the last one frees a released one. */
+/* Add and remove a launch that uses the network; the end of the last one frees a released
+ * network. */
 void network_enlist(struct launch *launch);
 void network_delist(struct launch *launch);
 #endif

@@ -6,14 +6,14 @@
 
 enum { QUANTUM = 4096, NOBODY = -1 };
 
-/* Packet i is in slot i modulo `capacity`: the time of its write until it is read, then that of its
- * read. */
+/* Packet i is in slot i modulo `capacity`: the time of its write until it is read, then the time
+ * of its read. */
 struct channel {
     int64_t capacity;
     int64_t written;
     int64_t read;
     int64_t *slots;
-    int reader; /* who waits for a packet, or for room: the first of them, NOBODY for none */
+    int reader; /* the first process that waits for a packet, or for room; NOBODY for none */
     int writer;
 };
 
@@ -29,7 +29,7 @@ struct process {
     size_t at;
     int64_t unstalled;
     int64_t stalled;
-    int next; /* who comes after it in the queue that it stands in */
+    int next; /* the next process in its queue */
     int depth;
     struct frame frames[STREAM_DEEPEST];
 };
@@ -44,8 +44,8 @@ struct stream_clock {
     int channel_count;
     struct process *processes;
     int process_count;
-    struct queue ready; /* who can go on */
-    struct queue ended; /* who has ended since that was asked */
+    struct queue ready; /* processes that can continue */
+    struct queue ended; /* processes that have ended since the last query */
     uint64_t looks;
 };
 
@@ -75,7 +75,7 @@ static int take(struct stream_clock *clock, struct queue *queue)
     return number;
 }
 
-/* Who waited at one end of a channel can go on; each looks for itself whether that is so. */
+/* Makes the processes that waited at one end of a channel ready; each checks if it can continue. */
 static void wake(struct stream_clock *clock, int *waiting)
 {
     while (*waiting != NOBODY) {
@@ -121,7 +121,7 @@ int stream_clock_channel(struct stream_clock *clock, int64_t capacity)
     return clock->channel_count++;
 }
 
-/* Whether the steps stay in themselves, their channels exist, and their loops are not too deep. */
+/* True if jumps stay within the steps, their channels exist, and their loops are not too deep. */
 static bool sound(const struct stream_clock *clock, const struct stream_step *steps, size_t count)
 {
     size_t opened[STREAM_DEEPEST], depth = 0;
@@ -180,7 +180,7 @@ int stream_clock_process(struct stream_clock *clock, const struct stream_step *s
     return number;
 }
 
-/* The process goes on no earlier than at `time`. */
+/* Makes the process continue no earlier than at `time`. */
 static void wait_until(struct process *process, int64_t time)
 {
     struct stream_wait *wait = &process->waits[process->at];
@@ -195,9 +195,9 @@ static void wait_until(struct process *process, int64_t time)
     wait->packets++;
 }
 
-/* A packet written in one moment can be read in the next unit of its writer's latency, which is in
- * `second`; a slot is free again when its packet is read. Returns false where the other side has to
- * come first: it wakes this one. */
+/* A packet can be read in the next unit of time after its write and its writer's latency, which
+ * is in `second`; a slot is free again when its packet is read. Returns false if the other side
+ * has to come first: it wakes this process. */
 static bool move(struct stream_clock *clock, struct process *process,
                  const struct stream_step *step)
 {
@@ -226,7 +226,7 @@ static bool move(struct stream_clock *clock, struct process *process,
     return true;
 }
 
-/* One more iteration of the innermost loop, or what follows it. */
+/* Begins the next iteration of the innermost loop, or the step behind it. */
 static void next(struct process *process, const struct stream_step *jump)
 {
     struct frame *frame = &process->frames[process->depth - 1];
@@ -242,8 +242,8 @@ static void next(struct process *process, const struct stream_step *jump)
     process->at = (size_t)jump->first + 1;
 }
 
-/* Returns the steps that it did: until it has ended or waits for others, or `most`, behind which it
- * is ready again. */
+/* Runs the process until it has ended, waits for others, or has done `most` steps, after which
+ * it is ready again. Returns the steps. */
 static uint64_t run(struct stream_clock *clock, int number, uint64_t most)
 {
     struct process *process = &clock->processes[number];
@@ -280,7 +280,7 @@ uint64_t stream_clock_run(struct stream_clock *clock, uint64_t most)
     int number;
     while (most > 0 && (number = take(clock, &clock->ready)) != NOBODY) {
         uint64_t done = run(clock, number, most < QUANTUM ? most : QUANTUM);
-        most -= done > 0 ? done : 1; /* looking at one that waits still costs a step's time */
+        most -= done > 0 ? done : 1; /* resuming one that waits still costs a step's time */
         clock->looks++;
     }
     return most;

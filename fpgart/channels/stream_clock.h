@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When kernels that talk through channels would do so on a board: each is a process that runs
- * through its loops in the board's cycles, and waits where a channel is full or empty. The order in
- * which processes are looked at makes no difference: a channel has one writer and one reader, and
- * both block. */
+/* The times of kernels with channels on a board: each is a process that runs through its loops
+ * in the board's cycles, and waits if a channel is full or empty. The result does not depend on
+ * the order in which processes are resumed: a channel has one writer and one reader, and both
+ * block. */
 #ifndef FPGART_STREAM_CLOCK_H
 #define FPGART_STREAM_CLOCK_H
 #include <stddef.h>
@@ -11,13 +11,12 @@
 /* cffi */
 #define STREAM_DEEPEST 64
 
-/* An instruction of a process: what it is, and two numbers. Times have any unit. */
+/* An instruction of a process: its kind and two numbers. Times have any unit. */
 enum stream_kind {
-    STREAM_LOOP,  /* `first` times, an iteration each `second` at least, what stands until its NEXT
-                   */
+    STREAM_LOOP,  /* `first` iterations, one each `second` at least, up to the NEXT of the loop */
     STREAM_NEXT,  /* `first`: the number of its LOOP's instruction */
     STREAM_READ,  /* a packet from channel `first` */
-    STREAM_WRITE, /* a packet into channel `first`, `second` later than the iteration begins */
+    STREAM_WRITE, /* a packet to channel `first`, `second` after the begin of the iteration */
     STREAM_PASS,  /* `first` passes */
     STREAM_END,
 };
@@ -28,7 +27,8 @@ struct stream_step {
     int64_t second;
 };
 
-/* How long a process waited at one instruction: in all, and from when to when waits happened. */
+/* The waits of a process at one instruction: their sum, and the begin of the first and end of
+ * the last. */
 struct stream_wait {
     int64_t total;
     int64_t begin;
@@ -40,25 +40,24 @@ struct stream_clock;
 
 struct stream_clock *stream_clock_new(void);
 void stream_clock_free(struct stream_clock *clock);
-/* A channel that holds so many packets; returns its number, -1 without memory. */
+/* Makes a channel with so many packets; returns its number, -1 without memory. */
 int stream_clock_channel(struct stream_clock *clock, int64_t capacity);
-/* A process that begins at a time; returns its number, -1 without memory or for steps that are
- * none. */
+/* Makes a process that begins at a time; returns its number, -1 without memory or for invalid
+ * steps. */
 int stream_clock_process(struct stream_clock *clock, const struct stream_step *steps, size_t count,
                          int64_t begin);
-/* Run all until they have ended or wait for others, at most so many steps; returns the steps left.
- */
+/* Runs all until they have ended or wait for others, at most so many steps; returns the steps
+ * left. */
 uint64_t stream_clock_run(struct stream_clock *clock, uint64_t most);
-/* A process that has ended since it was asked, each once; -1 if there is none. */
+/* Returns a process that has ended, each once; -1 if there is none. */
 int stream_clock_ended(struct stream_clock *clock);
-/* How often it went to a process to run it. */
+/* Returns the number of times that it resumed a process. */
 uint64_t stream_clock_looks(const struct stream_clock *clock);
-/* Where a process is, and where it would be if it had never waited; returns whether it has ended.
- */
+/* Returns the time of a process, and the time without waits; the result is 1 if it has ended. */
 int stream_clock_at(const struct stream_clock *clock, int process, int64_t *at, int64_t *unstalled);
 void stream_clock_waits(const struct stream_clock *clock, int process, size_t step,
                         struct stream_wait *wait);
-/* A process has ended, as stream_clock_ended() has said, and its number may be used for another. */
+/* Removes a process that stream_clock_ended() has returned; its number may be used again. */
 void stream_clock_remove(struct stream_clock *clock, int process);
 /* cffi */
 #endif

@@ -10,7 +10,7 @@
 
 enum {
     IO_SLICE_MS = 1, /* between two attempts on a file */
-    SLICE_MS = 100,  /* between two looks whether all wait for each other */
+    SLICE_MS = 100,  /* between two checks for a deadlock */
 };
 
 struct host_waits {
@@ -58,7 +58,7 @@ static void end_wait(struct launch *launch)
     pthread_mutex_unlock(&network->lock);
 }
 
-/* Appends to the report what a launch waits for. */
+/* Appends the wait of a launch to the report. */
 static void describe(struct network *network, const struct launch *launch)
 {
     const struct fifo *fifo = launch->awaited;
@@ -78,8 +78,8 @@ static void describe(struct network *network, const struct launch *launch)
     }
 }
 
-/* All kernels wait, none of them for the host, which itself waits for them; the network's lock is
- * held. */
+/* True if all kernels wait, none of them for the host, which itself waits for them; the
+ * network's lock is held. */
 static bool stalled(const struct network *network)
 {
     bool launched = false;
@@ -115,7 +115,7 @@ static void give_up_if_stalled(struct network *network)
     pthread_mutex_unlock(&network->lock);
 }
 
-/* Has a kernel leave, and adds to the report why. */
+/* Ends a kernel, and adds the reason to the report. */
 static void give_up(struct launch *launch, const char *words)
 {
     struct network *network = launch->network;
@@ -126,7 +126,7 @@ static void give_up(struct launch *launch, const char *words)
     pthread_mutex_unlock(&network->lock);
 }
 
-/* Has a kernel leave whose packet will never come, or never be taken. */
+/* Ends a kernel whose packet will never come, or never be read. */
 static void give_up_if_lost(struct launch *launch, struct fifo *fifo, uint64_t since_ms)
 {
     enum link_state state = link_state(fifo->link, fifo->packet, since_ms);
@@ -143,7 +143,7 @@ static bool is_drained(struct fifo *fifo, bool writing)
     return fifo_drained(fifo);
 }
 
-/* Sleeps until the FIFO is in a state, or the launch has to leave; the FIFO's lock is held. */
+/* Sleeps until the FIFO is ready, or the launch has to end; the FIFO's lock is held. */
 static void wait_until(bool (*is)(struct fifo *, bool), struct launch *launch, struct fifo *fifo,
                        bool writing)
 {
@@ -190,7 +190,8 @@ void launch_check(struct launch *launch, struct fifo *fifo, bool writing)
     leave_if_asked(launch, fifo);
 }
 
-/* The record of a launch's packets through a cable; NULL if there is no room for one more. */
+/* Returns the record of a launch's packets through a cable; NULL if there is no room for one
+ * more. */
 static struct link_use *use_of(struct launch *launch, const struct fifo *fifo)
 {
     for (uint32_t i = 0; i < launch->used; i++)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kernels that wait for a FIFO, and those that wait for each other for ever. */
+ * Kernels that wait for a FIFO, and deadlocks of kernels. */
 #ifndef FPGART_WAITING_H
 #define FPGART_WAITING_H
 #include "network.h"
 
-/* Moves a packet as soon as that is possible. Does not return if the launch has to leave. */
+/* Moves a packet as soon as it can. Does not return if the launch has to end. */
 void launch_move(struct launch *launch, struct fifo *fifo, bool writing, void *data);
-/* Moves a packet that can be moved, and remembers that; the FIFO's lock is held. */
+/* Moves a packet that can be moved, and records it; the FIFO's lock is held. */
 void launch_pass(struct launch *launch, struct fifo *fifo, bool writing, void *data);
-/* Has a kernel leave that uses the wrong end of a cable; the FIFO's lock is held. */
+/* Ends a kernel that uses the wrong end of a cable; the FIFO's lock is held. */
 void launch_check(struct launch *launch, struct fifo *fifo, bool writing);
 /* Ends a kernel at once, on its own thread. */
 _Noreturn void launch_leave(struct launch *launch);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Looking at memory to see whether somebody changed it. Called through cffi, so without the
- * interpreter's lock. */
+ * Checksums of memory, which show changes. Called through cffi, and so without the interpreter's
+ * lock. */
 #define _GNU_SOURCE
 #include "contents.h"
 
@@ -17,7 +17,7 @@ static uint64_t mix(uint64_t sum, uint64_t word)
     return sum ^ sum >> 32;
 }
 
-/* Four sums side by side keep the multiplier busy: this reads as fast as memory gives. */
+/* Four sums in parallel keep the multiplier busy: this reads as fast as memory allows. */
 uint64_t checksum(uint64_t sum, uintptr_t address, size_t size)
 {
     const unsigned char *bytes = (const unsigned char *)address;

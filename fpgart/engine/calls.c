@@ -120,10 +120,10 @@ uintptr_t driver_extension_function(uintptr_t platform, const char *name)
                                                                        name);
 }
 
-/* Of the thread that links; a driver that calls back later, or on another thread, finds none. */
+/* For the thread that links; a driver that calls back later, or on another thread, finds none. */
 static __thread struct {
     cl_device_id device;
-    char *log; /* NULL: nobody wants it */
+    char *log; /* NULL: not wanted */
     size_t room;
 } link_that_fails;
 
@@ -184,7 +184,7 @@ static int64_t outcome(int32_t place, cl_int status)
     return (int64_t)((uint64_t)(uint32_t)place << 32 | (uint32_t)status);
 }
 
-/* Sets all arguments and enqueues. `event`: NULL, or where its event is put. */
+/* Sets all arguments and enqueues. `event`: NULL, or the place for its event. */
 static int64_t enqueue(uintptr_t queue, uintptr_t kernel, uint32_t arguments, const char *image,
                        uint32_t dimensions, const char *sizes, int has_local, cl_uint waits,
                        const cl_event *after, cl_event *event)
@@ -296,9 +296,9 @@ uint32_t driver_await(const uintptr_t *events, uint32_t count, int32_t *statuses
     return ended;
 }
 
-/* Kernels of Intel's emulator that wait for a packet occupy a processor. Where there are fewer
- * processors than such kernels, the system gives the next one its turn when a time slice ends, or
- * when another thread wakes up, which is what this one does. */
+/* Kernels of Intel's emulator that wait for a packet occupy a processor. If there are fewer
+ * processors than such kernels, the next one runs when a time slice ends, or when another thread
+ * wakes up, which this thread does. */
 void driver_watch(uintptr_t queue, uintptr_t event)
 {
     const struct _cl_icd_dispatch *driver = ((struct object *)event)->dispatch;

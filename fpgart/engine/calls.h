@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 /* cffi */
-/* A kernel argument of a launch: unset ones are left as they are in the driver's kernel. */
+/* A kernel argument of a launch: unset ones keep their value in the driver's kernel. */
 enum argument_kind { ARGUMENT_BYTES, ARGUMENT_POINTER, ARGUMENT_LOCAL, ARGUMENT_NULL };
 struct argument {
     uint32_t kind;
@@ -16,27 +16,27 @@ struct argument {
 uintptr_t driver_open(const char *path, char *words, size_t words_size);
 int driver_is_open(const char *path);
 int32_t driver_platforms(uintptr_t library, uint32_t count, uintptr_t *platforms, uint32_t *found);
-/* The address of an API function in the dispatch table of one of the driver's objects. */
+/* Returns the address of an API function in the dispatch table of one of the driver's objects. */
 uintptr_t driver_function(uintptr_t object, const char *name);
-/* The address of an extension's function, 0 where the platform does not offer it. */
+/* Returns the address of an extension's function, 0 if the platform does not offer it. */
 uintptr_t driver_extension_function(uintptr_t platform, const char *name);
 /* Links once more, and keeps the log of the failure. PoCL destroys a program that does not link
- * before it returns; the log is there while it calls back. */
+ * before it returns; its log exists during the callback. */
 void driver_link_log(uintptr_t context, uintptr_t device, const char *options, uint32_t count,
                      const uintptr_t *programs, char *log, size_t room);
-/* Sets all arguments and enqueues, as one step between threads, then waits. `sizes` holds offset,
- * global and local size, three 64-bit numbers each. The status is in the low half of the result;
- * the high half says where it arose: -1 the enqueue, -2 the wait, else the argument's index. */
+/* Sets all arguments and enqueues, atomically between threads, then waits. `sizes` contains
+ * offset, global and local size, three 64-bit numbers each. The status is in the low half of the
+ * result; the high half is its origin: -1 the enqueue, -2 the wait, else the argument's index. */
 int64_t driver_launch(uintptr_t queue, uintptr_t kernel, uint32_t arguments, const char *image,
                       uint32_t dimensions, const char *sizes, int has_local);
-/* As driver_launch, in a queue with profiling, for the first launch of a kernel: also gives the
- * nanoseconds from the enqueue to the begin of the kernel, in which drivers compile; 0 where the
- * driver does not tell. */
+/* Does as driver_launch, in a queue with profiling, for the first launch of a kernel: also
+ * returns the nanoseconds from the enqueue to the begin of the kernel, in which drivers compile;
+ * 0 if the driver does not report it. */
 int64_t driver_launch_first(uintptr_t queue, uintptr_t kernel, uint32_t arguments,
                             const char *image, uint32_t dimensions, const char *sizes,
                             int has_local, uint64_t *before);
-/* One of several launches: which of their kernels, where its arguments begin, counted from the
- * first launch, and the rest as for driver_launch. */
+/* One of several launches: its kernel's number, the offset of its arguments from the first
+ * launch, and the rest as for driver_launch. */
 struct submission {
     uint64_t kernel;
     uint64_t image;
@@ -45,18 +45,19 @@ struct submission {
     uint32_t dimensions;
     uint64_t has_local;
 };
-/* As driver_launch for each of the launches `from` to before `to`, without a wait, up to the first
- * that fails: gives how many went well, their events, and the result of the last one tried. */
+/* Does as driver_launch for each of the launches `from` to before `to`, without a wait, up to
+ * the first that fails: returns how many succeeded, their events, and the result of the last one
+ * tried. */
 uint32_t driver_submit(uintptr_t queue, const uintptr_t *kernels, const char *launches,
                        uint32_t from, uint32_t to, uintptr_t *events, int64_t *result);
-/* Waits for the first of some kernels that follow each other in a queue. Gives how many of them
- * have ended, with their statuses; their events are released. */
+/* Waits for the first of some kernels that follow each other in a queue. Returns how many of
+ * them have ended, with their statuses; their events are released. */
 uint32_t driver_await(const uintptr_t *events, uint32_t count, int32_t *statuses);
-/* Waits for the end of a kernel that may wait for others, looking again and again (calls.c). */
+/* Waits for the end of a kernel that may wait for others, by polling (calls.c). */
 void driver_watch(uintptr_t queue, uintptr_t event);
-/* Sets one argument for a try; no launch on another thread takes it for its own. */
+/* Sets one argument to test it, in no launch of another thread. */
 int32_t driver_try_argument(uintptr_t kernel, uint32_t index, size_t size, const char *value);
-/* As driver_launch, for a kernel object that no other thread uses. */
+/* Does as driver_launch, for a kernel object that no other thread uses. */
 int64_t driver_launch_alone(uintptr_t queue, uintptr_t kernel, uint32_t arguments,
                             const char *image, uint32_t dimensions, const char *sizes,
                             int has_local);
@@ -66,11 +67,11 @@ int64_t driver_enqueue(uintptr_t queue, uintptr_t kernel, uint32_t arguments, co
                        uint32_t dimensions, const char *sizes, int has_local, uint32_t waits,
                        const uintptr_t *after, uintptr_t *event);
 struct tally;
-/* As driver_submit; counts the launches as they end (tally.h), unless `tally` is NULL. */
+/* Does as driver_submit; counts the launches as they end (tally.h), unless `tally` is NULL. */
 uint32_t driver_submit_counted(uintptr_t queue, const uintptr_t *kernels, const char *launches,
                                uint32_t from, uint32_t to, uintptr_t *events, int64_t *result,
                                struct tally *tally);
-/* As above, without a wide stack (stacks.h). */
+/* Does as driver_launch_alone, without a wide stack (stacks.h). */
 int64_t driver_launch_here(uintptr_t queue, uintptr_t kernel, uint32_t arguments, const char *image,
                            uint32_t dimensions, const char *sizes, int has_local);
 #endif

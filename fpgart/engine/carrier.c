@@ -65,14 +65,14 @@ static void fill(const struct carried *this)
     char *to = (char *)this->to;
     uint64_t done = this->count < this->size[0] ? this->count : this->size[0];
     memcpy(to, this->more, done);
-    while (done < this->size[0]) { /* what is there once more */
+    while (done < this->size[0]) { /* copies the filled part: it doubles */
         uint64_t left = this->size[0] - done, next = done < left ? done : left;
         memcpy(to + done, to, next);
         done += next;
     }
 }
 
-/* The driver passes a copy of what it was given, which is the address of the operation. */
+/* The driver passes a copy of its argument, which is the address of the operation. */
 static void CL_CALLBACK do_in_turn(void *given)
 {
     const struct carried *carried = *(struct carried **)given;
@@ -178,7 +178,8 @@ static int32_t notify(void *event, void (*call)(void *data), void *data)
     if (notification == NULL)
         return CL_OUT_OF_HOST_MEMORY;
     *notification = (struct notification){call, data};
-    /* Nobody waits for it in the driver. The event may be gone as soon as the end is told. */
+    /* No wait in the driver refers to it. The event may be destroyed as soon as its end is
+     * reported. */
     if (driver->clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof lane, &lane, NULL) ==
         CL_SUCCESS)
         driver->clFlush(lane);

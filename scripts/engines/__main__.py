@@ -33,7 +33,7 @@ def result_file(engine: str, suite: str, way: str) -> Path:
 
 
 def run_all(engines: list[str], suites: list[str], patience_s: float) -> None:
-    """Run what has no result yet, the cheap suites first on all engines."""
+    """Runs what has no result yet, the cheap suites first on all engines."""
     RESULTS.mkdir(parents=True, exist_ok=True)
     missing: set[str] = set()
     for suite in suites:

@@ -38,7 +38,7 @@ class Obtained(NamedTuple):
 
 
 def run(*command: str | Path, folder: Path | None = None) -> str:
-    """Run a command; return what it prints. Raises Missing with its last line if it fails or does not exist."""
+    """Runs a command; returns what it prints. Raises Missing with its last line if it fails or does not exist."""
     try:
         result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     except OSError as error:
@@ -50,7 +50,7 @@ def run(*command: str | Path, folder: Path | None = None) -> str:
 
 
 def completed(folder: Path, fill: Callable[[Path], None]) -> Path:
-    """Fill a folder once: one that was interrupted has no mark and is made anew."""
+    """Fills a folder once: one that was interrupted has no mark and is made anew."""
     mark = folder / ".complete"
     if not mark.exists():
         shutil.rmtree(folder, ignore_errors=True)
@@ -67,7 +67,7 @@ def one(paths: list[Path], name: str) -> Path:
 
 
 def from_wheels(*requirements: str, name: str, library: str) -> Obtained:
-    """Fetch an engine from packages of pip's registry."""
+    """Fetches an engine from packages of pip's registry."""
 
     def fill(folder: Path) -> None:
         pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--ignore-installed")
@@ -78,7 +78,7 @@ def from_wheels(*requirements: str, name: str, library: str) -> Obtained:
 
 
 def with_dependencies(package: str) -> list[str]:
-    """List a Debian package, its own data, and what it needs and the system does not have."""
+    """Lists a Debian package, its own data, and what it needs and the system does not have."""
     without = [f"--option=APT::Install-{kind}=false" for kind in ("Recommends", "Suggests")]
     plan = run("apt-get", "install", "--simulate", *without, package)
     absent = [line.split()[1] for line in plan.splitlines() if line.startswith("Inst ")]
@@ -88,7 +88,7 @@ def with_dependencies(package: str) -> list[str]:
 
 
 def from_debian() -> Obtained:
-    """Extract the PoCL of this Debian or Ubuntu with what it needs; nothing is installed."""
+    """Extracts the PoCL of this Debian or Ubuntu with what it needs; nothing is installed."""
 
     def fill(folder: Path) -> None:
         known = set(run("apt-cache", "pkgnames", "libpocl2").split())
@@ -108,7 +108,7 @@ def from_debian() -> Obtained:
 
 
 def installed(paths: Callable[[], object], how: str) -> Obtained:
-    """Find an engine that is installed already."""
+    """Finds an engine that is installed already."""
     found = [path for path in paths() if path.exists()]  # type: ignore[attr-defined]
     if not found:
         raise Missing(how)

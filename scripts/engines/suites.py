@@ -94,7 +94,7 @@ class Place:
         (folder / "kernels").mkdir()
 
     def run(self, *command: str | Path, folder: Path = ROOT) -> tuple[int | None, str]:
-        """Run a program; gives its status, None where it did not end in time, and its output."""
+        """Runs a program; returns its status, None if it did not end in time, and its output."""
         with (self.folder / "output").open("w+b") as output:
             process = subprocess.Popen(
                 command, env=self.environment, cwd=folder, stdin=subprocess.DEVNULL, stdout=output,
@@ -113,7 +113,7 @@ class Place:
             return status, output.read().decode(errors="replace")
 
     def pytest(self, *words: str | Path, folder: Path = ROOT, python: Path | None = None) -> Outcome:
-        """Run pytest and count what its report has."""
+        """Runs pytest, and counts the outcomes in its report."""
         report = self.folder / "report.xml"
         report.unlink(missing_ok=True)
         start = PYTEST if python is None else (python, *PYTEST[1:])
@@ -127,7 +127,7 @@ class Place:
 
 
 def counted(report: Path) -> Outcome:
-    """Count the cases of a report of pytest's; a worker that died counts as a crash."""
+    """Counts the cases of a report of pytest's; a worker that died counts as a crash."""
     found = Outcome()
     for case in ElementTree.parse(report).iter("testcase"):
         wrong = next((part for part in (case.find("failure"), case.find("error")) if part is not None), None)
@@ -258,7 +258,7 @@ SUITES = {
 
 
 def measured(suite: Suite, engine: Obtained, way: str, patience_s: float) -> tuple[Outcome, float]:
-    """Run a suite; gives its outcome and the seconds that it took."""
+    """Runs a suite; returns its outcome and the seconds that it took."""
     with tempfile.TemporaryDirectory(prefix="fpgart-engines-", ignore_cleanup_errors=True) as folder:
         begin = time.monotonic()
         return suite.run(Place(engine, way, Path(folder), patience_s)), time.monotonic() - begin

@@ -131,7 +131,7 @@ def check_unchanged(modules: list[Module], reached: covering.Covering, at_once: 
 
 
 def explain(modules: list[Module], entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Note which mutants are explained; they are not run. Returns the entries that fit none.
+    """Notes which mutants are explained; they are not run. Returns the entries that fit none.
 
     An entry's `number` says which it is of several mutants of a function with the same words, from 1.
     """
@@ -182,7 +182,7 @@ def unjudged(modules: list[Module], reached: covering.Covering) -> list[Work]:
 
 
 def judge(left: list[Work], at_once: int) -> None:
-    """Run what has no result yet: first what can be exchanged, then what has to be imported, or survived that."""
+    """Runs what has no result yet: first what can be exchanged, then what has to be imported, or survived that."""
     done = 0
 
     def note(work: Work, status: int) -> None:
@@ -219,7 +219,7 @@ def judge(left: list[Work], at_once: int) -> None:
 
 
 def report(modules: list[Module], idle: list[dict[str, Any]]) -> int:
-    """Print the table, what survived, and the explanations of nothing (`idle`); returns how many survived."""
+    """Prints the table, what survived, and the explanations of nothing (`idle`); returns how many survived."""
     columns = [name for name in _COLUMNS if name != LEFT_OUT or any(module.left_out for module in modules)]
     table = Table("module", *columns)
     totals: Counter[str] = Counter()

@@ -74,7 +74,7 @@ class Measuring:
 
 @contextlib.contextmanager
 def all_threads_traced() -> Iterator[None]:
-    """Have tracers hear of threads too that are made without `threading`, as the driver's workers are."""
+    """Has tracers hear of threads too that are made without `threading`, as the driver's workers are."""
     start = _thread.start_new_thread
 
     def start_traced(work: Callable[..., object], *given: Any) -> int:
@@ -99,7 +99,7 @@ def chosen_files(fast: list[str], chosen: list[str] | None) -> list[str]:
 
 
 def measure(files: Iterable[str], without: list[str], folder: Path, at_once: int) -> Covering:
-    """Run the test files that have changed since they were last run. Raises SystemExit when a test fails."""
+    """Runs the test files that have changed since they were last run. Raises SystemExit when a test fails."""
     folder.mkdir(parents=True, exist_ok=True)
     covering, stale = Covering(), {}
     for file in files:

@@ -41,7 +41,7 @@ OPTIONS = ["-x", "-q", "--no-header", "--tb=no", "-p", "no:cacheprovider", "-p",
 
 
 def warm_up() -> None:
-    """Import what tests import, but the driver, and have bytecode kept: else each child compiles all of it again."""
+    """Imports what tests import, but the driver, and have bytecode kept: else each child compiles all of it again."""
     import cffi  # noqa: F401
     import greenlet  # noqa: F401
     import hypothesis.stateful
@@ -137,7 +137,7 @@ def by_file(tests: dict[str, float]) -> list[dict[str, float]]:
 
 
 def passes(tests: dict[str, float], mutated: Mutated) -> bool:
-    """Run tests of a mutant, which they import; in a child of fork()."""
+    """Runs tests of a mutant, which they import; in a child of fork()."""
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
     sys.meta_path.insert(0, mutated)
     for chosen in by_file(tests):
@@ -160,7 +160,7 @@ class Child:
 
 
 def fork(work: Callable[[], bool], output: Path) -> Child:
-    """Do `work` in a child, with what it prints in a file."""
+    """Does `work` in a child, with what it prints in a file."""
     pid = os.fork()
     if pid:
         return Child(pid, os.pidfd_open(pid))
@@ -178,7 +178,7 @@ def fork(work: Callable[[], bool], output: Path) -> Child:
 
 
 def each(work: Iterator[tuple[Any, Child]], at_once: int) -> Iterator[tuple[Any, int]]:
-    """Take children from `work`, some at once; yields what each is for, and its exit status."""
+    """Takes children from `work`, some at once; yields what each is for, and its exit status."""
     with selectors.DefaultSelector() as running, contextlib.ExitStack() as cleaning:
         cleaning.callback(lambda: [_end_group(key.data[1].pid) for key in running.get_map().values()])
         while True:
@@ -204,7 +204,7 @@ class Trial:
 
 
 def try_swaps(trials: list[Trial], folder: Path, at_once: int) -> Iterator[tuple[int, int]]:
-    """Run the tests of each change in a child of a process that has collected them all; yields numbers and statuses.
+    """Runs the tests of each change in a child of a process that has collected them all; yields numbers and statuses.
 
     The status is 0 also where the function is not there, or where the test that failed does so without the change:
     such a change has to be imported instead. Raises SystemExit where the tests cannot be collected.
@@ -296,7 +296,7 @@ class Trying:
 
 
 def _end_group(pid: int) -> None:
-    """End what a child has left behind."""
+    """Ends what a child has left behind."""
     try:
         os.killpg(pid, signal.SIGKILL)
     except ProcessLookupError:

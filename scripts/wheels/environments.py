@@ -195,7 +195,7 @@ TRIALS: dict[str, Callable[[Environment, Path], str]] = {
 
 
 def install(wheel: Path, environment: Environment) -> float:
-    """Install the wheel alone and then what it needs; returns the seconds for the wheel."""
+    """Installs the wheel alone and then what it needs; returns the seconds for the wheel."""
     into = [*UV, "pip", "install", "--quiet", "--python", environment.python, *environment.options]
     begin = time.monotonic()
     subprocess.run([*into, "--no-deps", wheel], check=True)
@@ -218,7 +218,7 @@ def outcomes(wheel: Path, make: Callable[[Path], Environment], work: Path) -> It
 
 
 def try_all(wheel: Path, work: Path) -> int:
-    """Print a line of a table for each kind of Python; 1 if anything failed."""
+    """Prints a line of a table for each kind of Python; 1 if anything failed."""
     failed = False
     print(f"| installed in | install | {' | '.join(TRIALS)} |\n|{'---|' * (len(TRIALS) + 2)}", flush=True)
     for number, (name, make) in enumerate(KINDS.items()):

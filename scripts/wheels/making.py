@@ -75,7 +75,7 @@ def toolchain(machine: str) -> dict[str, str]:
 
 
 def wheel(source: Path, into: Path, machine: str, named: list[str]) -> Path:
-    """Build the wheel from the source distribution, which shows that nothing is missing there."""
+    """Builds the wheel from the source distribution, which shows that nothing is missing there."""
     chosen = interpreters(named)
     unfinished = into / "unfinished"
     run(

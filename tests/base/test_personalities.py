@@ -53,7 +53,7 @@ def fpgart(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
 
 
 def seen(*options: str, **variables: str) -> tuple[str, str, str, list[list[Any]]]:
-    """Name, vendor, version and devices of the one platform that a pyopencl host sees."""
+    """Returns name, vendor, version and devices of the one platform that a pyopencl host sees."""
     pytest.importorskip("pyopencl")
     result = fpgart("run", *options, "--", sys.executable, "-c", LOOK, **variables)
     assert result.returncode == 0, result.stderr

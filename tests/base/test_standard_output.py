@@ -35,7 +35,7 @@ def program(name: str) -> list[str]:
 
 
 def run(words: list[str], output: str) -> subprocess.CompletedProcess[str]:
-    """Run a command with such a standard output."""
+    """Runs a command with such a standard output."""
     close: Callable[[], None] | None = (lambda: os.close(1)) if output == "closed" else None
     reader, writer = os.pipe()
     os.close(reader)

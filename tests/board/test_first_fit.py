@@ -13,7 +13,7 @@ BEGIN, END = 1024, 64 * 1024
 
 
 def naive(live: dict[int, int], size: int, first: int, alignment: int = 1) -> int | None:
-    """Walk the live ranges in address order and take the first gap."""
+    """Walks the live ranges in address order, and returns the first gap."""
     candidate = round_up(max(first, BEGIN), alignment)
     for begin in sorted(live):
         if begin >= candidate + size:

@@ -22,7 +22,7 @@ def k2h() -> KeystoneHeaps:
 
 
 def leave_fixed(heaps: KeystoneHeaps, size: int) -> None:
-    """Fill the fixed heap with programs until `size` bytes are free."""
+    """Fills the fixed heap with programs until `size` bytes are free."""
     assert heaps.allocate_program(heaps.free_bytes(FIXED) - size) is not None
     assert heaps.free_bytes(FIXED) == size
 

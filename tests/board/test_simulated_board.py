@@ -64,7 +64,7 @@ def test_who_has_newer_bytes_hears_of_each_write_before_and_after_it(board: Simu
 
 
 def put(board: SimulatedBoard, data: bytes) -> None:
-    """Write bytes to KIB."""
+    """Writes bytes to KIB."""
     source = ctypes.create_string_buffer(data, len(data))  # a name keeps it alive until the board has read it
     board.write(ctypes.addressof(source), KIB, len(data))
 

@@ -195,7 +195,7 @@ class Interrupted:
 
 
 def interrupt(living: Living[Thing], meanwhile: Callable[[], None]) -> None:
-    """Have `meanwhile` done between the two steps of forgetting the dead."""
+    """Has `meanwhile` done between the two steps of forgetting the dead."""
     lock: Any = Interrupted(2, meanwhile)
     living._lock = lock
     living._remove_destroyed()

@@ -73,7 +73,7 @@ class Cluster:
         return program
 
     def start(self, program: Program, name: str, device: int, data: bytes) -> Callable[[], bytes]:
-        """Enqueue a kernel; returns what waits for it and gives its buffer, and raises AssertionError if it failed."""
+        """Enqueues a kernel; returns what waits for it and gives its buffer, and raises AssertionError if it failed."""
         machine = self.machine
         buffer = machine.keep(machine.buffer(len(data)))
         machine.write(buffer, data, device=device)

@@ -39,7 +39,7 @@ def head(name: str) -> dict[str, str]:
 
 
 def build(name: str) -> Path:
-    """Compile a program of checks/, or a host of the conformance tests."""
+    """Compiles a program of checks/, or a host of the conformance tests."""
     source = PROGRAMS / f"{name}.c"
     return compiled([source if source.exists() else CONFORMANCE / "c" / source.name])
 

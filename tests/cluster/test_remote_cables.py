@@ -50,7 +50,7 @@ def until(done: Callable[[], bool]) -> None:
 
 
 def write(link: Link, data: bytes, packet: int) -> None:
-    """Write all of it."""
+    """Writes all bytes."""
     source, done = ffi.from_buffer(data), 0
     while done < len(data):
         count = link.put(source + done, len(data) - done, packet, 250)
@@ -59,7 +59,7 @@ def write(link: Link, data: bytes, packet: int) -> None:
 
 
 def read(link: Link, size: int) -> bytes:
-    """Read so many bytes, or all that come."""
+    """Reads so many bytes, or all that come."""
     found, data = b"", ffi.new("char[]", 4096)
     while len(found) < size:
         count = link.take(data, 100)

@@ -184,7 +184,7 @@ def test_a_host_has_no_child_and_its_compiler_process_ends_with_it(host: Path) -
 
 
 def ends(process: int) -> bool:
-    """Wait until the process behind a descriptor has ended."""
+    """Waits until the process behind a descriptor has ended."""
     poll = select.poll()
     poll.register(process, select.POLLIN)
     return bool(poll.poll())
@@ -239,7 +239,7 @@ def cache() -> Iterator[Path]:
 
 
 def give(folder: Path, user: int) -> None:
-    """Let a folder and all in it belong to a user."""
+    """Gives a folder and its contents to a user."""
     for each in (folder, *folder.rglob("*")):
         os.chown(each, user, user)
 

@@ -114,7 +114,7 @@ def limit_memory() -> None:
 
 
 def try_one(reader: str, data: bytes, told: Progress) -> str:
-    """Read one input; returns what is wrong with how it was read, "" for nothing."""
+    """Reads one input; returns what is wrong with how it was read, "" for nothing."""
     words = ""
 
     def read() -> None:

@@ -73,7 +73,7 @@ def split_by_value(seed: int, count: int) -> tuple[dict[str, Value], list[str]]:
 
 
 def compare(board: Machine, seed: int, count: int) -> None:
-    """Compare all expressions with the engine's compiler: values and types in one program, refusals in another."""
+    """Compares all expressions with the engine's compiler: values and types in one program, refusals in another."""
     known, refused = split_by_value(seed, count)
     assert len(known) + len(refused) == count
     program = program_with([f"__builtin_constant_p({each})" for each in refused], 1)

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.timeout(1800)  # the wheel is compiled: 40 s of a proce
 
 
 def run(*words: object, **environment: str) -> str:
-    """Run a program in an environment of its own; returns what it printed."""
+    """Runs a program in an environment of its own; returns what it printed."""
     result = subprocess.run(
         [str(word) for word in words],
         capture_output=True,

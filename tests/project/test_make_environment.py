@@ -43,7 +43,7 @@ def python(tmp_path: Path) -> Path:
 def make_environment(
     python: Path, folder: Path, pip: str = "", environment: Path = ENVIRONMENT
 ) -> subprocess.CompletedProcess[str]:
-    """Run scripts/environment for a folder, with a pip that fails or is killed if `pip` says so."""
+    """Runs scripts/environment for a folder, with a pip that fails or is killed if `pip` says so."""
     return subprocess.run(
         [environment, folder],
         capture_output=True,
@@ -196,7 +196,7 @@ def test_the_list_after_the_tests_names_what_was_not_here_in_one_line(machine: M
 
 
 def make(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run `make build` of the repository for an environment in that folder."""
+    """Runs `make build` of the repository for an environment in that folder."""
     return subprocess.run(["make", f"VENV={folder}", *words, "build"], capture_output=True, text=True, cwd=ROOT)
 
 

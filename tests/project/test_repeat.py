@@ -23,7 +23,7 @@ Repeat = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture
 def repeat(tmp_path: Path) -> Repeat:
-    """Run hosts twice each, whose sources are given by name; further keys of the list's entries by name, too."""
+    """Runs hosts twice each, whose sources are given by name; further keys of the list's entries by name, too."""
     engine = tmp_path / "libengine.so"
     engine.touch()
 

@@ -162,7 +162,7 @@ class Ear:
         self.spoke.set()
 
     def let_look(self, times: int) -> None:
-        """Return when it has looked so many times more."""
+        """Returns when it has looked so many times more."""
         while self._looks.acquire(blocking=False):
             pass
         for _ in range(times + 1):

@@ -38,7 +38,7 @@ static int digit(int c)
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* A hexadecimal number and the character behind it. */
+/* Reads a hexadecimal number and the character behind it. */
 static uintptr_t number(struct maps *maps, int *behind)
 {
     uintptr_t value = 0;
@@ -54,7 +54,7 @@ struct mapping {
     int readable;
 };
 
-/* One line; the last part of its path goes to `name`. 0 at the end. */
+/* Reads one line; the last part of its path is written to `name`. 0 at the end. */
 static int next_mapping(struct maps *maps, struct mapping *mapping, char *name, size_t size)
 {
     int c;
@@ -81,13 +81,14 @@ static int next_mapping(struct maps *maps, struct mapping *mapping, char *name, 
     return 1;
 }
 
-/* Where the dynamic section says something is: absolute or, in some objects, from their begin. */
+/* Returns an address in the dynamic section, which is absolute or, in some objects, relative to
+ * their begin. */
 static uintptr_t place(uintptr_t bias, const ElfW(Dyn) * entry)
 {
     return entry->d_un.d_ptr < bias ? bias + entry->d_un.d_ptr : entry->d_un.d_ptr;
 }
 
-/* How many symbols a table has that is found by its GNU hash: one more than the last of the last
+/* Returns the number of symbols in a table with a GNU hash: one more than the last of the last
  * chain. */
 static uint32_t counted(const uint32_t *hash)
 {

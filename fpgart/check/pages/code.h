@@ -3,15 +3,16 @@
 #define FPGART_CODE_H
 #include <stdint.h>
 
-/* Where code is: its file without folders, how far into it, and the exported function, if any. */
+/* The place of code: its file without folders, the offset in it, and the exported function, if
+ * any. */
 struct code_place {
     char file[128];
     uintptr_t offset;
     char function[128];
-    char scratch[1024]; /* while it is looked for */
+    char scratch[1024]; /* used during the search */
 };
 
-/* Looks an address up; 0 where no file has it. It may be called by a handler of signals: it takes
- * no lock and asks only the system and the memory that the code is in. */
+/* Finds the place of an address; 0 for code of no file. A signal handler may call it: it takes
+ * no lock, and reads only the system and the memory of the code. */
 int code_place(uintptr_t code, struct code_place *found);
 #endif

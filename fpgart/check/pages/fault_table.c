@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Writers hold the lock. The table only grows: a region that was forgotten is a free slot, so that
- * the handler, which takes no lock, never reads memory that was unmapped. */
+ * Writers hold the lock. The table only grows: a removed region is a free slot, so that the
+ * handler, which takes no lock, never reads memory that was unmapped. */
 #define _GNU_SOURCE
 #include "fault_table.h"
 
@@ -20,7 +20,7 @@ struct range {
 };
 
 static struct fault_region *_Atomic chunks[CHUNKS];
-static _Atomic int used; /* slots ever taken */
+static _Atomic int used; /* slots that were ever in use */
 static int free_slots[CHUNK * CHUNKS], free_count;
 static struct range boards[BOARDS];
 static _Atomic int board_count;
@@ -138,7 +138,7 @@ void fault_neighbours(uintptr_t address, struct fault_region **below, struct fau
     }
 }
 
-/* A free slot; -1 when there is none. The lock is held. */
+/* Returns a free slot; -1 if there is none. The lock is held. */
 static int new_slot(void)
 {
     if (free_count > 0)
@@ -282,7 +282,7 @@ static void close_page(uintptr_t address)
     }
 }
 
-/* Closes whatever was opened. The lock is held. */
+/* Closes all that was opened. The lock is held. */
 static void close_opened(void)
 {
     int count = atomic_exchange(&opened_count, 0);

@@ -19,31 +19,31 @@ struct fault_region {
     char name[120], maker[40];
 };
 
-/* Protects a board's memory, except where regions are open; 0 if it cannot. `closed`: what is open
- * as well. */
+/* Protects a board's memory, except open regions; 0 if it cannot. `closed`: open regions as
+ * well. */
 int fault_cover(uintptr_t begin, size_t size, int closed);
 int fault_is_closed(uintptr_t address);
-/* Whether an address is in a board's memory. */
+/* 1 if an address is in a board's memory. */
 int fault_on_board(uintptr_t address);
-/* The region whose pages contain an address; NULL for none. */
+/* Returns the region whose pages contain an address; NULL for none. */
 struct fault_region *fault_region_with(uintptr_t address);
-/* The regions next to an address that is in none; NULL for none. */
+/* Finds the regions next to an address that is in none; NULL for none. */
 void fault_neighbours(uintptr_t address, struct fault_region **below, struct fault_region **above);
 
 /* Opens a region until no operation runs; 0 if the system refuses. */
 int fault_open_region(struct fault_region *region, int rights);
 /* Opens the page of an address in no region until no operation runs; 0 if the system refuses. */
 int fault_open_page(uintptr_t address);
-/* Whether the page before the one of an address was opened, in no region. */
+/* 1 if the page before that of an address was opened, and is in no region. */
 int fault_page_before_is_open(uintptr_t address);
 
-/* Operations of devices: regions may be open while any runs, and the end of the last one closes
- * whatever was opened. */
+/* Operations of devices: regions may be open while any runs; the end of the last one closes all
+ * that were opened. */
 void fault_operation_began(void);
 void fault_operation_ended(void);
 int fault_operations_run(void);
 
-/* Opens all memory for good, as nothing catches accesses any more; 0 if that was done before. */
+/* Opens all memory permanently, if accesses cannot be detected; 0 if that was done before. */
 int fault_unprotect(void);
 int fault_is_unprotected(void);
 #endif

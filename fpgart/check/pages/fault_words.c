@@ -25,7 +25,7 @@ void fault_words_go_to(int text, int json)
     json_file = json;
 }
 
-/* The child of a fork has no thread that reads. */
+/* A child of fork() has no thread that reads. */
 static void nobody_reads(void)
 {
     teller = -1;
@@ -53,9 +53,9 @@ void fault_told(int draft, unsigned ticket)
     futex_wake(&drafts[draft].told);
 }
 
-/* The handler blocks all signals while it holds a draft, so one soon becomes free. Exceptions are a
- * child that was forked meanwhile, and a reader of the output that has stopped: then the caller
- * gets NULL after a while, and only counts the finding. */
+/* The handler blocks all signals while it holds a draft, so one soon becomes free. Exceptions
+ * are a child of fork(), and a reader of the output that has stopped: then the caller gets NULL
+ * after a while, and only counts the finding. */
 struct fault_draft *fault_take_draft(void)
 {
     for (int i = 0; i < DRAFTS * PATIENCE; i++) {
@@ -83,7 +83,7 @@ void fault_put(struct fault_line *line, const char *words)
         line->bytes[line->length++] = *words++;
 }
 
-/* For a JSON string: characters that need an escape become blanks. */
+/* Copies text for a JSON string: characters that need an escape become blanks. */
 static void put_quoted(struct fault_line *line, const char *words)
 {
     char one[2] = "";
@@ -137,7 +137,7 @@ static void send(int file, const char *bytes, size_t length)
     }
 }
 
-/* Waits until the finding is told; 0 if nobody has begun to in time. */
+/* Waits until the finding is reported; 0 if the reader has not begun in time. */
 static int wait_for_teller(struct fault_draft *draft, unsigned ticket)
 {
     unsigned seen;
@@ -158,8 +158,8 @@ static void put_field(struct fault_line *line, const char *name, uintptr_t value
     fault_put_number(line, value, 10);
 }
 
-/* Has the reader of the pipe tell the finding, of which draft->json has all but the end; 0 if that
- * cannot be. What does not fit into the line is told by the handler. */
+/* Sends the finding, of which draft->json has all but the end, to the reader of the pipe; 0 if
+ * it cannot. The handler reports what exceeds the line. */
 static int tell_through_pipe(const struct fault_region *region, struct fault_draft *draft)
 {
     int pipe = teller;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Findings as text and as JSON, written from a handler of signals: no lock, no allocation, few
- * bytes of the stack. */
+ * Findings as text and as JSON, written by a signal handler: without lock and allocation, and with
+ * few bytes of the stack. */
 #ifndef FPGART_FAULT_WORDS_H
 #define FPGART_FAULT_WORDS_H
 #include "code.h"
@@ -21,31 +21,30 @@ struct fault_line {
 struct fault_draft {
     _Atomic int taken;
     _Atomic unsigned ticket, told;
-    int operation; /* that made the access, as faults_begin() numbers it; -1: the host, -2: several
-                    */
-    uintptr_t code, caller; /* the instruction, and what may be its function's return address */
+    int operation; /* that made the access, numbered by faults_begin(); -1: the host, -2: several */
+    uintptr_t code, caller; /* the instruction, and possibly its function's return address */
     struct fault_line user, words, text, json;
     struct code_place place;
 };
 
-/* Where findings go: descriptors for text and for JSON (-1: nowhere). */
+/* Sets the descriptors for text and for JSON (-1: none). */
 void fault_words_go_to(int text, int json);
-/* Hands findings over to whoever reads `pipe` (-1: nobody) and knows the lines of the code. The
- * handler waits so long for them to be told, and else tells them itself; 0: it does not wait. */
+/* Sends findings to the reader of `pipe` (-1: none), which adds lines of code. The handler waits
+ * that time for its report, and otherwise reports them itself; 0: it does not wait. */
 void fault_words_go_through(int pipe, int patience_ms);
-/* Whether the reader is the one to tell the finding of a ticket. */
+/* 1 if the reader has to report the finding of a ticket. */
 int fault_claim(int draft, unsigned ticket);
 void fault_told(int draft, unsigned ticket);
-/* An empty draft; NULL if all of them stay in use. */
+/* Returns an empty draft; NULL if all of them stay in use. */
 struct fault_draft *fault_take_draft(void);
 void fault_release_draft(struct fault_draft *draft);
 
 void fault_put(struct fault_line *line, const char *words);
 void fault_put_number(struct fault_line *line, uintptr_t number, unsigned base);
 void fault_terminate(struct fault_line *line);
-/* Names the host, and where its code is. */
+/* Writes the host, and the place of its code. */
 void fault_put_host(struct fault_line *line, uintptr_t code, struct code_place *place);
-/* Writes a finding about a region; `draft` has who accessed it, and the sentence. */
+/* Writes a finding about a region; `draft` contains the origin of the access, and the sentence. */
 void fault_write(const struct fault_region *region, const char *rule, struct fault_draft *draft,
                  const char *fix);
 /* Writes a sentence that is no finding. */

@@ -49,8 +49,8 @@ static struct access access_of(const siginfo_t *info, const ucontext_t *context)
 
 /* -- Findings -- */
 
-/* Names who made the access: the operations that run, or the host with the place of its code, which
- * alone writes what they only read. */
+/* Names the origin of the access: the running operations, or the host with the place of its
+ * code, which alone writes memory that operations only read. */
 static void put_user(struct fault_draft *draft, const struct access *access, int by_host)
 {
     int count = 0;
@@ -68,8 +68,8 @@ static void put_user(struct fault_draft *draft, const struct access *access, int
     fault_terminate(&draft->user);
 }
 
-/* A draft that names who made the access; NULL if its kind (`bit`) has a finding already or is not
- * wanted. */
+/* Returns a draft that names the origin of the access; NULL if its kind (`bit`) has a finding
+ * already or is not wanted. */
 static struct fault_draft *draft_for(struct fault_region *region, int bit,
                                      const struct access *access)
 {
@@ -105,7 +105,7 @@ static void report_inside(struct fault_region *region, const struct access *acce
     fault_release_draft(draft);
 }
 
-/* Reports a write to shared memory that kernels which run only read. */
+/* Reports a write to shared memory that running kernels only read. */
 static void report_shared(struct fault_region *region, const struct access *access)
 {
     struct fault_draft *draft = draft_for(region, READ_INSIDE << 1, access);
@@ -123,8 +123,8 @@ static void report_shared(struct fault_region *region, const struct access *acce
     fault_release_draft(draft);
 }
 
-/* Reports an access to an allocation that no operation which runs was given. The teller knows
- * whether it was the host's. */
+/* Reports an access to an allocation that no running operation declared. The reporting thread
+ * decides if it was the host's. */
 static void report_stray(struct fault_region *region, const struct access *access)
 {
     struct fault_draft *draft = draft_for(region, READ_INSIDE << access->writes, access);
@@ -169,7 +169,7 @@ static void report_outside(struct fault_region *region, uintptr_t distance, int 
 
 static int handle_region(struct fault_region *region, const struct access *access)
 {
-    if (region->state == FAULT_OPEN) /* it was opened after this access had failed */
+    if (region->state == FAULT_OPEN) /* another thread opened it after this access had failed */
         return 1;
     if (region->state == FAULT_ONLY_READ) {
         report_shared(region, access);
@@ -186,7 +186,7 @@ static int handle_region(struct fault_region *region, const struct access *acces
     return fault_open_region(region, access->writes ? PROT_READ | PROT_WRITE : PROT_READ);
 }
 
-/* An access outside all regions belongs to the nearest one, or continues one past the end of the
+/* Attributes an access outside all regions to the nearest one, or to one past the end of the
  * region below. */
 static int handle_gap(const struct access *access)
 {
@@ -201,7 +201,7 @@ static int handle_gap(const struct access *access)
     return fault_open_page(access->address);
 }
 
-/* Lets an access to protected memory go on; 0 for an access to other memory. */
+/* Makes an access to protected memory continue; 0 for an access to other memory. */
 static int handle_ours(const struct access *access)
 {
     struct fault_region *region = fault_region_with(access->address);
@@ -210,7 +210,7 @@ static int handle_ours(const struct access *access)
     return fault_on_board(access->address) && handle_gap(access);
 }
 
-/* The host's own handler runs with the signals blocked that it asked for, not all. */
+/* Calls the host's own handler with only those signals blocked that it requested. */
 static void block_as_the_host_wants(int number, const ucontext_t *context)
 {
     sigset_t blocked;
@@ -285,7 +285,8 @@ int faults_cover(uintptr_t begin, size_t size, int closed)
 
 /* -- Operations -- */
 
-/* Whether the host has replaced the handler. Then nothing is caught, so nothing may be closed. */
+/* 1 if the host has replaced the handler. Then accesses are not detected, so no memory may be
+ * closed. */
 static int is_replaced(void)
 {
     struct sigaction now;
@@ -310,7 +311,7 @@ int faults_begin(const char *words, int strays)
             return i;
         }
     }
-    straying++; /* for good: it has no number to end by */
+    straying++; /* permanently: it has no number for faults_end() */
     return -1;
 }
 

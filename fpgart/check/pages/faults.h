@@ -8,17 +8,17 @@
  * findings to descriptor `text` for people and to `json` (-1: nowhere) for programs; `families` has
  * a bit for each family that the user wants (1: usm, 2: buffers). The first range installs it. */
 void faults_start(int text, int json, int families);
-/* Hands findings over to whoever reads `pipe`, as lines of JSON with the numbers of the region, the
- * instruction, the operation (plus 2), and draft (plus 1; 0: nobody waits) and ticket. The handler
- * waits up to `patience_ms` for faults_told(), and else tells the finding itself, unless the reader
- * has claimed it. -1: nobody reads. */
+/* Sends findings to the reader of `pipe`, as lines of JSON with the numbers of the region, the
+ * instruction, the operation (plus 2), and draft (plus 1; 0: the handler does not wait) and
+ * ticket. The handler waits up to `patience_ms` for faults_told(), and otherwise reports the
+ * finding itself, unless the reader has claimed it. -1: no reader. */
 void faults_go_through(int pipe, int patience_ms);
 int faults_claim(int draft, unsigned ticket);
 void faults_told(int draft, unsigned ticket);
-/* Protects a board's memory, except where regions are open. `closed`: nobody in this process may
- * ever access it, and the host gets its fault. 0 on success. */
+/* Protects a board's memory, except open regions. `closed`: no access in this process is
+ * allowed, and the host gets its fault. 0 on success. */
 int faults_cover(uintptr_t begin, size_t size, int closed);
-/* Opens pages for good. */
+/* Opens pages permanently. */
 void faults_open(uintptr_t first, uintptr_t last);
 /* Adds a region of `size` bytes at `begin`, on the pages from `first` to `last`, in a state of
  * faults_state(). Returns its number, or -1 if the table is full: then its pages stay open. */
@@ -35,7 +35,7 @@ int faults_bury(uintptr_t begin, size_t size);
  * for faults_end(). `strays`: it may access regions that faults_use() does not open for it. */
 int faults_begin(const char *words, int strays);
 void faults_end(int operation);
-/* Opens a region for the operations that run, before they access it: their threads may block
+/* Opens a region for the running operations, before they access it: their threads may block
  * SIGSEGV. */
 void faults_use(int region);
 /* The number of findings of a family since the last call. */

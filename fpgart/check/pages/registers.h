@@ -15,7 +15,8 @@ static inline uintptr_t code_at_fault(const ucontext_t *context)
     return (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
 }
 
-/* Where the function returns to if it keeps nothing on the stack, as copies of the C library. */
+/* The return address of the function if it keeps nothing on the stack, as copies of the C
+ * library do. */
 static inline uintptr_t caller_at_fault(const ucontext_t *context)
 {
     return *(const uintptr_t *)context->uc_mcontext.gregs[REG_RSP];
@@ -41,8 +42,8 @@ static inline uintptr_t caller_at_fault(const ucontext_t *context)
     return (uintptr_t)context->uc_mcontext.regs[30];
 }
 
-/* Linux puts records behind the registers, among them the syndrome register: its bit 6 is set for
- * writes. Without that record the worse is assumed. */
+/* Linux puts records behind the registers, among them the syndrome register: its bit 6 is set
+ * for writes. Without that record, a write is assumed. */
 static inline int was_write(const ucontext_t *context)
 {
     const unsigned char *records = (const unsigned char *)context->uc_mcontext.__reserved;

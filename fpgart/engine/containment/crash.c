@@ -24,8 +24,8 @@ static uint64_t stack_of(const void *context)
 #endif
 }
 
-/* Describes the signal, and lets it do what it does without a handler when the instruction is tried
- * again. abort() raises its signal once more by itself. */
+/* Describes the signal, and restores its default action, which follows when the instruction is
+ * repeated. abort() raises its signal once more by itself. */
 static void describe(int number, siginfo_t *info, void *context)
 {
     if (!atomic_flag_test_and_set(&first)) {
@@ -37,7 +37,7 @@ static void describe(int number, siginfo_t *info, void *context)
     }
     struct sigaction usual = {.sa_handler = SIG_DFL};
     sigaction(number, &usual, NULL);
-    if (info->si_code <= 0) /* sent by a process, so that nothing would be tried again */
+    if (info->si_code <= 0) /* sent by a process, so that no instruction is repeated */
         raise(number);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Clang writes how many messages a build had to standard error, where the messages themselves are
- * not: they are in the build log. It writes the line in pieces and without a buffer, so a thread
- * keeps the pieces until they are this line, or cannot become it. */
+ * Clang writes the number of a build's messages to standard error, although the messages are in the
+ * build log. It writes the line in pieces and without a buffer, so a thread keeps the pieces until
+ * they are this line, or cannot become it. */
 #include "diagnostics.h"
 
 #include <ctype.h>
@@ -17,7 +17,7 @@ static __thread size_t length;
 
 enum match { OTHER, BEGINNING, WHOLE };
 
-/* Steps over a word that the text at `*at` has, or has the beginning of. */
+/* Skips a word that the text at `*at` has, or has the beginning of. */
 static enum match word(const char **at, const char *expected)
 {
     for (; *expected != 0; expected++, ++*at) {
@@ -29,7 +29,7 @@ static enum match word(const char **at, const char *expected)
     return WHOLE;
 }
 
-/* Steps over "2 warnings": a number and a noun. */
+/* Skips "2 warnings": a number and a noun. */
 static enum match counted(const char **at, const char *noun)
 {
     if (**at != 0 && !isdigit((unsigned char)**at))

@@ -109,8 +109,8 @@ static int driver_setenv(const char *name, const char *value, int overwrite)
     return environment_say(name, value, 0) ? 0 : -1;
 }
 
-/* What may be done with a file with the rights that this process has. access() asks for those of
- * the real user, and LLVM then refuses to write to files that it has made itself. */
+/* Checks the access to a file with the effective rights of this process. access() checks those
+ * of the real user, and LLVM then refuses to write to files that it has made itself. */
 static int driver_access(const char *path, int mode)
 {
     return faccessat(AT_FDCWD, path, mode, AT_EACCESS);

@@ -2,18 +2,18 @@
 #ifndef FPGART_ENVIRONMENT_H
 #define FPGART_ENVIRONMENT_H
 /* cffi */
-/* What drivers that are opened from now on hear when they ask for a variable of the environment.
- * With `unless_set` only where the process has none of that name. 0 when there is no memory. */
+/* Sets a variable of the environment for drivers that are opened later. With `unless_set` only
+ * if the process does not have it. 0 without memory. */
 int environment_say(const char *name, const char *value, int unless_set);
-/* The environment is nobody else's: what is said is put into it from now on, and libraries ask
- * for it themselves. Called before anything is said, and never together with environment_seal(). */
+/* Makes the functions here change the process's environment, which libraries read directly: for
+ * a process without a host. Called before any other, and never together with environment_seal(). */
 void environment_is_ours(void);
-/* From now on they hear what the process has. */
+/* Makes drivers read the process's variable again. */
 void environment_forget(const char *name);
-/* From now on they hear of no variable but those that were said here. */
+/* Hides all variables from drivers but those that were set here. */
 void environment_seal(void);
 /* cffi */
 #include <stdint.h>
-/* The function that a driver's library calls in the place of that one; 0: the same. */
+/* Returns the function that replaces that one in a driver's library; 0 for none. */
 uintptr_t environment_replacement(const char *symbol);
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * exit() calls what was registered for it, the last first, on any thread. The engine's compiler
+ * exit() calls the registered functions, the last first, on any thread. The engine's compiler
  * registers the destructors of its static objects while it compiles, and uses these objects until
  * it has compiled. The driver has to wait for it before the first of them is destroyed, so it
  * registers its own end again behind each of them. */

@@ -2,8 +2,8 @@
 #ifndef FPGART_REDIRECT_H
 #define FPGART_REDIRECT_H
 /* cffi */
-/* Does the same for the libraries that have been loaded since: drivers load some when they are
- * first asked for their devices. */
+/* Replaces functions in libraries that have been loaded since: drivers load some at the first
+ * query for their devices. */
 void redirect_rest(void);
 /* cffi */
 /* Opens a library as dlopen() does, and replaces functions in it and in those that it loads

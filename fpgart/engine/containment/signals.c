@@ -13,14 +13,14 @@
 #include <string.h>
 
 #define SIGNALS 32
-#define COMPILER "libLLVM" /* a library of its own where distributions split drivers up */
+#define COMPILER "libLLVM" /* a separate library in some distributions */
 
 static struct sigaction remembered[SIGNALS];
 static int working;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Integers are divided by zero without an exception in kernels (OpenCL C, 6.3.a). Processors that
- * trap need the engine's handler for that; it is in place while kernels run. */
+/* In kernels, integer division by zero raises no exception (OpenCL C, 6.3.a). Processors that
+ * trap need the engine's handler for that; it is installed while kernels run. */
 static struct sigaction engines_trap, hosts_trap;
 static int kernels, has_trap;
 
@@ -35,8 +35,8 @@ void signals_remember(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* While kernels run, an integer division that traps counts as one of theirs; all else is the
- * host's. */
+/* While kernels run, an integer division that traps is attributed to them; all other signals are
+ * the host's. */
 static void trap(int number, siginfo_t *info, void *context)
 {
     if (info->si_code == FPE_INTDIV || info->si_code == FPE_INTOVF)
@@ -44,7 +44,7 @@ static void trap(int number, siginfo_t *info, void *context)
     else if (hosts_trap.sa_flags & SA_SIGINFO)
         hosts_trap.sa_sigaction(number, info, context);
     else if (hosts_trap.sa_handler == SIG_DFL || hosts_trap.sa_handler == SIG_IGN)
-        signal(number, SIG_DFL); /* the instruction is tried again, and ends the process */
+        signal(number, SIG_DFL); /* the instruction is repeated, and ends the process */
     else
         hosts_trap.sa_handler(number);
 }

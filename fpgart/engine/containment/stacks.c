@@ -34,7 +34,7 @@ static void enter(void)
 int64_t on_wide_stack(int64_t (*run)(const void *data), const void *data)
 {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-    return run(data); /* sanitizers know the stacks of threads alone */
+    return run(data); /* sanitizers support only the stacks of threads */
 #else
     struct call call = {run, data, 0};
     ucontext_t here, there;

@@ -2,12 +2,12 @@
 #ifndef FPGART_STACKS_H
 #define FPGART_STACKS_H
 #include <stdint.h>
-/* Calls run(data) with room for large private arrays of kernels on the stack; on the thread's own
- * stack if there is no memory for that. */
+/* Calls run(data) on a stack that has room for large private arrays of kernels; on the thread's
+ * own stack without memory. */
 int64_t on_wide_stack(int64_t (*run)(const void *data), const void *data);
 /* cffi */
-/* From 1 to 0, new threads whose creator does not say how large their stacks are have wide ones:
- * a driver makes the threads that run kernels so. Nests. */
+/* Between calls with 1 and 0, new threads without an explicit stack size have wide stacks: a
+ * driver creates the threads that run kernels in this way. Nests. */
 void stacks_widen(int begins);
 /* cffi */
 #endif

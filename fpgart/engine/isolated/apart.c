@@ -14,7 +14,7 @@
 
 enum {
     MOST_DESCRIPTORS = 8,
-    ABOVE = MOST_DESCRIPTORS, /* where descriptors are kept while they are put in order */
+    ABOVE = MOST_DESCRIPTORS, /* numbers of descriptors while they are put in order */
     STACK_BYTES = 256 << 10,
 };
 
@@ -27,7 +27,7 @@ struct program {
     int error;
 };
 
-/* On the side of a process in between, which shares the host's memory until it ends at once: the
+/* Runs in an intermediate process, which shares the host's memory until it ends at once: the
  * program is its child, not the host's. */
 static int start(void *data)
 {
@@ -47,7 +47,7 @@ static int start_in_between(struct program *program)
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    /* No signal tells of its end, and wait() does not find it without __WALL. */
+    /* Its end raises no signal, and wait() does not find it without __WALL. */
     pid_t between = clone(start, (char *)stack + STACK_BYTES, CLONE_VM | CLONE_VFORK, program);
     int error = between < 0 ? errno : program->error;
     while (between > 0 && waitpid(between, NULL, __WALL) < 0 && errno == EINTR)

@@ -20,13 +20,13 @@
 enum {
     SPINS = 500, /* looks at a word before a thread sleeps: some ten microseconds */
     MANY_PROCESSORS = 8,
-    LOOK_EVERY = 50,  /* milliseconds between two looks whether the other side is there */
+    LOOK_EVERY = 50,  /* milliseconds between two checks that the other side exists */
     SIZES_BYTES = 72, /* offset, global and local size */
     STATUSES_AT_ONCE = 128,
-    MOST_BYTES = 1 << 30, /* of launches that are handed over together */
+    MOST_BYTES = 1 << 30, /* launches that are passed together */
 };
 
-/* `request` and `answered` count requests; their difference says that one is under way. */
+/* `request` and `answered` count requests; if they differ, one is under way. */
 struct lane {
     _Atomic uint32_t request;
     _Atomic uint32_t answered;
@@ -60,8 +60,8 @@ static void relax(void)
 #endif
 }
 
-/* Where there are few processors, who spins is in the way of the thread that it waits for: on two,
- * an empty launch took 8 us more with 500 spins than without, and 200 us more with 4000. */
+/* On few processors, a spinning thread delays the thread that it waits for: on two, an empty
+ * launch took 8 us more with 500 spins than without, and 200 us more with 4000. */
 static int spins(void)
 {
     static _Atomic int known = -1;
@@ -74,7 +74,7 @@ static int spins(void)
     return known;
 }
 
-/* Whether the word changes from `seen` while the thread spins. */
+/* True if the word changes from `seen` while the thread spins. */
 static bool changes_soon(_Atomic uint32_t *word, uint32_t seen)
 {
     for (int i = spins(); i > 0; i--) {
@@ -137,7 +137,7 @@ int64_t lane_completed(uintptr_t address)
 {
     struct lane *lane = (struct lane *)address;
     uint64_t shown = atomic_load(&lane->completed);
-    /* Zeros are what a kernel has most likely written over it. */
+    /* A kernel that overwrites it most likely writes zeros. */
     if (shown == 0 || shown >> 32 != atomic_load(&lane->request) ||
         (uint32_t)shown == TALLY_UNKNOWN)
         return LANE_UNKNOWN;
@@ -152,7 +152,7 @@ int lane_is_lost(int descriptor)
     return poll(&life, 1, 0) > 0;
 }
 
-/* Waits until a word is not `seen` any more. */
+/* Waits until a word differs from `seen`. */
 static int await(struct lane *lane, _Atomic uint32_t *word, uint32_t seen, int life,
                  uint32_t milliseconds, uint32_t interrupted)
 {
@@ -274,7 +274,7 @@ void lane_withdraw(uint32_t number)
     pthread_mutex_unlock(&offers_lock);
 }
 
-/* The kernel of a number, which stays until drop(); kernel 0 for a number that nobody was given. */
+/* Returns the kernel of a number, which stays until drop(); kernel 0 for an unknown number. */
 static struct offered take(uint32_t number)
 {
     struct offered found = {0, 0, 0};
@@ -336,15 +336,15 @@ void flush_output(void)
     fflush(stdout);
 }
 
-/* What a thread of the board process has for itself: where it copies requests to, and what counts
- * launches. */
+/* The state of a thread of the board process: the memory for copies of requests, and the tally
+ * of launches. */
 struct private {
     char *data;
     uint64_t room;
     struct tally *tally;
 };
 
-/* Room for so many bytes; NULL where there is no memory. */
+/* Returns room for so many bytes; NULL without memory. */
 static char *room_for(struct private *own, uint64_t bytes)
 {
     if (own->data == NULL || bytes > own->room) {
@@ -361,7 +361,7 @@ static char *copied(struct private *own, const char *from, uint64_t bytes)
     return data != NULL ? memcpy(data, from, bytes) : NULL;
 }
 
-/* The same of memory that the host has said lies there, and that may have been cut off. */
+/* Does the same for memory at the address that the host gave, which may have been cut off. */
 static char *copied_if_there(struct private *own, uint64_t from, uint64_t bytes)
 {
     char *data = room_for(own, bytes);
@@ -388,7 +388,7 @@ static int64_t run_one(struct lane *lane, uintptr_t queue, struct private *own)
     return result;
 }
 
-/* Several launches, as they were copied: all offsets are within `bytes`. */
+/* Several launches, copied: all offsets are within `bytes`. */
 struct several {
     char *launches;
     uint64_t bytes;
@@ -424,7 +424,8 @@ static void answer(struct lane *lane, uint32_t request)
     set_and_wake(&lane->answered, request, &lane->host_sleeps);
 }
 
-/* Waits for launches that are under way, and puts their statuses where the host reads them. */
+/* Waits for launches that are under way, and writes their statuses to the place that the host
+ * reads. */
 static void await_all(struct lane *lane, const uintptr_t *events, uint32_t count, char *statuses)
 {
     int32_t found[STATUSES_AT_ONCE];
@@ -438,8 +439,8 @@ static void await_all(struct lane *lane, const uintptr_t *events, uint32_t count
     }
 }
 
-/* What counts the launches of a request; another one where the one before may still count. NULL: no
- * memory for it. */
+/* Returns the tally for the launches of a request; another one if the previous may still count.
+ * NULL without memory. */
 static struct tally *tally_for(struct lane *lane, uint32_t request, struct private *own)
 {
     if (own->tally != NULL && tally_begin(own->tally, request))
@@ -450,7 +451,7 @@ static struct tally *tally_for(struct lane *lane, uint32_t request, struct priva
     return own->tally;
 }
 
-/* Begins the launches, tells how many, and then waits for them. */
+/* Begins the launches, reports how many, and then waits for them. */
 static void run_all(struct lane *lane, uint32_t request, uintptr_t queue, const struct several *all,
                     char *statuses, struct private *own)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The output of kernels, from the board process's pipes to the host's own descriptors. A thread
- * empties the pipes as they fill; who waits for a kernel empties them before it goes on. */
+ * empties the pipes as they fill; a thread that waits for a kernel empties them before it
+ * continues. */
 #define _GNU_SOURCE
 #include "apart.h"
 
@@ -18,10 +19,10 @@
 enum { STREAMS = 2, PIECE = 16384 };
 
 struct outlet {
-    pthread_mutex_t lock; /* held while bytes are on their way */
+    pthread_mutex_t lock; /* held while bytes are copied */
     pthread_t thread;
     int from[STREAMS]; /* -1 once they are closed */
-    int closes;        /* readable when the thread shall end */
+    int closes;        /* readable when the thread has to end */
     char piece[PIECE];
 };
 
@@ -42,7 +43,7 @@ static void put(int to, const char *bytes, size_t count)
     }
 }
 
-/* Moves what a pipe has now, and not what is written meanwhile. */
+/* Copies the bytes that a pipe contains, and not those that are written meanwhile. */
 static void empty(struct outlet *outlet, int stream)
 {
     int left = 0;

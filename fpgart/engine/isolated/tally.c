@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-enum { PATIENCE_MS = 100 }; /* with a callback of a launch whose end is known already */
+enum { PATIENCE_MS = 100 }; /* for a callback of a launch whose end is known already */
 
 struct object {
     const struct _cl_icd_dispatch *dispatch;
@@ -22,7 +22,7 @@ struct tally *tally_new(_Atomic uint64_t *shown)
     return tally;
 }
 
-/* Drivers call back after they have said that a launch has ended. */
+/* Drivers call back after the status of a launch has become that of its end. */
 static bool settles(struct tally *tally)
 {
     uint64_t end = 0;
@@ -39,7 +39,7 @@ static bool settles(struct tally *tally)
 void tally_end(struct tally *tally)
 {
     if (tally != NULL && settles(tally))
-        free(tally); /* else a callback may still read it */
+        free(tally); /* otherwise a callback may still read it */
 }
 
 static void show(struct tally *tally, uint32_t count)
@@ -65,7 +65,7 @@ static void CL_CALLBACK count(cl_event event, cl_int status, void *data)
 {
     struct tally *tally = data;
     (void)event;
-    if (status < CL_COMPLETE) /* who reads the count takes what is counted for a success */
+    if (status < CL_COMPLETE) /* readers of the count assume that counted launches succeeded */
         atomic_store(&tally->lost, true);
     show(tally, atomic_fetch_add(&tally->ended, 1) + 1);
     atomic_fetch_add(&tally->told, 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Counts launches that follow each other in a queue as they end, in memory that outlives the
- * process: whoever reads it afterwards knows which launch ran when the process died. */
+ * process: it shows which launch ran when the process died. */
 #ifndef FPGART_TALLY_H
 #define FPGART_TALLY_H
 #include <stdatomic.h>
@@ -12,21 +12,23 @@ struct tally {
     _Atomic uint64_t *shown; /* the number of the request, and in the low half the count */
     _Atomic uint32_t ended;
     _Atomic uint32_t told;
-    atomic_bool lost; /* a launch could not be watched */
+    atomic_bool lost; /* the end of a launch cannot be counted */
     uint32_t watched;
     uint32_t request;
 };
 
-/* A count that cannot be had; what is there before anything counts. */
+/* An unknown count; the value before any count. */
 enum { TALLY_UNKNOWN = UINT32_MAX, TALLY_NONE = UINT32_MAX - 1 };
 
-/* A tally that shows its count there; NULL where there is no memory. */
+/* Makes a tally that writes its count there; NULL without memory. */
 struct tally *tally_new(_Atomic uint64_t *shown);
-/* Nobody counts there any more. */
+/* Ends the counting. */
 void tally_end(struct tally *tally);
-/* Counts from 0, for another request. False: launches of the one before may still be counted. */
+/* Counts from 0, for another request. False if launches of the request before may still be
+ * counted. */
 bool tally_begin(struct tally *tally, uint32_t request);
-/* Counts a launch when it has ended. The driver calls back before the next one of the queue begins,
- * or now: PoCL and Intel's runtime do so on the thread on which the launch ends. */
+/* Counts a launch when it has ended. The driver's callback comes before the next launch of the
+ * queue begins, or at once: PoCL and Intel's runtime call it on the thread on which the launch
+ * ends. */
 void tally_watch(struct tally *tally, uintptr_t event);
 #endif

@@ -66,7 +66,7 @@ class Player:
     # One command
 
     def works(self, queue: CommandQueue, operation: Callable[[], Operation]) -> bool:
-        """Enqueue a command and finish its queue; whether it succeeded. Room may be missing at once, too."""
+        """Enqueues a command and finishes its queue; true if it succeeded. Memory may be missing at once, too."""
         try:
             event = queue.enqueue(cl.CL_COMMAND_NDRANGE_KERNEL, operation())
         except MemObjectAllocationFailure:
@@ -228,7 +228,7 @@ def faulty() -> Iterator[Callable[..., AbstractContextManager[Machine]]]:
 
 
 def together(*works: Callable[[], None]) -> None:
-    """Do each on a thread of its own."""
+    """Runs each on a thread of its own."""
     failures: list[BaseException] = []
 
     def guarded(work: Callable[[], None]) -> None:

@@ -76,7 +76,7 @@ class Batch:
         return most > 0 and bool(self._submitted) and self._submitted[0].until is None
 
     def next(self) -> int:
-        """Wait for the oldest; its status."""
+        """Waits for the oldest; returns its status."""
         work = self._submitted.popleft()
         self._world.threads.pause()
         if work.until is not None:
@@ -241,7 +241,7 @@ class World:
         raise AssertionError(words)
 
     def explore(self) -> None:
-        """Run all threads, and check that everything has ended and nothing is left busy. Raises Stuck."""
+        """Runs all threads, and checks that all commands have ended and no resource is busy. Raises Stuck."""
         self.threads.run()
         open_ = [event for event in self.events if event.status > COMPLETE]
         if open_:
