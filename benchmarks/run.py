@@ -84,7 +84,7 @@ WATCHED = {"chain_traced": {"FPGART_TRACE": "/dev/null"}, "chain_checked": {"FPG
 
 
 def watched(program: Path, environment: dict[str, str]) -> dict[str, float]:
-    """What the kernels of a chain take while traces and checks listen."""
+    """Returns the time of a kernel in a chain, in microseconds, with a trace and with all checks."""
     command = [str(program), "chain"]
     return {name: measurements(command, environment | options)["chain"] for name, options in WATCHED.items()}
 

@@ -20,8 +20,9 @@ from fpgart.base.input_file import LARGEST_SOURCE, read_text
 from fpgart.board.description import BoardDescription
 from fpgart.engine.interface import BuildFailed, Engine
 from fpgart.kernels.dialect import APINT_HEADER, CompilerOptions, apint_header, predefined_macros
-from fpgart.kernels.preprocessing.files import Embedded, Includes, Input, Inside, PreprocessorError
+from fpgart.kernels.preprocessing.files import Embedded, Includes, Input, Inside
 from fpgart.kernels.preprocessing.preprocessor import Preprocessed, preprocess_all
+from fpgart.kernels.signs import PreprocessorError
 
 MESSAGE = re.compile(
     r"(?:(?P<kind>error|warning|note): )?(?P<file>[^:\s]+):(?P<line>\d+):(?P<column>\d+)(?: <Spelling=[^>]*>)?: "

@@ -22,7 +22,7 @@ class Digest(Protocol):
 
 
 def _own(name: str, *modules: str) -> Callable[..., Digest]:
-    """A hash function of the first module that there is: those of the interpreter differ between its versions."""
+    """Returns the hash function of the first module that exists: their names differ between versions of Python."""
     for module in modules:
         try:
             found: Callable[..., Digest] = getattr(import_module(module), name)

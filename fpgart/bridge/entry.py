@@ -99,7 +99,7 @@ def entry(name: str, *more: str, status: bool = True) -> Callable[[F], F]:
 
 
 def _made_when_called(name: str, function: Callable[..., Any], status: bool, error: int | None) -> Callable[..., Any]:
-    """An entry point whose wrapper is made by the first call: hosts call few of a chapter's functions."""
+    """Returns an entry point whose wrapper is made by its first call: hosts call few functions of a chapter."""
     made: Callable[..., Any] | None = None
 
     def call(*arguments: Any) -> Any:

@@ -273,18 +273,19 @@ def prepare(path: Path, *, has_host: bool = True) -> None:
 
 
 def import_meanwhile() -> None:
-    """Have the modules of engines imported while the dynamic linker loads a driver's libraries.
+    """Starts a thread that imports the modules of engines while the dynamic linker loads a driver's libraries.
 
-    The linker loads one library at a time, so what these modules import from libraries has been imported above.
+    The linker loads one library at a time. The extension modules fcntl, math and select, which those modules import,
+    are therefore imported at the top of this module: here they would wait for the driver's libraries.
     """
 
     def work() -> None:
-        with suppress(Exception):  # which whoever imports them next gets
+        with suppress(Exception):  # the next import of the module raises it again
             import_module("fpgart.engine.opencl_engine.engine")
             import_module("fpgart.engine.compiling.compiler_process")
             import_module("fpgart.engine.compiling.known_steps")
 
-    with suppress(RuntimeError):  # without threads they are imported later
+    with suppress(RuntimeError):  # without a thread they are imported when needed
         threading.Thread(target=work, name="fpgart engine", daemon=True).start()
 
 

@@ -18,10 +18,10 @@ from typing import NamedTuple
 from fpgart.kernels.declarations import Declarations, Names
 from fpgart.kernels.hardware_attributes import ATTRIBUTES, CLAUSES, PRAGMAS, Numbers
 from fpgart.kernels.preprocessing.expressions import Parser
-from fpgart.kernels.preprocessing.files import PreprocessorError
 from fpgart.kernels.preprocessing.literals import Value
 from fpgart.kernels.preprocessing.tokens import tokens_of
 from fpgart.kernels.preprocessing.types import Shape
+from fpgart.kernels.signs import PreprocessorError
 from fpgart.kernels.source_text import ATTRIBUTE, HIDDEN, blank, closing, split
 
 NAME = re.compile(rf"\b(?:__)?(?P<name>{'|'.join(ATTRIBUTES)})(?:__)?\b\s*(?P<opens>\()?")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from fpgart.base.named_tuples import NamedTuple
 from fpgart.base.patterns import pattern
 from fpgart.kernels.hardware_attributes import has_numbers
-from fpgart.kernels.signs import LOCAL_DECLARATION, LOWERED, UNROLL, LoweringError
+from fpgart.kernels.signs import LOCAL_DECLARATION, LOWERED, TABLE, UNROLL, LoweringError
 from fpgart.kernels.source_text import DIRECTIVE, HIDDEN, blank
 
 if TYPE_CHECKING:
@@ -237,6 +237,12 @@ def _without_large_unrolling(text: str, defines: Iterable[str]) -> str:
     return without_large_unrolling(text, dict((*each.partition("=")[::2],) for each in defines))
 
 
+def has_channels(text: str) -> bool:
+    """True if the text has channels or pipes; raises LoweringError."""
+    found = _lowered(text, TABLE)
+    return found is not None and bool(found.channels or found.pipes)
+
+
 def _lowered(text: str, table: int) -> Lowered | None:
     if not LOWERED.search(text):
         return None
@@ -303,12 +309,10 @@ def has_words_of_fpgas(text: str) -> bool:
         return True
     if not LOWERED.search(text):
         return False
-    from fpgart.kernels.lowering import lower
-
     if any(CHANNEL.search(line) for line in DIRECTIVE.findall(blank(HIDDEN, text))):
         return True
     try:
-        return lower(text) is not None
+        return _lowered(text, TABLE) is not None
     except LoweringError:
         return True
 

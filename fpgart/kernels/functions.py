@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from fpgart.kernels.attribute_numbers import with_numbers
 from fpgart.kernels.call_graph import function_named
 from fpgart.kernels.dialect import CompilerOptions, predefined_macros
-from fpgart.kernels.preprocessing.files import Includes, PreprocessorError
+from fpgart.kernels.preprocessing.files import Includes
 from fpgart.kernels.preprocessing.preprocessor import preprocess
+from fpgart.kernels.signs import PreprocessorError
 from fpgart.kernels.source_text import DIRECTIVE, HIDDEN, LINE, WORD, blank
 from fpgart.kernels.unrolling import closings, end_of_statement
 

@@ -60,5 +60,5 @@ USES = pattern(
 
 
 def has_numbers(text: str) -> bool:
-    """Return whether a text, before macros are put in, has arguments that need with_numbers()."""
+    """True if a text, before macros are expanded, has arguments that need with_numbers()."""
     return USES.search(text) is not None

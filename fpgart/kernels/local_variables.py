@@ -19,7 +19,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from fpgart.kernels.signs import LOCAL_DECLARATION
 from fpgart.kernels.source_text import DIRECTIVE, HIDDEN, blank, split, without_attributes
 
 WORD = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|\\[^\n]|[A-Za-z_]\w*|->|[{}();.]')
@@ -71,9 +70,7 @@ class Function:
 
 
 def has_local_variables(source: str) -> bool:
-    """True if a source that is not preprocessed shows such variables."""
-    if not LOCAL_DECLARATION.search(source):
-        return False
+    """True if a source that is not preprocessed shows such variables; only one with LOCAL_DECLARATION can."""
     bare = blank(DIRECTIVE, blank(HIDDEN, source))
     return any(function.variables for function in _with_variables(bare))
 

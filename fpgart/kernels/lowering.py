@@ -163,12 +163,6 @@ def _declaration(found: Lowered) -> str:
     return f"\nkernel void {DECLARE}(void) {{\n{''.join(calls)}}}\n" if calls else ""
 
 
-def has_channels(source: str) -> bool:
-    """True if the source has channels or pipes."""
-    found = lower(source) if LOWERED.search(source) else None
-    return found is not None and bool(found.channels or found.pipes)
-
-
 class _Lowering:
     """One walk over the declarations of a source; `bare` is the source without comments, strings and directives."""
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signs that a program needs a translator, and the names of translators that others use. Translators are imported late.
+"""Signs that a program needs a translator, and those names of translators that programs without one need, too.
 
-Most programs need none of them, and their modules take longer to import than the engine takes to load a small kernel.
+Translators are imported when a program needs them: their modules take longer to import than the engine takes to load a
+small kernel, and most programs need none.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ UNROLL = pattern(r"^[ \t]*#[ \t]*pragma[ \t]+unroll\b(?P<count>[^\n]*)", re.MULT
 
 
 class LoweringError(Exception):
-    """A declaration that cannot be put into other words; line, and what is wrong."""
+    """Raised for a declaration that cannot be translated; line, and reason."""
 
 
 class PreprocessorError(Exception):

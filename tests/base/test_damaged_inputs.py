@@ -29,7 +29,7 @@ from fpgart.kernels import call_graph, file_scope, opencl_c
 from fpgart.kernels.dialect import Compiler, translate
 from fpgart.kernels.lowering import TABLE
 from fpgart.kernels.preprocessing.expressions import constant
-from fpgart.kernels.preprocessing.files import PreprocessorError
+from fpgart.kernels.signs import PreprocessorError
 from fpgart.watch import report
 from fpgart.watch.captured import CapturedLaunch
 

@@ -46,7 +46,8 @@ from fpgart.kernels.loops.dependences import broken_promises
 from fpgart.kernels.loops.kernel_loops import kernel_loops
 from fpgart.kernels.loops.kernel_streams import kernel_streams
 from fpgart.kernels.loops.loop_tree import UncountableError
-from fpgart.kernels.preprocessing.files import Embedded, Input, Inside, PreprocessorError
+from fpgart.kernels.preprocessing.files import Embedded, Input, Inside
+from fpgart.kernels.signs import PreprocessorError
 from fpgart.sdk.aoc_options import UsageError, read_command_line
 from fpgart.sdk.board_packages import BoardPackage
 from fpgart.watch import report

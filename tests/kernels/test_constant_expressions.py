@@ -18,9 +18,9 @@ from fpgart.kernels.declarations import Declarations
 from fpgart.kernels.functions import plain_text
 from fpgart.kernels.opencl_c import kernel_attributes
 from fpgart.kernels.preprocessing.expressions import Parser, evaluate
-from fpgart.kernels.preprocessing.files import PreprocessorError
 from fpgart.kernels.preprocessing.literals import Value
 from fpgart.kernels.preprocessing.tokens import tokens_of
+from fpgart.kernels.signs import PreprocessorError
 
 SEED, COUNT, REFUSED = 32, 200, 2
 """Of the expressions that are compared with the engine's compiler, and how many refusals of it are tried."""

@@ -7,7 +7,8 @@ import json
 
 import pytest
 
-from fpgart.kernels.lowering import Lowered, LoweringError, has_channels, lower
+from fpgart.kernels.dialect import has_channels
+from fpgart.kernels.lowering import Lowered, LoweringError, lower
 
 WITHOUT = [
     "kernel void k(global int *x) { x[0] = 1; }",

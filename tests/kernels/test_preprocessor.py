@@ -15,9 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fpgart.kernels.preprocessing import macros
-from fpgart.kernels.preprocessing.files import Embedded, Includes, Input, Inside, PreprocessorError
+from fpgart.kernels.preprocessing.files import Embedded, Includes, Input, Inside
 from fpgart.kernels.preprocessing.preprocessor import preprocess, preprocess_all
 from fpgart.kernels.preprocessing.tokens import tokens_of
+from fpgart.kernels.signs import PreprocessorError
 
 
 def result(text: str, *defines: str, predefined: dict[str, str] | None = None, **given: str) -> str:

@@ -22,10 +22,10 @@ from fpgart.engine.opencl_engine.queues import Queues
 from fpgart.kernels.interface import ArgumentInterface, KernelInterface, PipeArgument
 from fpgart.kernels.opencl_c import size_of_type
 
-U32, U64, SIZE3 = Struct("I"), Struct("Q"), Struct("3Q")
 if TYPE_CHECKING:
     from fpgart.kernels.lowering import Lowered
 
+U32, U64, SIZE3 = Struct("I"), Struct("Q"), Struct("3Q")
 REQUIRED_SIZE = pattern(r"reqd_work_group_size\s*\(\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*\)")
 
 

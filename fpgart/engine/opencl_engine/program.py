@@ -24,11 +24,11 @@ from fpgart.engine.opencl_engine.kernel import DriverKernel, KernelEngine
 from fpgart.engine.opencl_engine.object_code import local_variables
 from fpgart.engine.opencl_engine.steps import Result, as_building, binary_of, create, release, specialize
 from fpgart.engine.opencl_engine.version_refusals import REFUSALS, VersionRefusal
-from fpgart.kernels.dialect import Compiler, translate
+from fpgart.kernels.dialect import Compiler, has_channels, translate
 from fpgart.kernels.features import without_features
 from fpgart.kernels.interface import KernelInterface
 from fpgart.kernels.opencl_c import attributes_in
-from fpgart.kernels.signs import DECLARE, LOWERED, LoweringError, PreprocessorError
+from fpgart.kernels.signs import DECLARE, LoweringError, PreprocessorError
 
 if TYPE_CHECKING:
     from fpgart.kernels.lowering import Lowered
@@ -71,14 +71,6 @@ class ProgramEngine(KernelEngine, Protocol):
 
     def release_program(self, program: DriverProgram) -> None:
         """Releases the driver's objects of a program."""
-
-
-def _has_channels(text: str) -> bool:
-    if not LOWERED.search(text):
-        return False
-    from fpgart.kernels.lowering import has_channels
-
-    return has_channels(text)
 
 
 def input_of(source: str) -> ProgramInput:
@@ -133,7 +125,7 @@ class DriverProgram:
             return options
         try:
             made = translate(self.source, options, headers, self.engine.compiler, everything=everything)
-            if self.engine.compiler.table is None and _has_channels(made.bare):
+            if self.engine.compiler.table is None and has_channels(made.bare):
                 raise LoweringError(f"the program uses channels or pipes. {self.engine.needs_for_channels}")
         except (LoweringError, PreprocessorError, OSError) as error:
             raise BuildFailed(BuildProgramFailure.status, f"error: {error}") from None

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 
 from fpgart.base.input_file import LARGEST_SOURCE, read_text
 from fpgart.kernels.preprocessing.tokens import Line
-from fpgart.kernels.signs import PreprocessorError as PreprocessorError
+from fpgart.kernels.signs import PreprocessorError
 
 
 @dataclass(eq=False)

@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from fpgart.kernels.preprocessing.files import PreprocessorError, Source
+from fpgart.kernels.preprocessing.files import Source
 from fpgart.kernels.preprocessing.tokens import NAME, Token, closing_of, tokens_of
+from fpgart.kernels.signs import PreprocessorError
 
 DEEPEST_CALLS = 64
 LEAST_WORK, WORK_PER_TOKEN = 1 << 19, 64
