@@ -114,7 +114,7 @@ struct core_queue {
 /* The work of a thread after it has released the lock. */
 struct core_work {
     struct core_command *ready, **last_ready; /* to be submitted, in this order */
-    struct core_command *ended;
+    struct core_command *ended, **last_ended; /* ends that the engine's ended() has to be told of */
     struct core_command *watched;
     struct core_board *idle;
     bool takes;     /* the thread takes decided commands that became ready */

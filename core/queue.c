@@ -10,13 +10,12 @@
 pthread_mutex_t core_mutex = PTHREAD_MUTEX_INITIALIZER;
 #endif
 
-/* If more than MANY_OPEN commands are open, each new one notes the ends of up to two of the
- * next eight. */
-enum { NOTED = 2, LOOKED_AT = 8 };
+/* While more than MANY_OPEN commands are open, one of NOTED_EVERY new ones notes the ends of up
+ * to NOTED of the next LOOKED_AT. */
 #ifdef CORE_EXPLORED
-enum { MANY_OPEN = 2 };
+enum { MANY_OPEN = 2, NOTED_EVERY = 1, NOTED = 2, LOOKED_AT = 8 };
 #else
-enum { MANY_OPEN = 1024 };
+enum { MANY_OPEN = 1024, NOTED_EVERY = 16, NOTED = 32, LOOKED_AT = 128 };
 #endif
 
 struct core_queue *core_queue_new(struct core_caller *caller, bool in_order)
@@ -125,7 +124,9 @@ void *core_operation(struct core_command *command)
 
 void core_begin_work(struct core_work *work)
 {
-    *work = (struct core_work){.last_ready = &work->ready, .takes = core_is_taking};
+    *work = (struct core_work){.last_ready = &work->ready,
+                               .last_ended = &work->ended,
+                               .takes = core_is_taking};
 }
 
 void core_make_ready(struct core_command *command, struct core_work *work)
@@ -245,8 +246,11 @@ static void enter(struct core_queue *queue, struct core_command *command)
     }
     command->deferred = command->unmet != 0;
     command->admitted = !command->deferred;
-    if (command->admitted)
-        core_admit(queue);
+    if (command->deferred)
+        return;
+    core_admit(queue);
+    atomic_store(&command->status, CL_SUBMITTED); /* nobody has seen it: no callback is due */
+    command->times[CL_SUBMITTED] = command->times[CL_QUEUED];
 }
 
 void core_has(struct core_queue *queue, struct core_command *command, void *event)
@@ -364,7 +368,7 @@ struct core_command *core_decide(struct core_queue *queue, enum core_role role, 
 }
 
 /* Returns some commands, others each time, whose end may never be asked for, with references.
- * The lock is held. */
+ * Of an in-order queue it is one, which stands for those before it. The lock is held. */
 static uint32_t find_some(struct core_queue *queue, struct core_command **some)
 {
     uint32_t count = 0;
@@ -372,11 +376,15 @@ static uint32_t find_some(struct core_queue *queue, struct core_command **some)
     if (each == NULL)
         each = queue->oldest;
     for (int i = 0; i < LOOKED_AT && count < NOTED && each != NULL; i++, each = each->newer)
-        if (each->event != NULL) {
-            core_retain(each);
+        if (each->event != NULL)
             some[count++] = each;
-        }
     queue->next_noted = each;
+    if (queue->in_order && count != 0) {
+        some[0] = some[count - 1];
+        count = 1;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        core_retain(some[i]);
     return count;
 }
 
@@ -401,7 +409,8 @@ struct core_command *core_enqueue(struct core_queue *queue, enum core_role role,
         return NULL;
     }
     struct core_command *some[NOTED];
-    uint32_t found = queue->open > MANY_OPEN ? find_some(queue, some) : 0;
+    bool does_note = queue->open > MANY_OPEN && queue->enqueued % NOTED_EVERY == 0;
+    uint32_t found = does_note ? find_some(queue, some) : 0;
     core_unlock();
     core_do(&work);
     for (uint32_t i = 0; i < found; i++) {

@@ -18,7 +18,8 @@ int32_t core_error(const struct core_command *command)
 /* The numbers of commands that have ended and are not dropped, by generation. core_settle()
  * begins a new generation, so that it does not wait for later ends. */
 static _Atomic uint32_t endings[2];
-static bool generation, is_settling;
+static bool generation;
+static _Atomic bool is_settling; /* changed under the lock */
 static _Atomic uint32_t settled; /* counted up after each core_settle() */
 #ifndef CORE_EXPLORED
 _Thread_local bool core_is_ending, core_is_serving, core_is_taking;
@@ -39,8 +40,9 @@ bool core_note_end(struct core_command *command, int32_t status, struct core_wor
     core_satisfy(command, true, work);
     core_queue_callbacks(command, status);
     core_step(command);
-    command->next_ended = work->ended;
-    work->ended = command;
+    command->next_ended = NULL;
+    *work->last_ended = command;
+    work->last_ended = &command->next_ended;
     return true;
 }
 
@@ -187,7 +189,8 @@ static void dispatch(struct core_command *command, struct core_work *work)
     }
     if (!take_turn(command, work))
         return;
-    reach(command, CL_SUBMITTED);
+    if (atomic_load(&command->status) > CL_SUBMITTED)
+        reach(command, CL_SUBMITTED);
     if (command->handed_over)
         core_hand_over(command);
     else
@@ -208,7 +211,10 @@ static void tell_engine(struct core_command *command)
     core_is_ending = true;
     command->queue->engine->ended(command->operation, atomic_load(&command->status));
     core_is_ending = was_ending;
-    if (atomic_fetch_sub(&endings[of], 1) == 1)
+    if (atomic_fetch_sub(&endings[of], 1) != 1)
+        return;
+    core_pause();
+    if (atomic_load(&is_settling)) /* else nobody sleeps, and this saves a system call */
         core_wake(&endings[of]);
 }
 
@@ -220,13 +226,13 @@ bool core_in_ended(void)
 static void begin_to_settle(void)
 {
     core_lock();
-    while (is_settling) {
+    while (atomic_load(&is_settling)) {
         uint32_t seen = atomic_load(&settled);
         core_unlock();
         core_sleep(&settled, seen);
         core_lock();
     }
-    is_settling = true;
+    atomic_store(&is_settling, true);
     generation = !generation;
     core_unlock();
 }
@@ -240,7 +246,7 @@ void core_settle(void)
     for (uint32_t seen; (seen = atomic_load(left)) != 0;)
         core_sleep(left, seen);
     core_lock();
-    is_settling = false;
+    atomic_store(&is_settling, false);
     core_unlock();
     atomic_fetch_add(&settled, 1);
     core_wake(&settled);
@@ -258,15 +264,15 @@ void core_do(struct core_work *work)
         struct core_command *command;
         struct core_board *board;
         if ((command = work->ready) != NULL) {
-            work->ready = command->next_ready;
-            if (work->ready == NULL)
+            if ((work->ready = command->next_ready) == NULL)
                 work->last_ready = &work->ready;
             dispatch(command, work);
         } else if ((command = work->watched) != NULL) {
             work->watched = command->next_watched;
             notify(command);
         } else if ((command = work->ended) != NULL) {
-            work->ended = command->next_ended;
+            if ((work->ended = command->next_ended) == NULL)
+                work->last_ended = &work->ended;
             tell_engine(command);
             drop(command);
         } else if ((board = work->idle) != NULL) {

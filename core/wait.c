@@ -26,43 +26,63 @@ void core_step(struct core_command *command)
         wake_servers();
 }
 
-/* Returns the oldest command of an in-order queue up to `command`, whose end may have to be
- * noted, with a reference. NULL: that of `command` itself has been noted. */
-static struct core_command *oldest_up_to(struct core_command *command)
+enum { NOTED_TOGETHER = 16 };
+
+/* Writes the oldest commands of an in-order queue up to `command`, as far as the engine has
+ * them, or `command` alone, with references. Returns 0 if its end has been noted. */
+static uint32_t find_oldest(struct core_command *command, struct core_command **found)
 {
-    struct core_command *oldest = NULL;
+    const struct core_queue *queue = command->queue;
+    uint32_t count = 0;
     core_lock();
-    if (atomic_load(&command->status) > CL_COMPLETE) {
-        oldest = command->queue->in_order ? command->queue->oldest : command;
-        core_retain(oldest);
+    struct core_command *each = queue->in_order ? queue->oldest : command;
+    if (atomic_load(&command->status) <= CL_COMPLETE)
+        each = NULL;
+    while (each != NULL && each->event != NULL && count < NOTED_TOGETHER) {
+        core_retain(each);
+        found[count++] = each;
+        each = each == command ? NULL : each->newer;
     }
     core_unlock();
-    return oldest;
+    return count;
+}
+
+static int32_t ask_engine(struct core_command *command, bool ended)
+{
+    const struct core_engine *engine = command->queue->engine;
+    int32_t status = engine->status(command->event);
+    if (status <= CL_COMPLETE || !ended)
+        return status;
+    engine->wait(command->event);
+    return engine->status(command->event);
+}
+
+static void note_ends(uint32_t count, struct core_command *const *commands, const int32_t *statuses)
+{
+    struct core_work work;
+    core_begin_work(&work);
+    core_lock();
+    for (uint32_t i = 0; i < count; i++)
+        core_note_end(commands[i], statuses[i], &work);
+    core_unlock();
+    core_do(&work);
 }
 
 void core_note_carried(struct core_command *command, bool ended)
 {
-    const struct core_engine *engine = command->queue->engine;
-    struct core_command *oldest;
-    while ((oldest = oldest_up_to(command)) != NULL) {
-        void *event = atomic_load(&oldest->event);
-        int32_t status = event != NULL ? engine->status(event) : CL_QUEUED;
-        if (status > CL_COMPLETE && ended && event != NULL) {
-            engine->wait(event);
-            status = engine->status(event);
-        }
-        if (status <= CL_COMPLETE) {
-            struct core_work work;
-            core_begin_work(&work);
-            core_lock();
-            core_note_end(oldest, status, &work);
-            core_unlock();
-            core_do(&work);
-        }
-        core_release(oldest);
-        if (status > CL_COMPLETE)
-            return;
-    }
+    struct core_command *found[NOTED_TOGETHER];
+    int32_t statuses[NOTED_TOGETHER];
+    uint32_t count, over = 0;
+    do {
+        count = find_oldest(command, found);
+        for (over = 0; over < count; over++)
+            if ((statuses[over] = ask_engine(found[over], ended)) > CL_COMPLETE)
+                break;
+        if (over != 0)
+            note_ends(over, found, statuses);
+        for (uint32_t i = 0; i < count; i++)
+            core_release(found[i]);
+    } while (count != 0 && over == count);
 }
 
 int32_t core_status(struct core_command *command)

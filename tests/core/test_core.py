@@ -57,6 +57,10 @@ def test_commands_that_have_ended_are_forgotten_behind_one_that_lasts(figures: d
     assert figures[f"open behind {before}"] < 2000
 
 
+def test_an_end_makes_no_system_call_while_no_thread_waits(figures: dict[str, int]) -> None:
+    assert figures["system calls without a thread that sleeps"] == 0
+
+
 @pytest.mark.parametrize(("order", "most"), [("in order", 1), ("out of order", 10_000)])
 def test_the_engine_is_asked_once_for_each_command_whose_end_is_noted(
     figures: dict[str, int], order: str, most: int
