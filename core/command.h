@@ -32,8 +32,7 @@ struct core_callback {
 struct core_command {
     _Atomic uint32_t references;
     _Atomic int32_t status;
-    _Atomic uint32_t steps; /* counted up when threads that sleep have to look again */
-    _Atomic uint32_t sleepers;
+    struct core_word steps; /* counted up when threads that sleep have to look again */
     _Atomic(void *) event;    /* the engine's; NULL until it has been submitted */
     struct core_queue *queue; /* NULL: a user event */
     uintptr_t known;          /* the caller's number of a decided command */
@@ -114,7 +113,7 @@ struct core_queue {
 /* The work of a thread after it has released the lock. */
 struct core_work {
     struct core_command *ready, **last_ready; /* to be submitted, in this order */
-    struct core_command *ended, **last_ended; /* ends that the engine's ended() has to be told of */
+    struct core_command *ended, **last_ended; /* the engine is told of, in this order */
     struct core_command *watched;
     struct core_board *idle;
     bool takes;     /* the thread takes decided commands that became ready */

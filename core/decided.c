@@ -184,7 +184,7 @@ uint32_t core_followers(struct core_command *command)
 
 uint32_t core_sleepers(struct core_command *command)
 {
-    return atomic_load(&command->sleepers);
+    return atomic_load(&command->steps.sleepers);
 }
 
 /* Uses next_ready for a list of the commands that wait for `event` directly or indirectly.

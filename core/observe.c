@@ -8,7 +8,7 @@
 static struct core_command *noted, **last_noted = &noted;
 static struct core_command *handed_over, **last_handed_over = &handed_over;
 static struct core_caller *called;
-static _Atomic uint32_t notes;
+static struct core_word notes;
 
 void core_watch(struct core_command *command, struct core_work *work)
 {
@@ -41,7 +41,7 @@ void core_ended(void *data)
     command->next_watched = NULL;
     *last_noted = command;
     last_noted = &command->next_watched;
-    atomic_fetch_add(&notes, 1);
+    atomic_fetch_add(&notes.value, 1);
     core_unlock();
     core_wake(&notes);
 }
@@ -74,7 +74,7 @@ void core_call_soon(struct core_caller *caller)
     caller->is_called = true;
     caller->next_called = called;
     called = caller;
-    atomic_fetch_add(&notes, 1);
+    atomic_fetch_add(&notes.value, 1);
     core_wake(&notes);
 }
 
@@ -106,7 +106,7 @@ void core_observe(void)
 {
     for (;;) {
         core_lock();
-        uint32_t seen = atomic_load(&notes);
+        uint32_t seen = atomic_load(&notes.value);
         struct core_command *ended = noted, *ready = ended == NULL ? handed_over : NULL;
         if (ended != NULL && (noted = ended->next_watched) == NULL)
             last_noted = &noted;
@@ -128,6 +128,6 @@ void core_observe(void)
 
 void core_wake_observer(void)
 {
-    atomic_fetch_add(&notes, 1);
+    atomic_fetch_add(&notes.value, 1);
     core_wake(&notes);
 }

@@ -17,10 +17,9 @@ int32_t core_error(const struct core_command *command)
 
 /* The numbers of commands that have ended and are not dropped, by generation. core_settle()
  * begins a new generation, so that it does not wait for later ends. */
-static _Atomic uint32_t endings[2];
-static bool generation;
-static _Atomic bool is_settling; /* changed under the lock */
-static _Atomic uint32_t settled; /* counted up after each core_settle() */
+static struct core_word endings[2];
+static bool generation, is_settling;
+static struct core_word settled; /* counted up after each core_settle() */
 #ifndef CORE_EXPLORED
 _Thread_local bool core_is_ending, core_is_serving, core_is_taking;
 #endif
@@ -33,7 +32,7 @@ bool core_note_end(struct core_command *command, int32_t status, struct core_wor
     if (status == CL_COMPLETE)
         status = core_error(command);
     command->generation = generation;
-    atomic_fetch_add(&endings[generation], 1); /* before others can see the end */
+    atomic_fetch_add(&endings[generation].value, 1); /* before others can see the end */
     atomic_store(&command->status, status);
     core_pause();
     core_leave_queue(queue, command, work);
@@ -211,10 +210,7 @@ static void tell_engine(struct core_command *command)
     core_is_ending = true;
     command->queue->engine->ended(command->operation, atomic_load(&command->status));
     core_is_ending = was_ending;
-    if (atomic_fetch_sub(&endings[of], 1) != 1)
-        return;
-    core_pause();
-    if (atomic_load(&is_settling)) /* else nobody sleeps, and this saves a system call */
+    if (atomic_fetch_sub(&endings[of].value, 1) == 1)
         core_wake(&endings[of]);
 }
 
@@ -226,29 +222,29 @@ bool core_in_ended(void)
 static void begin_to_settle(void)
 {
     core_lock();
-    while (atomic_load(&is_settling)) {
-        uint32_t seen = atomic_load(&settled);
+    while (is_settling) {
+        uint32_t seen = atomic_load(&settled.value);
         core_unlock();
         core_sleep(&settled, seen);
         core_lock();
     }
-    atomic_store(&is_settling, true);
+    is_settling = true;
     generation = !generation;
     core_unlock();
 }
 
 void core_settle(void)
 {
-    if (core_is_ending || (atomic_load(&endings[0]) == 0 && atomic_load(&endings[1]) == 0))
+    if (core_is_ending || (atomic_load(&endings[0].value) == 0 && atomic_load(&endings[1].value) == 0))
         return;
     begin_to_settle();
-    _Atomic uint32_t *left = &endings[!generation]; /* constant now */
-    for (uint32_t seen; (seen = atomic_load(left)) != 0;)
+    struct core_word *left = &endings[!generation]; /* constant now */
+    for (uint32_t seen; (seen = atomic_load(&left->value)) != 0;)
         core_sleep(left, seen);
     core_lock();
-    atomic_store(&is_settling, false);
+    is_settling = false;
     core_unlock();
-    atomic_fetch_add(&settled, 1);
+    atomic_fetch_add(&settled.value, 1);
     core_wake(&settled);
 }
 

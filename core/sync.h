@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The lock of the core, and words on which threads sleep. With CORE_EXPLORED a test supplies
- * these functions and chooses at each of them the thread that goes on. */
+ * the lock and the system call, and chooses at each of them the thread that goes on. */
 #ifndef CORE_SYNC_H
 #define CORE_SYNC_H
 
@@ -13,8 +13,8 @@
 
 void core_lock(void);
 void core_unlock(void);
-void core_sleep(_Atomic uint32_t *word, uint32_t seen);
-void core_wake(_Atomic uint32_t *word);
+void core_futex_wait(_Atomic uint32_t *value, uint32_t seen);
+void core_futex_wake(_Atomic uint32_t *value);
 void core_pause(void);
 bool *core_explored_ending(void);
 #define core_is_ending (*core_explored_ending())
@@ -46,15 +46,14 @@ static inline void core_unlock(void)
     pthread_mutex_unlock(&core_mutex);
 }
 
-/* Sleeps while `word` is `seen`; it may return earlier. */
-static inline void core_sleep(_Atomic uint32_t *word, uint32_t seen)
+static inline void core_futex_wait(_Atomic uint32_t *value, uint32_t seen)
 {
-    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
+    syscall(SYS_futex, value, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
 }
 
-static inline void core_wake(_Atomic uint32_t *word)
+static inline void core_futex_wake(_Atomic uint32_t *value)
 {
-    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+    syscall(SYS_futex, value, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
 static inline void core_pause(void)
@@ -62,4 +61,25 @@ static inline void core_pause(void)
 }
 
 #endif
+
+/* A number on which threads sleep. Who changes it calls core_wake() afterwards. */
+struct core_word {
+    _Atomic uint32_t value;
+    _Atomic uint32_t sleepers; /* without one, core_wake() makes no system call */
+};
+
+/* Sleeps while the value is `seen`; it may return earlier. */
+static inline void core_sleep(struct core_word *word, uint32_t seen)
+{
+    atomic_fetch_add(&word->sleepers, 1);
+    core_futex_wait(&word->value, seen);
+    atomic_fetch_sub(&word->sleepers, 1);
+}
+
+static inline void core_wake(struct core_word *word)
+{
+    core_pause();
+    if (atomic_load(&word->sleepers) != 0)
+        core_futex_wake(&word->value);
+}
 #endif

@@ -8,20 +8,20 @@
 bool core_is_closed;
 
 static struct core_callback *due, **last_due = &due;
-static _Atomic uint32_t dues, sleeping_servers;
+static struct core_word dues;
+static _Atomic uint32_t sleeping_servers;
 
 static void wake_servers(void)
 {
-    atomic_fetch_add(&dues, 1);
+    atomic_fetch_add(&dues.value, 1);
     core_wake(&dues);
 }
 
 /* Makes sleeping threads look again. The lock is held. */
 void core_step(struct core_command *command)
 {
-    atomic_fetch_add(&command->steps, 1);
-    if (atomic_load(&command->sleepers) != 0)
-        core_wake(&command->steps);
+    atomic_fetch_add(&command->steps.value, 1);
+    core_wake(&command->steps);
     if (atomic_load(&sleeping_servers) != 0)
         wake_servers();
 }
@@ -131,10 +131,8 @@ static bool is_for_engine(struct core_command *command)
 /* Sleeps until the command's step is not `seen`, or the engine has the command. */
 static void sleep_for(struct core_command *command, uint32_t seen)
 {
-    atomic_fetch_add(&command->sleepers, 1);
     if (is_for_engine(command))
         core_sleep(&command->steps, seen);
-    atomic_fetch_sub(&command->sleepers, 1);
 }
 
 /* Does the same within a callback, and makes other callbacks: the command may wait for what
@@ -142,7 +140,7 @@ static void sleep_for(struct core_command *command, uint32_t seen)
 static void serve_for(struct core_command *command)
 {
     atomic_fetch_add(&sleeping_servers, 1);
-    uint32_t seen = atomic_load(&dues);
+    uint32_t seen = atomic_load(&dues.value);
     if (!serve_one() && is_for_engine(command))
         core_sleep(&dues, seen);
     atomic_fetch_sub(&sleeping_servers, 1);
@@ -153,7 +151,7 @@ static int32_t wait_for(struct core_command *command)
 {
     int32_t status;
     while ((status = atomic_load(&command->status)) > CL_COMPLETE) {
-        uint32_t seen = atomic_load(&command->steps);
+        uint32_t seen = atomic_load(&command->steps.value);
         void *event = atomic_load(&command->event);
         if (event != NULL) {
             command->queue->engine->wait(event);
@@ -340,7 +338,7 @@ void core_serve(void)
     bool over = false;
     core_is_serving = true;
     while (!over) {
-        uint32_t seen = atomic_load(&dues);
+        uint32_t seen = atomic_load(&dues.value);
         core_lock();
         over = due == NULL && core_is_closed;
         core_unlock();

@@ -225,7 +225,7 @@ void core_pause(void)
     yield(NULL, NULL);
 }
 
-void core_sleep(_Atomic uint32_t *word, uint32_t seen)
+void core_futex_wait(_Atomic uint32_t *word, uint32_t seen)
 {
     CHECK(!holds_lock(), "a thread sleeps with the lock");
     core_pause();
@@ -236,7 +236,7 @@ void core_sleep(_Atomic uint32_t *word, uint32_t seen)
     yield(is_woken, &sleeper);
 }
 
-void core_wake(_Atomic uint32_t *word)
+void core_futex_wake(_Atomic uint32_t *word)
 {
     for (struct sleeper **place = &sleepers; *place != NULL;) {
         if ((*place)->word == word) {
