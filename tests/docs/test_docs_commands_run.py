@@ -74,7 +74,8 @@ def environment(home: Path) -> dict[str, str]:
         "PATH": f"{Path(sys.executable).parent}:{kept.get('PATH', os.defpath)}",
         "HOME": str(home),
         "GITHUB_STEP_SUMMARY": str(home / "summary.md"),
-        "OMPI_MCA_rmaps_base_oversubscribe": "1",
+        "OMPI_MCA_rmaps_base_oversubscribe": "1",  # Open MPI 4
+        "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",  # Open MPI 5
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     }

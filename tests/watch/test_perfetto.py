@@ -15,6 +15,7 @@ import subprocess
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -171,7 +172,7 @@ def in_sqlite(file: Path) -> Iterator[Query]:
     """Tables of GPU slices: a track is a hardware queue of a GPU, extra data are arguments."""
     decoded = pb.Trace.FromString(file.read_bytes())
     args: list[dict[str, str]] = []
-    with sqlite3.connect(":memory:") as tables:
+    with closing(sqlite3.connect(":memory:")) as tables:
         tables.create_function("EXTRACT_ARG", 2, lambda number, key: args[number].get(key))
         tables.execute("CREATE TABLE track (id, name)")
         tables.execute("CREATE TABLE gpu_slice (ts, dur, name, track_id, arg_set_id)")
