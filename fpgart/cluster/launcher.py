@@ -73,7 +73,8 @@ class Launcher:
         local_size = self._largest_share(variables) or _number(variables.get(self.local_size, ""), size)
         if not 0 <= local_rank < local_size:
             local_rank, local_size = rank, size
-        job = "-".join(filter(None, (variables.get(name, "") for name in self.job)))
+        # Open MPI 5 names a job as in prterun-host-123@1, which is no value of FPGART_JOB.
+        job = "-".join(filter(None, (NOT_OF_A_JOB.sub("-", variables.get(name, "")) for name in self.job)))
         machine = variables.get(self.machine, "")
         name = config.JOB.value or job or f"of-{self._process()}"
         return Place(rank, size, local_rank, local_size, name, int(machine) if machine.isdecimal() else None)
@@ -95,6 +96,7 @@ class Launcher:
         return process
 
 
+NOT_OF_A_JOB = re.compile(r"[^A-Za-z0-9._-]|^\.")
 SHARES = re.compile(r"(\d+)(?:\(x\d+\))?")
 """Processes of machines as Slurm lists them: `4(x2),3`."""
 LAUNCHERS = (

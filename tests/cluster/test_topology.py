@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fpgart.base import config
+from fpgart.base import config, option_values
 from fpgart.board.catalogue import describe
 from fpgart.cluster import launcher
 from fpgart.cluster.launcher import Place
@@ -187,6 +187,11 @@ def test_ranks_that_are_not_dealt_out_machine_by_machine_are_told() -> None:
 
 def test_the_last_machine_may_have_fewer_processes() -> None:
     assert share(3, Place(2, 3, 0, 2), shared=True) == range(2, 3)
+
+
+def test_the_job_of_open_mpi_5_is_a_value_of_fpgart_job() -> None:
+    started = {"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "2", "PMIX_NAMESPACE": "prterun-vm-14819@1"}
+    assert option_values.job(launcher.place(started).job) == "prterun-vm-14819-1"
 
 
 def test_a_process_without_a_launcher_is_alone() -> None:
