@@ -51,6 +51,7 @@ help:
 	@echo "make gallery  the pictures of docs/gallery.md; needs Chromium with chromedriver and Graphviz"
 	@echo "make coverage which lines the tests in tests/ reach"
 	@echo "make mutants  whether the tests notice changes of the driver; MODULES=\"runtime/scheduling/order board/mmd\" for a part"
+	@echo "make core-mutants  the same for the C of core/, with its explorer; FILES=\"steps wait\" or SAMPLE=100 for a part"
 	@echo "make ledger   whether the tests of docs/descriptions fail when their statements no longer hold; ONLY=\"003.fill\" for a part"
 	@echo "make wheels   the source distribution and a wheel for any Linux in dist/, tried in all kinds of Pythons;"
 	@echo "              WHEEL_OPTIONS=\"--machine x86_64 --machine aarch64\" for both processors"

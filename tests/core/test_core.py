@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -10,14 +11,15 @@ import pytest
 from effort import MOST_SCHEDULES
 
 ROOT = Path(__file__).resolve().parents[2]
+CORE = Path(os.environ.get("FPGART_TEST_CORE", ROOT / "core"))  # scripts/mutants/core.py has changed copies of it
 
 
 @pytest.fixture(scope="module")
 def explorer(tmp_path_factory: pytest.TempPathFactory) -> Path:
     program = tmp_path_factory.mktemp("core") / "explore_core"
     options = ["-O1", "-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers", "-DCORE_EXPLORED"]
-    options += [f"-I{ROOT / 'core'}", f"-I{ROOT / 'include'}"]
-    for source in sorted((ROOT / "core").glob("*.c")):
+    options += [f"-I{CORE}", f"-I{ROOT / 'include'}"]
+    for source in sorted(CORE.glob("*.c")):
         memory = [f"-D{name}=explored_{name}" for name in ("malloc", "calloc", "free")]
         subprocess.run(
             ["gcc", *options, *memory, "-c", source, "-o", program.with_name(source.stem + ".o")], check=True
@@ -45,8 +47,8 @@ def test_random_hosts_keep_the_rules_under_random_schedules(explorer: Path, seed
 def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
     """Returns the figures that tests/programs/many_commands.c prints for queues with 10,000 commands."""
     program = tmp_path_factory.mktemp("many") / "many_commands"
-    sources = [*sorted((ROOT / "core").glob("*.c")), ROOT / "tests/programs/many_commands.c"]
-    options = ["-O1", f"-I{ROOT / 'core'}", f"-I{ROOT / 'include'}", "-lpthread"]
+    sources = [*sorted(CORE.glob("*.c")), ROOT / "tests/programs/many_commands.c"]
+    options = ["-O1", f"-I{CORE}", f"-I{ROOT / 'include'}", "-lpthread"]
     subprocess.run(["gcc", *sources, *options, "-o", program], check=True)
     lines = subprocess.run([program], capture_output=True, text=True, check=True).stdout.splitlines()
     return {name: int(number) for name, number in (line.rsplit(" ", 1) for line in lines)}

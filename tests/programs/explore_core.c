@@ -744,8 +744,11 @@ static void run_decided(int number)
     is_decided[number] = true;
     if ((kind == CARRIED || kind == DECIDED) && error == 0)
         command_begins(number, false);
-    if (error == 0)
+    if (error == 0) {
+        CHECK(core_status(command) == CL_SUBMITTED, "a command that is ready is not submitted");
         core_begin(command);
+        CHECK(command->is_begun && core_status(command) == CL_RUNNING, "a command has not begun");
+    }
     core_pause();
     command_ends(number, status);
     if (!core_is_decided(command)) {
@@ -1102,6 +1105,50 @@ static bool is_set_by_callback(int number)
     return false;
 }
 
+static struct core_command *first_carried(const struct core_queue *queue)
+{
+    struct core_command *each = queue->oldest;
+    while (each != NULL && !core_is_carried(each))
+        each = each->newer;
+    return each;
+}
+
+static bool is_open_elsewhere(const struct core_queue *queue)
+{
+    for (int i = 0; i < QUEUES; i++)
+        if (queues[i] != queue && queues[i]->board == board && queues[i]->admitted != 0)
+            return true;
+    return false;
+}
+
+/* Calls, at any time, the functions that describe commands and boards. No other thread goes on
+ * between the end of such a function's last section under the lock and its return, so that an
+ * answer can be compared with what the core has then. */
+static void ask_about(int number)
+{
+    struct core_command *command = commands[number], *next;
+    struct core_queue *queue = queues[host->plans[number].queue];
+    uintptr_t known[COMMANDS];
+    core_status(command);
+    core_board_note(board);
+    CHECK(core_board_is_open(board) == (board->open != 0), "a board seems to be open, or not");
+    CHECK(core_has_ready(caller) == (caller->ready != NULL), "commands seem to be ready, or not");
+    if (!core_board_has_others(board, queue))
+        CHECK(!is_open_elsewhere(queue), "other queues seem to have ended");
+    next = core_next(queue, NULL);
+    CHECK(next == first_carried(queue), "another command is the next");
+    if (next != NULL)
+        core_release(next);
+    bool none_is_decided = core_decided == 0, alone = core_finishes_alone(queue);
+    CHECK(alone == (none_is_decided || queue->in_engine == queue->open),
+          "a queue seems to need the caller, or not");
+    CHECK(core_awaited(command, COMMANDS, known) <= command->link_count,
+          "a command waits for others than it follows");
+    if (core_followers(command) != 0)
+        CHECK(command->followers != NULL, "a command seems to have followers");
+    CHECK(core_enqueued(queue) == queue->enqueued, "another number of commands");
+}
+
 static void host_thread(void *from)
 {
     int first = (int)(intptr_t)from;
@@ -1109,7 +1156,7 @@ static void host_thread(void *from)
     for (int i = first; i < last && host->plans[i].kind != NOTHING; i++) {
         enqueue(i);
         if (host->plans[i].polled && has_command(i))
-            core_status(commands[i]);
+            ask_about(i);
     }
     for (int i = first; i < last && host->plans[i].kind != NOTHING; i++)
         if (host->plans[i].comes_first)
