@@ -9,11 +9,13 @@ The exit status is 1 if there are any.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -107,27 +109,27 @@ def judge(mutant: Mutant) -> str:
         source.write_text(mutant.code)
         if subprocess.run(["gcc", *OPTIONS, "-fsyntax-only", source], capture_output=True).returncode:
             return "refused"
+        return "survived" if tests_pass(core, Path(made)) else "killed"
+
+
+def tests_pass(core: Path, folder: Path) -> bool:
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", f"--basetemp={folder}/t", TESTS]
+    surroundings = {**os.environ, "FPGART_TEST_CORE": str(core)}
+    with subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env=surroundings,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    ) as tests:
         try:
-            tests = subprocess.run(
-                [
-                    sys.executable,
-                    "-m",
-                    "pytest",
-                    "-x",
-                    "-q",
-                    "-p",
-                    "no:cacheprovider",
-                    f"--basetemp={made}/tests",
-                    TESTS,
-                ],
-                capture_output=True,
-                timeout=PATIENCE_S,
-                cwd=ROOT,
-                env={**os.environ, "FPGART_TEST_CORE": str(core)},
-            )
+            return tests.wait(PATIENCE_S) == 0
         except subprocess.TimeoutExpired:
-            return "killed"
-        return "killed" if tests.returncode else "survived"
+            return False
+        finally:
+            with contextlib.suppress(ProcessLookupError):  # the tests' programs, too
+                os.killpg(tests.pid, signal.SIGKILL)
 
 
 def explained() -> set[tuple[str, ...]]:
