@@ -42,6 +42,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("fpgart.engine.compiling.compiler_process:_doing", "fpgart.engine.opencl_engine.engine:_beginning"),
     ("fpgart.engine.isolated.process:_opening",),
     ("fpgart.engine.isolated.process:_ending",),
+    ("fpgart.bridge.watched:_lock",),
     (
         "fpgart.runtime.memory.board_malloc:_lock",
         "fpgart.runtime.memory.registry:_lock",
