@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The file of a trace: one per process, one system call per line; compressed where its name ends in .gz."""
+"""The file of a trace: one per process, written at once; compressed where its name ends in .gz."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class TraceFile:
         return self._file is not None
 
     def append(self, line: str) -> None:
-        """Writes one element of the array."""
+        """Writes one element of the array, or several with commas and line ends between them."""
         self._append(f"{line},\n")
 
     def close(self, line: str) -> None:
