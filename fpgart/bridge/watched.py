@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 MOST = 256
 """The number of launches whose lines are written at once."""
+PLACE = slice(ffi.offsetof("struct fpgart_launch", "type"), ffi.offsetof("struct fpgart_launch", "queue"))
+"""The bytes of a note that say where the call came from. Both are read when `is_called` is 1."""
 TICK_S = 0.02
 """A launch has its lines so long after its call and its end, at the latest, if the host makes no other call."""
 
@@ -81,6 +83,7 @@ class WatchedLaunches:
         """Asks the engine for ends, and writes their lines."""
         if lib.fpgart_launches_left():
             lib.fpgart_note_ends()
+            lib.fpgart_settle_ends()
             self.write()
 
     def _tick(self) -> None:
@@ -91,7 +94,7 @@ class WatchedLaunches:
     def _write_all(self) -> None:
         found, events = self._found, self._events
         while count := lib.fpgart_take_calls(MOST, found):
-            events.write([self._call(found[index]) for index in range(count)])
+            events.write([line for index in range(count) for line in self._call(found[index])])
         while count := lib.fpgart_take_launches(MOST, found):
             try:
                 lines = [line for index in range(count) for line in self._run(found[index])]
@@ -99,16 +102,23 @@ class WatchedLaunches:
             finally:
                 lib.fpgart_launches_written(count, found)
 
-    def _call(self, launch: Any) -> str:
-        return self._events.call(launch.thread, place_of(launch), launch.number, launch.begin, launch.duration)
+    def _call(self, launch: Any) -> list[str]:
+        times = launch.number, launch.begin, launch.duration
+        return self._events.call(place_key(launch), times, lambda: (launch.thread, place_of(launch)))
 
     def _run(self, launch: Any) -> list[str]:
         """Returns the lines of a launch; none if Python has run it, or if it has not run."""
         if not launch.has_run:
             return []
-        key = bytes(ffi.buffer(ffi.cast("char *", launch.key), launch.key_size))
-        times = launch.number, launch.start, launch.end
-        return self._events.run(key, place_of(launch), times, lambda: launch_of(launch))
+        key = place_key(launch) + ffi.buffer(ffi.cast("char *", launch.key), launch.key_size)[:]
+        begin = launch.start
+        times = launch.number, begin, launch.end - begin
+        return self._events.run(key, times, lambda: (place_of(launch), launch_of(launch)))
+
+
+def place_key(launch: Any) -> bytes:
+    """Returns bytes that are the same for launches of one type from one place and thread."""
+    return bytes(ffi.buffer(launch)[PLACE])
 
 
 def place_of(launch: Any) -> Place:

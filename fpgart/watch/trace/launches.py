@@ -24,6 +24,8 @@ CALLS = {cl.CL_COMMAND_NDRANGE_KERNEL: "clEnqueueNDRangeKernel", cl.CL_COMMAND_T
 MOST_FORMS = 1024
 Place = tuple[int, tuple[int, ...]]
 """The type of a command, and the frames of its call."""
+Times = tuple[int, int, int]
+"""The number of a command, and the begin and the duration of its call or of its run, in nanoseconds."""
 
 
 class Ran(NamedTuple):
@@ -35,6 +37,14 @@ class Ran(NamedTuple):
     status: int
 
 
+def kept(forms: dict[bytes, list[str]], key: bytes, made: list[str]) -> list[str]:
+    """Keeps forms for the next launch with this key, and returns them."""
+    if len(forms) == MOST_FORMS:
+        forms.clear()
+    forms[key] = made
+    return made
+
+
 class LaunchEvents:
     """The lines of calls and of launches."""
 
@@ -42,38 +52,35 @@ class LaunchEvents:
         self._timeline = timeline
         self._sites = sites
         self._blocks = blocks
-        self._calls: dict[tuple[int, Place], str] = {}
-        self._runs: dict[tuple[bytes, Place], list[str]] = {}
+        self._calls: dict[bytes, list[str]] = {}
+        self._runs: dict[bytes, list[str]] = {}
 
     def write(self, lines: list[str]) -> None:
         """Writes lines that the other methods have returned."""
         self._timeline.write(lines)
 
-    def call(self, thread: int, place: Place, number: int, begin: int, duration: int) -> str:
-        """Returns the line of the call that enqueued a command."""
-        form = self._calls.get((thread, place))
-        if form is None:
-            if len(self._calls) == MOST_FORMS:
-                self._calls.clear()
-            form = self._timeline.call_form(CALLS[place[0]], thread, {ENQUEUED: 0} | self._site(place))
-            self._calls[thread, place] = form
-        return self._timeline.fill(form, number, begin, duration)
+    def call(self, key: bytes, times: Times, made: Callable[[], tuple[int, Place]]) -> list[str]:
+        """Returns the line of the call that enqueued a command.
 
-    def run(self, key: bytes, place: Place, times: tuple[int, int, int], ran: Callable[[], Ran]) -> list[str]:
+        `key`: calls with the same one differ only in `times`: number, begin and duration. `made` returns the thread and
+        the place.
+        """
+        forms = self._calls.get(key)
+        if forms is None:
+            thread, place = made()
+            form = self._timeline.call_form(CALLS[place[0]], thread, {ENQUEUED: 0} | self._site(place))
+            forms = kept(self._calls, key, [form])
+        return self._timeline.fill(forms, *times)
+
+    def run(self, key: bytes, times: Times, ran: Callable[[], tuple[Place, Ran]]) -> list[str]:
         """Returns the lines of a launch that has ended: of its migrations, which were not needed, and of its kernel.
 
-        `key`: launches with the same one differ only in `times`: number, begin and end. `ran` returns the launch.
+        `key`: launches with the same one differ only in `times`. `ran` returns the place of the call, and the launch.
         """
-        forms = self._runs.get((key, place))
+        forms = self._runs.get(key)
         if forms is None:
-            if len(self._runs) == MOST_FORMS:
-                self._runs.clear()
-            forms = self._runs[key, place] = self._forms(place, ran())
-        number, begin, end = times
-        operation, timeline = next(OPERATIONS), self._timeline
-        lines = [timeline.fill(form, number, begin, 0, operation) for form in forms[:-1]]
-        lines.append(timeline.fill(forms[-1], number, begin, end - begin, operation))
-        return lines
+            forms = kept(self._runs, key, self._forms(*ran()))
+        return self._timeline.fill(forms, *times, next(OPERATIONS))
 
     def _forms(self, place: Place, ran: Ran) -> list[str]:
         launch, queue = ran.launch, ran.queue

@@ -78,21 +78,26 @@ class Timeline:
         return self._form(self._event("api", name, *self._thread(thread), 0, 0, args | {ENQUEUED: 0}))
 
     def queue_form(self, name: str, queue: int, args: dict[str, Any]) -> str:
-        """Returns the line of operations of a queue, for fill(). `args` have a device and numbers to be replaced."""
+        """Returns the line of operations of a queue, for fill(). `args` have a device and numbers to be replaced.
+
+        Migrations in it were not needed, and took no time.
+        """
         return self._form(self._event("device", name, *self._queue(int(args["device"]), queue), 0, 0, args))
 
     def _form(self, event: dict[str, Any]) -> str:
         args = dict(event["args"])
         for key in {"operation", ENQUEUED} & args.keys():
             args[key] = f"\0{key}"
-        line = json.dumps(event | {"ts": "\0ts", "dur": "\0dur", "args": args, "bind_id": "\0bind"})
+        lasts = {} if event["name"] == "migration" else {"dur": "\0dur"}
+        line = json.dumps(event | {"ts": "\0ts", **lasts, "args": args, "bind_id": "\0bind"})
         line = line.replace("%", "%%").replace('"\\u0000bind"', '"%(bind)s"')
         return re.sub(r'"\\u0000(\w+)"', r"%(\1)s", line)
 
-    def fill(self, form: str, number: int, begin: int, duration: int, operation: int = 0) -> str:
-        """Returns a line of a form. `number`: the command's."""
+    def fill(self, forms: list[str], number: int, begin: int, duration: int, operation: int = 0) -> list[str]:
+        """Returns the lines of forms. `number`: the command's."""
         ts, dur = round((begin - self._begin) / 1000, 3), round(duration / 1000, 3)
-        return form % {"ts": ts, "dur": dur, "operation": operation, ENQUEUED: number, "bind": f"{number:#x}"}
+        values = {"ts": ts, "dur": dur, "operation": operation, ENQUEUED: number, "bind": hex(number)}
+        return [form % values for form in forms]
 
     def write(self, lines: list[str]) -> None:
         """Writes lines, at once."""
