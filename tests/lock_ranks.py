@@ -64,6 +64,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
         "fpgart.watch.trace.blocks:_lock",
     ),
     ("fpgart.check.findings:_lock", "fpgart.watch.places:_lock", "fpgart.watch.profile:_lock"),
+    ("fpgart.watch.trace.file:_lock",),
 )
 """As "module:name"."""
 ELSEWHERE = ("fpgart.serving", "fpgart.mmd", "fpgart.sycl", "fpgart.usm", "fpgart.boardprocess", "fpgart.cluster")
