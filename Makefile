@@ -30,7 +30,7 @@ help:
 	@echo "make roots    both commands of the README in new roots of Debian 13 and the newest Ubuntu; ROOTS=bookworm for others"
 	@echo "make intel    the tests that PoCL cannot run, on Intel's engine, which is downloaded into build/intel (810 MB)"
 	@echo "make isolated the conformance tests with kernels in a process of their own, and what they may do wrong there"
-	@echo "make ways     the conformance tests as they are, with traces and checks on, and with every command decided by Python"
+	@echo "make ways     the conformance tests as they are, with traces, with traces and checks, and with every command decided by Python"
 	@echo "make served   the conformance tests on the boards of a service"
 	@echo "make check-remote POCLD=folder  kernels through PoCL's remote driver and a server on this machine; docs/clusters.md"
 	@echo "make lint     format, types, layers"

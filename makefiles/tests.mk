@@ -51,6 +51,7 @@ HANDLING = --deselect conformance/test_c_programs.py::test_what_belongs_to_the_h
 ways: build
 	$(PYTEST) -m "not slow" conformance --driver fpgart
 	mkdir -p build/ways
+	FPGART_TRACE=$(abspath build/ways)/%p.json.gz $(PYTEST) -m "not slow" conformance --driver fpgart
 	FPGART_TRACE=$(abspath build/ways)/%p.json.gz FPGART_CHECK=all $(PYTEST) -m "not slow" conformance --driver fpgart $(HANDLING)
 	FPGART_WATCHDOG=3600 $(PYTEST) -m "not slow" conformance --driver fpgart
 

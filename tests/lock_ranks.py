@@ -42,6 +42,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("fpgart.engine.compiling.compiler_process:_doing", "fpgart.engine.opencl_engine.engine:_beginning"),
     ("fpgart.engine.isolated.process:_opening",),
     ("fpgart.engine.isolated.process:_ending",),
+    ("fpgart.bridge.watched:_lock",),
     (
         "fpgart.runtime.memory.board_malloc:_lock",
         "fpgart.runtime.memory.registry:_lock",
@@ -63,6 +64,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
         "fpgart.watch.trace.blocks:_lock",
     ),
     ("fpgart.check.findings:_lock", "fpgart.watch.places:_lock", "fpgart.watch.profile:_lock"),
+    ("fpgart.watch.trace.file:_lock",),
 )
 """As "module:name"."""
 ELSEWHERE = ("fpgart.serving", "fpgart.mmd", "fpgart.sycl", "fpgart.usm", "fpgart.boardprocess", "fpgart.cluster")

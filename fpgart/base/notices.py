@@ -33,7 +33,9 @@ class Notices:
         "buffer_created",
         "buffer_destroyed",
         "call_failed",
+        "command_carried",
         "command_enqueued",
+        "command_handed_over",
         "end_observed",
         "event_made",
         "fault_injected",
@@ -84,6 +86,10 @@ class Notices:
         """(item): the host gets a handle, on the thread of its call."""
         self.command_enqueued: tuple[Listener, ...] = ()
         """(event, wait_list, blocking): a command is about to enter its queue, on the calling thread."""
+        self.command_carried: tuple[Listener, ...] = ()
+        """(number): C has enqueued a launch that it carries, for a call that Python serves on this thread."""
+        self.command_handed_over: tuple[Listener, ...] = ()
+        """(event, number, call, frames): Python runs a launch that C had noted; the host's call, and its frames."""
         self.end_observed: tuple[Listener, ...] = ()
         """(event): the host knows that a command has ended: it waited, asked for the status, or was called back."""
         self.user_event_ended: tuple[Listener, ...] = ()
@@ -155,35 +161,40 @@ class Notices:
 
     @property
     def hear_of_commands(self) -> bool:
-        """True if a watcher listens to commands, to what moves for them, or to objects.
+        """True if a watcher listens to commands, to what moves for them, or to objects, and reads no notes of C's.
 
         C must carry no command and make no object then.
         """
-        return bool(
-            self.event_made
-            or self.command_enqueued
-            or self.operation_began
-            or self.operation_ended
-            or self.end_observed
-            or self.migrated
-            or self.handle_given
-            or self.buffer_created
-            or self.buffer_destroyed
+        listeners = (
+            *self.event_made,
+            *self.command_enqueued,
+            *self.operation_began,
+            *self.operation_ended,
+            *self.end_observed,
+            *self.migrated,
+            *self.handle_given,
+            *self.buffer_created,
+            *self.buffer_destroyed,
         )
+        return not all(each.reads_notes for each in listeners)  # type: ignore[attr-defined]
 
-    def listen(self, watcher: Any) -> None:
-        """Calls the methods of `watcher` that have the names of notices."""
+    def listen(self, watcher: Any, *, reads_notes: bool = False) -> None:
+        """Calls the methods of `watcher` that have the names of notices.
+
+        `reads_notes`: it reads what C notes of the launches that it carries (bridge/watched.py).
+        """
         for name in self.__slots__:
             method = getattr(watcher, name, None)
             if method is not None:
-                setattr(self, name, (*getattr(self, name), self._guarded(name, watcher, method)))
+                made = self._guarded(name, watcher, method, reads_notes=reads_notes)
+                setattr(self, name, (*getattr(self, name), made))
 
     def silence(self, watcher: Any) -> None:
         """Ends the calls to a watcher."""
         for name in self.__slots__:
             setattr(self, name, tuple(each for each in getattr(self, name) if each.watcher is not watcher))
 
-    def _guarded(self, name: str, watcher: Any, method: Listener) -> Listener:
+    def _guarded(self, name: str, watcher: Any, method: Listener, *, reads_notes: bool) -> Listener:
         @wraps(method)
         def call(*arguments: Any) -> None:
             try:
@@ -192,7 +203,7 @@ class Notices:
                 setattr(self, name, tuple(each for each in getattr(self, name) if each is not call))
                 log.bug(f"{type(watcher).__name__} failed in {name}, which is not reported to it from now on")
 
-        call.watcher = watcher  # type: ignore[attr-defined]
+        call.watcher, call.reads_notes = watcher, reads_notes  # type: ignore[attr-defined]
         return call
 
 

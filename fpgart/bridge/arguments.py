@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernel arguments that C sets without Python: a kind of value that Python has accepted once needs no second check.
+"""Kernel arguments that C has: those that it sets without Python, and those of launches that it carries.
 
-C keeps them (icd/entry/arguments.c) until Python reads them, before the kernel's next launch at the latest.
+A kind of value that Python has accepted once needs no second check. C keeps the arguments that it sets
+(icd/entry/arguments.c) until Python reads them, before the kernel's next launch at the latest.
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ from weakref import ref
 
 from _fpgart_icd import ffi, lib
 
+from fpgart._native import ffi as native_ffi
 from fpgart.base.errors import InvalidMemObject
 from fpgart.bridge.handles import find
+from fpgart.engine.interface import BYTES, POINTER
 from fpgart.runtime.memory.buffer import Buffer
-from fpgart.runtime.programs.kernel import Kernel
+from fpgart.runtime.programs.kernel import Argument, Kernel
 
 
 class _Nothing:
@@ -114,3 +117,18 @@ def forget_in_c(kernel: Kernel) -> None:
     """Tells C that something else than the arguments has changed for the kernel's launches."""
     if kernel.elsewhere is not None:
         lib.fpgart_kernel_changed(kernel.handle)
+
+
+def arguments_of(carried: Any, buffers: list[tuple[Buffer, int]]) -> list[Argument | None]:
+    """Returns the arguments with which a launch was enqueued. `buffers`: those that are buffers, with their indices."""
+    laid_out = native_ffi.cast("struct argument *", carried.more)
+    arguments: list[Argument | None] = []
+    for index in range(carried.count):
+        kind, size, value = int(laid_out[index].kind), int(laid_out[index].size), int(laid_out[index].value)
+        if kind == BYTES:
+            arguments.append((kind, size, bytes(native_ffi.buffer(carried.more + value, size))))
+        else:
+            arguments.append((kind, size, value))
+    for buffer, index in buffers:
+        arguments[index] = (POINTER, 8, ref(buffer))
+    return arguments

@@ -25,6 +25,7 @@ from fpgart.base.notices import NOTICES
 from fpgart.bridge.arguments import is_kept
 from fpgart.bridge.blocks import Spares
 from fpgart.bridge.handles import reap_soon, release_put_off
+from fpgart.bridge.watched import may_show, tell_carried, write_launches
 from fpgart.engine.interface import LOCAL, POINTER, pack_arguments
 from fpgart.engine.opencl_engine.engine import OpenCLEngine
 from fpgart.engine.opencl_engine.kernel import DriverKernel
@@ -115,6 +116,7 @@ class CarriedBoard:
         """Releases what commands held that have ended. It makes no callbacks."""
         self.is_open()
         lib.fpgart_settle_ends()
+        write_launches()
         reap_soon(*release_put_off())
 
     def loaded(self) -> str:
@@ -129,7 +131,7 @@ class CarriedBoard:
     def keep(self, block: Block) -> bool:
         """Gives C a block, as Spares.keep() does, if it is in the memory of arguments without a buffer_location."""
         memories = self.device.memories
-        if not self.device.mmd.own_traffic:
+        if not self.device.mmd.own_traffic or NOTICES.block_reserved:
             return False  # each allocation has to be seen
         if not block.memory == memories.default_memory(block.range.size) == memories.memory_for(""):
             return False
@@ -232,10 +234,15 @@ def _begin_to_carry(device: Device, board: CarriedBoard) -> None:
 
 def carries_launch(queue: CommandQueue, kernel: Kernel) -> bool:
     """True if C carries the launch of the host's call, now that it has all facts."""
-    if lib.fpgart_watched():
+    watched = bool(lib.fpgart_watched())
+    if watched and not (lib.fpgart_watches_launches() and may_show(queue.device, kernel)):
         return False
     board = board_of(queue)
-    return board is not None and _learn_kernel(queue, kernel, board) and bool(lib.fpgart_carry_again())
+    if board is None or not _learn_kernel(queue, kernel, board) or not lib.fpgart_carry_again():
+        return False
+    if watched:
+        tell_carried()
+    return True
 
 
 def _learn_kernel(queue: CommandQueue, kernel: Kernel, board: CarriedBoard) -> bool:
@@ -278,7 +285,7 @@ def renew(queue: CommandQueue, kernel: Kernel | None, buffers: Iterable[Buffer])
     Returns False if the command needs something else now. Nothing is placed or moved for it.
     """
     device, board = queue.device, board_of(queue)
-    if board is None or lib.fpgart_watched():
+    if board is None or (lib.fpgart_watched() and (kernel is None or not may_show(device, kernel))):
         return False
     epoch = int(lib.fpgart_board_epoch(board.address))
     if kernel is not None and not _may_be_loaded(kernel.program.on(device), device):

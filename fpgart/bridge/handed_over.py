@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from functools import partial
 from typing import TYPE_CHECKING, Any
-from weakref import ref
 
 from _fpgart_icd import ffi, lib
 
 from fpgart._native import ffi as native_ffi
 from fpgart._native import lib as native
+from fpgart.bridge.arguments import arguments_of
 from fpgart.bridge.handles import known
-from fpgart.engine.interface import BYTES, POINTER
+from fpgart.bridge.watched import tell_handed_over
 from fpgart.runtime.commands.new_launch import new_launch_with
 from fpgart.runtime.commands.transfers import CopyBuffer, FillBuffer, ReadBuffer, WriteBuffer
 from fpgart.runtime.scheduling.attempt import attempt
@@ -24,7 +24,7 @@ from fpgart.runtime.scheduling.event import Event
 if TYPE_CHECKING:
     from fpgart.runtime.memory.buffer import Buffer
     from fpgart.runtime.objects.queue import CommandQueue
-    from fpgart.runtime.programs.kernel import Argument, Kernel
+    from fpgart.runtime.programs.kernel import Kernel
     from fpgart.runtime.scheduling.event import Callback, Operation
     from fpgart.runtime.scheduling.scheduler import Scheduler
 
@@ -44,6 +44,7 @@ def run_handed_over(
     carried = native_ffi.cast("struct carried *", address)
     make = partial(_operation_of, queue, kernel_handle, carried, counter, buffers)
     scheduler, event = queue.context.scheduler, Event(queue.context, queue, kind, None)
+    tell_handed_over(command, event)
     scheduler.run_apart(partial(_run, scheduler, command, event, make))
 
 
@@ -89,15 +90,6 @@ def _operation_of(
 
 
 def _launch_of(queue: CommandQueue, kernel: Kernel, carried: Any, buffers: list[tuple[Buffer, int]]) -> Operation:
-    laid_out = native_ffi.cast("struct argument *", carried.more)
-    arguments: list[Argument | None] = []
-    for index in range(carried.count):
-        kind, size, value = int(laid_out[index].kind), int(laid_out[index].size), int(laid_out[index].value)
-        if kind == BYTES:
-            arguments.append((kind, size, bytes(native_ffi.buffer(carried.more + value, size))))
-        else:
-            arguments.append((kind, size, value))
-    for buffer, index in buffers:
-        arguments[index] = (POINTER, 8, ref(buffer))
+    arguments = arguments_of(carried, buffers)
     sizes = tuple(int(size) for size in carried.sizes)
     return new_launch_with(arguments, kernel, queue.device, int(carried.dimensions), sizes, bool(carried.has_local))

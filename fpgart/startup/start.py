@@ -295,16 +295,21 @@ def start_trace(at_end: list[Callable[[], None]]) -> Trace | None:
     if not path:
         return None
     from fpgart.bridge.callers import callers
+    from fpgart.bridge.watched import WatchedLaunches
     from fpgart.watch.origins import Origins
     from fpgart.watch.trace.recorder import Trace
 
     try:
-        trace = Trace(path.replace("%p", str(os.getpid())))
+        trace = Trace(path.replace("%p", str(os.getpid())), lib.fpgart_number_command)
     except OSError as error:
         raise config.OptionError(f"FPGART_TRACE={path}: {error.strerror}") from None
     observe(trace.observe)
     trace.name_places(Origins(callers()))  # wraps the trace's own functions
-    trace.listen()
+    launches = WatchedLaunches(trace.launches)
+    trace.write_first(launches.write)
+    trace.listen(reads_notes=True)
+    launches.begin()
+    at_end.append(launches.close)
     at_end.append(trace.close)
     return trace
 

@@ -40,7 +40,11 @@ class Origins:
         return self._callers.call in FREES
 
     def event_made(self, event: Event) -> None:
-        self._note(event)
+        if not event.is_view:
+            self._note(event)
+
+    def command_handed_over(self, event: Event, number: int, call: str, frames: tuple[int, ...]) -> None:
+        self._sites[event] = Site(call, frames)
 
     def usm_allocated(self, allocation: UsmAllocation) -> None:
         self._note_numbered(allocation)

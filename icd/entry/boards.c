@@ -89,6 +89,12 @@ void fpgart_observe_commands(void)
         core_board_observe(each->core);
 }
 
+void fpgart_note_ends(void)
+{
+    for (struct fpgart_board *each = atomic_load(&boards); each != NULL; each = each->next)
+        core_board_note(each->core);
+}
+
 uintptr_t fpgart_board_new(uintptr_t device, uintptr_t carrier, uintptr_t engine_context,
                            uintptr_t engine_device, uintptr_t traffic)
 {
@@ -210,7 +216,8 @@ int fpgart_queue_carries(uintptr_t queue, struct core_queue *core, uintptr_t boa
     if (core != NULL)
         core_queue_retain(core);
     made->core = core != NULL ? core : core_queue_new(scheduler, in_order);
-    if (made->core == NULL || !has_lane(made->core, of, in_order, has_profiling)) {
+    int has_times = has_profiling || fpgart_watches_launches();
+    if (made->core == NULL || !has_lane(made->core, of, in_order, has_times)) {
         fpgart_queue_free(made);
         return 0;
     }

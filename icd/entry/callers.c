@@ -43,8 +43,8 @@ static int is_own(const void *address)
 
 /* Innermost first: this library, the interpreter that called it, the entry point (this
  * library again), and then the frames of the host. On a thread of the driver there is no
- * entry point. */
-size_t fpgart_host_frames(uintptr_t *frames, size_t most)
+ * entry point. Without the interpreter, the host's frames are those behind this library. */
+size_t fpgart_frames_of_call(uintptr_t *frames, size_t most, int through_interpreter)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     void *all[DEPTH];
@@ -53,11 +53,16 @@ size_t fpgart_host_frames(uintptr_t *frames, size_t most)
     pthread_once(&once, find_out);
     while (next < count && is_own(all[next]))
         next++;
-    while (next < count && !is_own(all[next]))
+    while (through_interpreter && next < count && !is_own(all[next]))
         next++;
     while (next < count && is_own(all[next]))
         next++;
     while (next < count && found < most)
         frames[found++] = (uintptr_t)all[next++];
     return found;
+}
+
+size_t fpgart_host_frames(uintptr_t *frames, size_t most)
+{
+    return fpgart_frames_of_call(frames, most, 1);
 }

@@ -16,6 +16,7 @@ enum {
 static int carry_launch(const struct call *call)
 {
     struct command command;
+    uint64_t begin = fpgart_call_begins();
     if (call->nd_range.dimensions == 0 || !fpgart_begin_command(&command, call))
         return 0;
     if (!fpgart_hold(call->kernel, FPGART_KERNEL, fpgart_handle_serial(call->kernel)))
@@ -25,6 +26,9 @@ static int carry_launch(const struct call *call)
                                      command.carried, ROOM - sizeof(struct carried),
                                      command.held.uses, &command.buffers, &command.held.program);
     if (size == 0)
+        return fpgart_give_up(&command);
+    if (begin != 0 &&
+        (command.held.watched = fpgart_launch_new(&command, begin, (size_t)size - 1)) == NULL)
         return fpgart_give_up(&command);
     return fpgart_enqueue_command(&command, CORE_WORK, (size_t)size - 1);
 }

@@ -14,6 +14,7 @@
 /* Is called when the host has released an object that a carried command holds, so that it is
  * released soon after the end. */
 void fpgart_observe_commands(void);
+void fpgart_note_ends(void); /* of carried commands, on all boards */
 
 /* The facts that Python has found for commands that C gives to the engine (commands.c). They
  * hold in one epoch of a board (core/core.h). */
@@ -79,6 +80,41 @@ int fpgart_block_spare(uintptr_t board, uint64_t number, uint64_t size, uintptr_
                        uint64_t locations);
 uint64_t fpgart_take_spare(uintptr_t board);
 void fpgart_memory_changed(uintptr_t board);
+/* A launch that C carries while a trace is written (watched.c). `is_called`: the line of its call
+ * is written, or is Python's; `has_run`: C has run it, and it was not handed over; `key`:
+ * launches whose lines differ only in numbers and times have the same bytes. The members
+ * behind `is_over` are valid once that is 1. */
+enum { FPGART_FRAMES = 12 };
+struct fpgart_launch {
+    uint64_t number, begin, duration;
+    uint32_t type, thread, is_called, frame_count;
+    uintptr_t frames[FPGART_FRAMES];
+    uintptr_t queue, kernel;
+    uint32_t is_over, has_run;
+    int32_t status;
+    uint64_t start, end;
+    uintptr_t carried; /* the operation */
+    uint64_t buffers;
+    const struct fpgart_use *uses;
+    uintptr_t key;
+    uint64_t key_size;
+    struct core_command *command;
+    uint64_t arguments; /* bytes */
+    struct fpgart_launch *next;
+};
+/* For Python: 1 lets C carry launches although entry points are watched, and notes each. */
+void fpgart_watch_launches(int flag);
+int fpgart_watches_launches(void);
+int fpgart_may_watch_launch(void); /* 1: C may carry one now */
+int fpgart_may_carry_launches(void);
+uint64_t fpgart_number_command(void);
+uint64_t fpgart_last_launch(void); /* the number of the one that this thread enqueued last */
+uint32_t fpgart_launches_left(void);
+uint32_t fpgart_take_calls(uint32_t most, struct fpgart_launch **found);
+uint32_t fpgart_take_launches(uint32_t most, struct fpgart_launch **found);
+void fpgart_launches_written(uint32_t count, struct fpgart_launch **launches);
+/* Returns the note of a carried command; NULL if there is none. */
+struct fpgart_launch *fpgart_launch_of(struct core_command *command);
 enum { FPGART_MOST_BOARDS = 4 }; /* for which C makes a context's queues */
 typedef _Atomic(struct fpgart_board *) fpgart_board_slot;
 fpgart_board_slot *fpgart_boards_of(uintptr_t context); /* NULL if it is no context */

@@ -31,6 +31,17 @@ int fpgart_may_carry(void)
     return atomic_load(&is_on) && fpgart_running() && !fpgart_watched() && fpgart_has_stack();
 }
 
+int fpgart_may_carry_launches(void)
+{
+    return fpgart_may_carry() || (atomic_load(&is_on) && fpgart_running() &&
+                                  fpgart_may_watch_launch() && fpgart_has_stack());
+}
+
+static int may_carry(const struct call *call)
+{
+    return call->kernel != 0 ? fpgart_may_carry_launches() : fpgart_may_carry();
+}
+
 int fpgart_may_wait(void)
 {
     return !(fpgart_is_guest() && fpgart_holds_interpreter()) && !fpgart_in_callback();
@@ -40,7 +51,7 @@ int fpgart_carries(const struct call *call)
 {
     int cancel_state;
     missed.carry = NULL;
-    if (!fpgart_may_carry() || (call->waits != 0) != (call->wait_list != NULL))
+    if (!may_carry(call) || (call->waits != 0) != (call->wait_list != NULL))
         return 0;
     fpgart_disable_cancel(&cancel_state);
     int done = (!call->is_blocking || fpgart_may_wait()) && call->carry(call);
@@ -59,7 +70,12 @@ int fpgart_carry_again(void)
 {
     struct call call = missed;
     missed.carry = NULL;
-    return call.carry != NULL && fpgart_may_carry() && call.carry(&call);
+    if (call.carry == NULL || !may_carry(&call))
+        return 0;
+    fpgart_launched_by_python(1);
+    int done = call.carry(&call);
+    fpgart_launched_by_python(0);
+    return done;
 }
 
 void fpgart_let_go_of(const struct held *held)
@@ -100,7 +116,10 @@ static void command_ended(struct carried *carried, int32_t status)
         fpgart_carried_failed(held->queue, held->kernel, status, carried->place);
         fpgart_leave(&visit);
     }
-    fpgart_let_go_of(held);
+    if (held->watched != NULL) /* it holds them until Python has written its lines */
+        fpgart_launch_over(carried, held, status);
+    else
+        fpgart_let_go_of(held);
 }
 
 /* Updates a command that was enqueued in an earlier epoch of its board. */
@@ -110,7 +129,7 @@ bool fpgart_renews(struct core_command *command, uint64_t epoch)
     const struct held *held = held_by(carried);
     const struct fpgart_carried_queue *queue = fpgart_carried_queue(held->queue);
     struct fpgart_place place;
-    if (!fpgart_may_carry())
+    if (held->kernel != 0 ? !fpgart_may_carry_launches() : !fpgart_may_carry())
         return false;
     if (carried->kind == CARRIED_LAUNCH)
         return fpgart_renew_launch(held->kernel, queue, epoch, carried, (uint32_t)held->buffers,
@@ -157,6 +176,16 @@ void fpgart_hand_over(struct core_command *command)
     fpgart_run_handed_over((uintptr_t)command, held->queue, held->kernel, held->type,
                            (uintptr_t)carried, held->traffic, (cl_uint)held->buffers, held->uses);
     fpgart_leave(&visit);
+}
+
+struct fpgart_launch *fpgart_launch_of(struct core_command *command)
+{
+    return held_by(core_operation(command))->watched;
+}
+
+void fpgart_release_launch(struct core_command *command)
+{
+    fpgart_let_go_of(held_by(core_operation(command)));
 }
 
 struct buffers {
@@ -353,6 +382,7 @@ int fpgart_enqueue_command(struct command *command, enum core_role role, size_t 
         !prepare_event(command)) {
         while (count > 0)
             fpgart_unhold(held[--count], FPGART_EVENT);
+        free(command->held.watched);
         return fpgart_give_up(command);
     }
     command->held.buffers = command->buffers;
@@ -366,9 +396,12 @@ int fpgart_enqueue_command(struct command *command, enum core_role role, size_t 
     for (int i = 0; i < count; i++)
         fpgart_unhold(held[i], FPGART_EVENT);
     if (made == NULL) {
+        free(command->held.watched);
         drop_event(command);
         return fpgart_give_up(command);
     }
+    if (command->held.watched != NULL)
+        fpgart_launch_called(command->held.watched, made);
     if (call->is_blocking && core_wait(made) != CL_COMPLETE) { /* Python reports the error */
         drop_event(command);
         core_release(made);

@@ -21,7 +21,8 @@ struct held {
     uint32_t handed_over; /* Python has run the command, counted it and told watchers */
     uint32_t is_renewed;  /* 1: Python was asked once whether it can be carried in another epoch */
     uintptr_t event;
-    uint32_t traffic; /* the row in the board's counters */
+    struct fpgart_launch *watched; /* NULL: no trace is written */
+    uint32_t traffic;              /* the row in the board's counters */
     uint64_t calls, bytes;
     struct fpgart_program program; /* of a launch */
     uint64_t mapping;              /* the number of the mapping in the first buffer; 0: none */
@@ -73,5 +74,18 @@ int fpgart_enqueue_command(struct command *command, enum core_role role, size_t 
 /* Counts the bytes or the launch of a command that has succeeded. */
 void fpgart_count_command(const struct held *held);
 void fpgart_let_go_of(const struct held *held);
+
+/* Launches that a trace shows (watched.c). fpgart_call_begins() returns the time, or 0 if none
+ * is written; fpgart_launch_new() notes a launch with so many bytes of arguments,
+ * fpgart_launch_called() that its call returns, fpgart_launch_over() its end, after which
+ * Python releases what it held by fpgart_release_launch(). */
+uint64_t fpgart_call_begins(void);
+struct fpgart_launch *fpgart_launch_new(const struct command *command, uint64_t begin,
+                                        size_t arguments);
+void fpgart_launch_called(struct fpgart_launch *launch, struct core_command *command);
+void fpgart_launch_over(const struct carried *carried, const struct held *held, int32_t status);
+void fpgart_release_launch(struct core_command *command);
+/* 1 while Python has C try a call again. */
+void fpgart_launched_by_python(int flag);
 
 #endif

@@ -120,6 +120,21 @@ struct fpgart_use {
     uintptr_t buffer;
     uint64_t at;
 };
+struct fpgart_launch {
+    uint64_t number, begin, duration;
+    uint32_t type, thread, is_called, frame_count;
+    uintptr_t frames[12];
+    uintptr_t queue, kernel;
+    uint32_t is_over, has_run;
+    int32_t status;
+    uint64_t start, end;
+    uintptr_t carried;
+    uint64_t buffers;
+    const struct fpgart_use *uses;
+    uintptr_t key;
+    uint64_t key_size;
+    ...;
+};
 struct fpgart_mapping {
     uint64_t pointer, offset, size, flags;
     uint64_t number;
@@ -163,6 +178,14 @@ uint32_t fpgart_take_arguments(uintptr_t kernel, struct fpgart_argument *taken);
 void fpgart_argument_changed(uintptr_t kernel, uint32_t index);
 void fpgart_kernel_changed(uintptr_t kernel);
 int fpgart_watched(void);
+void fpgart_watch_launches(int flag);
+int fpgart_watches_launches(void);
+uint64_t fpgart_number_command(void);
+uint64_t fpgart_last_launch(void);
+uint32_t fpgart_launches_left(void);
+uint32_t fpgart_take_calls(uint32_t most, struct fpgart_launch **found);
+void fpgart_launches_written(uint32_t count, struct fpgart_launch **launches);
+struct fpgart_launch *fpgart_launch_of(struct core_command *command);
 int fpgart_handle_is_held(uintptr_t handle);
 void fpgart_buffer_is(uintptr_t buffer, uintptr_t context, uintptr_t parent, uint64_t flags, uint64_t origin,
                       uint64_t size);
@@ -251,6 +274,8 @@ struct core_command *fpgart_next_user(uintptr_t queue, const struct core_command
                                       uintptr_t end);
 int fpgart_view_calls_back(uintptr_t event, cl_int status, uintptr_t call, uintptr_t data);
 void fpgart_settle_ends(void);
+void fpgart_note_ends(void);
+uint32_t fpgart_take_launches(uint32_t most, struct fpgart_launch **found);
 cl_int fpgart_answer(uintptr_t value, size_t size, size_t *size_ret, const char *bytes, size_t length);
 uint64_t fpgart_load(uintptr_t address, size_t size);
 size_t fpgart_host_frames(uintptr_t *frames, size_t most);

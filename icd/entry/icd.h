@@ -244,6 +244,8 @@ uint64_t fpgart_load(uintptr_t address, size_t size);
 /* Writes the host's return addresses, innermost first, behind the entry point that runs on
  * this thread. Returns their number. */
 size_t fpgart_host_frames(uintptr_t *frames, size_t most);
+/* The same, for an entry point that has not called the interpreter, too. */
+size_t fpgart_frames_of_call(uintptr_t *frames, size_t most, int through_interpreter);
 
 /* Passes the objects that exist as the driver closes, in groups with words for each. Those
  * that are not released until the process has ended are reported then. `file` "": stderr. The

@@ -86,7 +86,11 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def counted(program: Path) -> dict[str, list[int]]:
     """Modules at the start; by call, a hundred times its locks and its allocations."""
-    run = subprocess.run([program], capture_output=True, text=True, env=plain_environment())
+    return counts(program)
+
+
+def counts(program: Path, **options: str) -> dict[str, list[int]]:
+    run = subprocess.run([program], capture_output=True, text=True, env=plain_environment() | options)
     assert run.returncode == 0, run.stderr
     return {name: [int(number) for number in numbers] for name, *numbers in map(str.split, run.stdout.splitlines())}
 
@@ -101,6 +105,17 @@ def test_a_call_takes_the_interpreters_lock_no_more_often_than_its_row_says(
 @pytest.mark.parametrize("call", MOST)
 def test_python_allocates_no_more_blocks_for_a_call_than_its_row_says(counted: dict[str, list[int]], call: str) -> None:
     assert counted[call][1] <= 100 * MOST[call].allocations
+
+
+@pytest.fixture(scope="module")
+def counted_with_trace(program: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[int]]:
+    """The same as `counted`, while a trace is written."""
+    return counts(program, FPGART_TRACE=str(tmp_path_factory.mktemp("trace") / "trace.json"))
+
+
+@pytest.mark.parametrize("call", ["enqueue_and_drop", "enqueue_and_replace", "enqueue_in_turn"])
+def test_a_launch_runs_no_python_while_a_trace_is_written(counted_with_trace: dict[str, list[int]], call: str) -> None:
+    assert counted_with_trace[call] == [0, 0]
 
 
 def test_a_start_imports_no_more_modules_than_it_needs(counted: dict[str, list[int]]) -> None:

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import pytest
 from fpgart.version import __version__
 from fpgart.watch import report
 from fpgart.watch.family import COMPILER
+from fpgart.watch.trace.file import TraceFile
 from fpgart.watch.trace.recorder import Trace
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -568,6 +570,17 @@ def test_a_trace_says_what_was_run_and_on_what(tmp_path: Path) -> None:
     assert f"{sys.executable} -c" in told
     assert f"fpgart {__version__}; engine {run.engine}" in told
     assert " UTC; " in told
+
+
+def test_lines_of_several_threads_are_compressed_in_the_order_in_which_they_are_written(tmp_path: Path) -> None:
+    path = tmp_path / "t.json.gz"
+    file = TraceFile(str(path), "")
+    lines = [[f'"{writer} {number}"' for number in range(500)] for writer in range(4)]
+    with ThreadPoolExecutor(len(lines)) as threads:
+        list(threads.map(lambda own: [file.append(line) for line in own], lines))
+    file.close('"end"')
+    written = json.loads(gzip.decompress(path.read_bytes()))
+    assert sorted(written) == sorted(["end", *(json.loads(line) for own in lines for line in own)])
 
 
 def test_a_trace_whose_name_ends_in_gz_is_compressed_and_says_the_same(tmp_path: Path) -> None:

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """FPGART_TRACE: a log of the run as Chrome trace events, which Perfetto opens.
 
-The file is a JSON array with one event per line. Each line is written as soon as its event has ended: after a crash,
-all lines but perhaps the last are whole. Each thread of the host has a track (process 1), and so has each command queue
-under its device (process 2 + the device's number).
+The file is a JSON array with one event per line. Each line is written as soon as its event has ended; those of
+launches that C carries are written with the next other call, or within about 20 ms. After a crash, all lines but
+perhaps the last are whole. Each thread of the host has a track (process 1), and so has each command queue under its
+device (process 2 + the device's number).
 
 - cat "fpgart": begin (args run, the run of `fpgart run`, process, clock, the monotonic time at which the trace
   begins, and epoch, the time of day at which that clock began; command line, version of fpgart, computer; rank, job

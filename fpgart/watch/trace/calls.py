@@ -24,17 +24,21 @@ class HostCalls:
         self._sites = sites
         self._commands = commands
         self._failure = threading.local()
+        self.write_first: Callable[[], None] = lambda: None
+        """Writes the events of launches that C carries."""
 
     def observe(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         """Returns the entry point with an event around it."""
 
         @wraps(function)
         def call(*arguments: Any) -> Any:
+            self.write_first()
             begin = monotonic_ns()
             try:
                 return function(*arguments)
             finally:
                 duration = monotonic_ns() - begin
+                self.write_first()
                 enqueued = self._commands.enqueued_here()
                 args = self._error(name) | enqueued | (self._sites.here() if enqueued or name in MAY_WAIT else {})
                 self._timeline.emit("api", name, begin, duration, args)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import threading
-from itertools import count
+from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -17,13 +17,20 @@ ENQUEUED = "enqueued"
 class CommandNumbers:
     """Listens to NOTICES, before the watchers that query it."""
 
-    def __init__(self) -> None:
-        self._counter = count(1)
+    def __init__(self, new_number: Callable[[], int]) -> None:
+        self._new_number = new_number
         self._numbers: WeakKeyDictionary[Event, int] = WeakKeyDictionary()
         self._last = threading.local()
 
     def event_made(self, event: Event) -> None:
-        self._last.number = self._numbers[event] = next(self._counter)
+        if not event.is_view:
+            self._last.number = self._numbers[event] = self._new_number()
+
+    def command_carried(self, number: int) -> None:
+        self._last.number = number
+
+    def command_handed_over(self, event: Event, number: int, call: str, frames: tuple[int, ...]) -> None:
+        self._numbers[event] = number
 
     def of(self, event: Event) -> dict[str, Any]:
         """Returns the argument of an event about a command."""

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The file of a trace: one per process, one system call per line; compressed where its name ends in .gz."""
+"""The file of a trace: one per process, written at once; compressed where its name ends in .gz."""
 
 from __future__ import annotations
 
 import fcntl
 import os
 import stat
+import threading
 import zlib
 from contextlib import suppress
 from itertools import count
@@ -29,6 +30,8 @@ class TraceFile:
         descriptor, self.path = open_unshared(path, run)
         self._file: KeptOutput | None = KeptOutput(descriptor)
         self._compress = zlib.compressobj(wbits=GZIP) if self.path.endswith(COMPRESSED) else None
+        self._lock = threading.RLock()
+        """Compressed lines have to be written in the order in which they were compressed."""
         self._append("[\n")
         os.register_at_fork(after_in_child=self._leave_to_parent)
 
@@ -47,7 +50,7 @@ class TraceFile:
         return self._file is not None
 
     def append(self, line: str) -> None:
-        """Writes one element of the array."""
+        """Writes one element of the array, or several with commas and line ends between them."""
         self._append(f"{line},\n")
 
     def close(self, line: str) -> None:
@@ -57,9 +60,13 @@ class TraceFile:
 
     def _append(self, text: str, *, last: bool = False) -> None:
         """Writes at once. A full disk ends the trace; the host's calls continue without it."""
+        if self._file is not None:  # a child of fork() does not wait for a thread of its parent
+            with self._lock:
+                self._append_next(text.encode(), last=last)
+
+    def _append_next(self, line: bytes, *, last: bool) -> None:
         if self._file is None:
             return
-        line = text.encode()
         if self._compress is not None:  # flushed data can be read even if the file is cut off later
             how = zlib.Z_FINISH if last else zlib.Z_SYNC_FLUSH
             line = self._compress.compress(line) + self._compress.flush(how)

@@ -73,13 +73,8 @@ class OperationEvents:
             self._timeline.mark("fpgart", "engine", {"name": engine.name, "version": engine.version})
 
     def migrated(self, buffer: Buffer, source: Block | None, target: Block | None, begin: int, reason: str) -> None:
-        place = target or source
-        device = place.device if place is not None else buffer.context.devices[0]
         operation, queue = self._timeline.operation()
-        args: dict[str, Any] = {"device": device.id, "operation": operation, "buffer": buffer.number}
-        args |= {"size": buffer.size, "reason": reason, "skipped": source is target}
-        args["from"], args["to"] = block_in_words(source), block_in_words(target)
-        args |= self._timeline.of_command()
+        args = migration_facts(buffer, source, target, operation, reason) | self._timeline.of_command()
         duration = 0 if source is target else monotonic_ns() - begin
         self._timeline.emit("device", "migration", begin, duration, args, queue)
 
@@ -141,6 +136,17 @@ class SimulatedSteps:
             self._timeline.emit_simulated(
                 step.name, step.device.id, step.device.board, lane, step.begin, step.end, args
             )
+
+
+def migration_facts(
+    buffer: Buffer, source: Block | None, target: Block | None, operation: int, reason: str
+) -> dict[str, Any]:
+    """Returns the arguments of an event about a migration, or one that was not needed (`source` is `target`)."""
+    place = target or source
+    device = place.device if place is not None else buffer.context.devices[0]
+    facts: dict[str, Any] = {"device": device.id, "operation": operation, "buffer": buffer.number}
+    facts |= {"size": buffer.size, "reason": reason, "skipped": source is target}
+    return facts | {"from": block_in_words(source), "to": block_in_words(target)}
 
 
 def command_name(event: Event) -> str:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 from fpgart.base.notices import NOTICES
@@ -15,6 +16,7 @@ from fpgart.watch.trace.blocks import Blocks
 from fpgart.watch.trace.calls import HostCalls
 from fpgart.watch.trace.channels import ChannelEvents
 from fpgart.watch.trace.commands import CommandNumbers
+from fpgart.watch.trace.launches import LaunchEvents
 from fpgart.watch.trace.memory import BlockEvents, BufferEvents, UsmEvents
 from fpgart.watch.trace.mmd import TracedMmd
 from fpgart.watch.trace.operations import OperationEvents, SimulatedSteps
@@ -25,12 +27,14 @@ from fpgart.watch.trace.timeline import Timeline
 class Trace:
     """A trace, which is written to a file between listen() and close()."""
 
-    def __init__(self, path: str) -> None:
-        """Raises OSError if the file cannot be written."""
+    def __init__(self, path: str, new_number: Callable[[], int] | None = None) -> None:
+        """`new_number` returns a number for each new command. Raises OSError if the file cannot be written."""
         self.timeline = Timeline(path)
         self._sites = sites = Sites(self.timeline)
         self._blocks = Blocks()
-        commands = CommandNumbers()
+        commands = CommandNumbers(new_number or count(1).__next__)
+        self.launches = LaunchEvents(self.timeline, sites, self._blocks)
+        """The events of launches that C carries."""
         self._calls = HostCalls(self.timeline, sites, commands)
         self._channels = ChannelEvents(self.timeline)
         self._watchers: tuple[object, ...] = (
@@ -48,11 +52,16 @@ class Trace:
         """Adds places in the host's code to events; `origins` must know the calls within observe()."""
         self._sites.origins = origins
 
-    def listen(self) -> None:
-        """Begins to write an event for each notice."""
+    def listen(self, *, reads_notes: bool = False) -> None:
+        """Begins to write an event for each notice. `reads_notes`: `launches` gets those that C carries."""
         watch_channels(True)
         for watcher in (self._sites.origins, *self._watchers):
-            NOTICES.listen(watcher)
+            NOTICES.listen(watcher, reads_notes=reads_notes)
+
+    def write_first(self, write: Callable[[], None]) -> None:
+        """Calls `write` in front of each event of a call, for what happened before it."""
+        self._calls.write_first = write
+        self._blocks.write_first = write
 
     def silence(self) -> None:
         """Stops writing events for notices."""

@@ -37,6 +37,10 @@ class Sites:
         """Returns the argument of an event about a command or an object."""
         return self._args(self.origins.of(item))
 
+    def at(self, call: str, frames: tuple[int, ...]) -> dict[str, Any]:
+        """Returns the argument of an event of a call from those frames."""
+        return self._args(Site(call, frames))
+
     def _args(self, site: Site | None) -> dict[str, Any]:
         if site is None:
             return {}

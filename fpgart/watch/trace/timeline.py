@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import threading
 from contextvars import ContextVar
 from itertools import count
@@ -63,12 +64,45 @@ class Timeline:
         self, category: str, name: str, begin: int, duration: int | None, args: dict[str, Any], queue: int = -1
     ) -> None:
         """Writes an event of this thread, or (`queue` 0 or above, `args` with a device) of a command queue."""
-        process, track = self._thread() if queue < 0 else self._queue(int(args["device"]), queue)
+        process, track = (
+            self._thread(threading.get_native_id()) if queue < 0 else self._queue(int(args["device"]), queue)
+        )
         self._write(self._event(category, name, process, track, begin, duration, args))
 
     def mark(self, category: str, name: str, args: dict[str, Any], queue: int = -1) -> None:
         """Writes an event without a duration, now."""
         self.emit(category, name, monotonic_ns(), None, args, queue)
+
+    def call_form(self, name: str, thread: int, args: dict[str, Any]) -> str:
+        """Returns the line of calls of a thread that enqueue launches, for fill(). `args`: those they share."""
+        return self._form(self._event("api", name, *self._thread(thread), 0, 0, args | {ENQUEUED: 0}))
+
+    def queue_form(self, name: str, queue: int, args: dict[str, Any]) -> str:
+        """Returns the line of operations of a queue, for fill(). `args` have a device and numbers to be replaced.
+
+        Migrations in it were not needed, and took no time.
+        """
+        return self._form(self._event("device", name, *self._queue(int(args["device"]), queue), 0, 0, args))
+
+    def _form(self, event: dict[str, Any]) -> str:
+        args = dict(event["args"])
+        for key in {"operation", ENQUEUED} & args.keys():
+            args[key] = f"\0{key}"
+        lasts = {} if event["name"] == "migration" else {"dur": "\0dur"}
+        line = json.dumps(event | {"ts": "\0ts", **lasts, "args": args, "bind_id": "\0bind"})
+        line = line.replace("%", "%%").replace('"\\u0000bind"', '"%(bind)s"')
+        return re.sub(r'"\\u0000(\w+)"', r"%(\1)s", line)
+
+    def fill(self, forms: list[str], number: int, begin: int, duration: int, operation: int = 0) -> list[str]:
+        """Returns the lines of forms. `number`: the command's."""
+        ts, dur = round((begin - self._begin) / 1000, 3), round(duration / 1000, 3)
+        values = {"ts": ts, "dur": dur, "operation": operation, ENQUEUED: number, "bind": hex(number)}
+        return [form % values for form in forms]
+
+    def write(self, lines: list[str]) -> None:
+        """Writes lines, at once."""
+        if lines and self._file.is_open:
+            self._file.append(",\n".join(lines))
 
     def emit_simulated(
         self, name: str, device: int, board: BoardDescription, lane: str, begin: int, end: int, args: dict[str, Any]
@@ -164,8 +198,7 @@ class Timeline:
     def _name(self, process: int, track: int, kind: str, name: str) -> None:
         self._write({"name": kind, "ph": "M", "pid": process, "tid": track, "args": {"name": name}})
 
-    def _thread(self) -> tuple[int, int]:
-        track = threading.get_native_id()
+    def _thread(self, track: int) -> tuple[int, int]:
         if track not in self._threads:
             self._threads.add(track)
             self._name(HOST, track, "thread_name", name_of_thread(track))

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Launches that C carries while a trace is written. C notes what each call and each launch was;
+ * Python writes the lines later, for many at once (fpgart/bridge/watched.py). Until then the
+ * launch holds its queue, kernel and buffers, so that their handles stay valid. */
+#define _GNU_SOURCE
+#include "commands.h"
+#include "calls.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MOST_LEFT = 4096, FACTS = 8 };
+
+static atomic_int is_on;
+static atomic_ullong numbers;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the list */
+static struct fpgart_launch *oldest, **last = &oldest;   /* in the order of the calls */
+static _Atomic uint32_t left;
+static _Thread_local int in_python;
+static _Thread_local uint64_t last_number;
+
+void fpgart_watch_launches(int flag)
+{
+    atomic_store(&is_on, flag);
+}
+
+int fpgart_watches_launches(void)
+{
+    return atomic_load(&is_on);
+}
+
+/* Python has to write what is left, and a host in Python has frames that C does not see. */
+int fpgart_may_watch_launch(void)
+{
+    return atomic_load(&is_on) && atomic_load(&left) < MOST_LEFT && !fpgart_is_guest();
+}
+
+void fpgart_launched_by_python(int flag)
+{
+    in_python = flag;
+}
+
+uint64_t fpgart_number_command(void)
+{
+    return atomic_fetch_add(&numbers, 1) + 1;
+}
+
+uint64_t fpgart_last_launch(void)
+{
+    return last_number;
+}
+
+uint64_t fpgart_call_begins(void)
+{
+    struct timespec now;
+    if (!atomic_load(&is_on))
+        return 0;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Everything that distinguishes the lines of a launch from those of another one, but for its
+ * number and times. */
+static void write_key(struct fpgart_launch *launch, const struct held *held,
+                      const struct carried *carried)
+{
+    const uint64_t facts[FACTS] = {held->queue,         fpgart_handle_serial(held->queue),
+                                   held->kernel,        fpgart_handle_serial(held->kernel),
+                                   held->type,          (uint64_t)launch->status,
+                                   carried->dimensions, carried->has_local};
+    uint64_t *key = memcpy(launch + 1, facts, sizeof facts);
+    key = memcpy(key + FACTS, carried->sizes, sizeof carried->sizes);
+    key += sizeof carried->sizes / sizeof *key;
+    for (uint64_t i = 0; i < held->buffers; i++)
+        *key++ = fpgart_handle_serial(held->uses[i].buffer);
+    memcpy(key, carried->more, launch->arguments);
+    launch->key = (uintptr_t)(launch + 1);
+    launch->key_size = (size_t)((char *)key - (char *)(launch + 1)) + launch->arguments;
+}
+
+struct fpgart_launch *fpgart_launch_new(const struct command *command, uint64_t begin,
+                                        size_t arguments)
+{
+    size_t key = (FACTS + command->buffers) * sizeof(uint64_t) + sizeof command->carried->sizes;
+    struct fpgart_launch *made = calloc(1, sizeof *made + key + arguments);
+    if (made == NULL)
+        return NULL;
+    made->number = last_number = fpgart_number_command();
+    made->begin = begin;
+    made->type = command->held.type;
+    made->thread = (uint32_t)gettid();
+    made->is_called = (uint32_t)in_python;
+    made->queue = command->held.queue;
+    made->kernel = command->held.kernel;
+    made->frame_count = (uint32_t)fpgart_frames_of_call(
+        made->frames, sizeof made->frames / sizeof made->frames[0], in_python);
+    made->arguments = arguments;
+    return made;
+}
+
+void fpgart_launch_called(struct fpgart_launch *launch, struct core_command *command)
+{
+    core_retain(command);
+    launch->command = command;
+    launch->duration = fpgart_call_begins() - launch->begin;
+    pthread_mutex_lock(&lock);
+    *last = launch;
+    last = &launch->next;
+    atomic_fetch_add(&left, 1);
+    pthread_mutex_unlock(&lock);
+}
+
+void fpgart_launch_over(const struct carried *carried, const struct held *held, int32_t status)
+{
+    struct fpgart_launch *launch = held->watched;
+    launch->status = status;
+    launch->has_run = carried->is_begun && !held->handed_over;
+    launch->carried = (uintptr_t)carried;
+    launch->buffers = held->buffers;
+    launch->uses = held->uses;
+    write_key(launch, held, carried);
+    __atomic_store_n(&launch->is_over, 1, __ATOMIC_RELEASE);
+}
+
+uint32_t fpgart_launches_left(void)
+{
+    return atomic_load(&left);
+}
+
+/* One thread at a time calls the following functions. They find launches in the order of their
+ * calls; fpgart_take_calls() those whose calls have no line yet. */
+uint32_t fpgart_take_calls(uint32_t most, struct fpgart_launch **found)
+{
+    uint32_t count = 0;
+    pthread_mutex_lock(&lock);
+    for (struct fpgart_launch *each = oldest; each != NULL && count < most; each = each->next)
+        if (!each->is_called) {
+            each->is_called = 1;
+            found[count++] = each;
+        }
+    pthread_mutex_unlock(&lock);
+    return count;
+}
+
+uint32_t fpgart_take_launches(uint32_t most, struct fpgart_launch **found)
+{
+    uint32_t count = 0;
+    struct fpgart_launch **place = &oldest;
+    pthread_mutex_lock(&lock);
+    while (*place != NULL && count < most) {
+        struct fpgart_launch *each = *place;
+        if (!each->is_called || !__atomic_load_n(&each->is_over, __ATOMIC_ACQUIRE)) {
+            place = &each->next;
+            continue;
+        }
+        *place = each->next;
+        if (*place == NULL)
+            last = place;
+        found[count++] = each;
+    }
+    pthread_mutex_unlock(&lock);
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t times[4];
+        core_times(found[i]->command, times);
+        found[i]->start = times[CL_RUNNING];
+        found[i]->end = times[CL_COMPLETE];
+    }
+    return count;
+}
+
+void fpgart_launches_written(uint32_t count, struct fpgart_launch **launches)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        fpgart_release_launch(launches[i]->command);
+        core_release(launches[i]->command);
+        free(launches[i]);
+    }
+    atomic_fetch_sub(&left, count);
+}
