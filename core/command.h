@@ -32,7 +32,7 @@ struct core_callback {
 struct core_command {
     _Atomic uint32_t references;
     _Atomic int32_t status;
-    struct core_word steps; /* counted up when threads that sleep have to look again */
+    struct core_word steps;   /* counted up when threads that sleep have to look again */
     _Atomic(void *) event;    /* the engine's; NULL until it has been submitted */
     struct core_queue *queue; /* NULL: a user event */
     uintptr_t known;          /* the caller's number of a decided command */

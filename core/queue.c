@@ -124,9 +124,8 @@ void *core_operation(struct core_command *command)
 
 void core_begin_work(struct core_work *work)
 {
-    *work = (struct core_work){.last_ready = &work->ready,
-                               .last_ended = &work->ended,
-                               .takes = core_is_taking};
+    *work = (struct core_work){
+        .last_ready = &work->ready, .last_ended = &work->ended, .takes = core_is_taking};
 }
 
 void core_make_ready(struct core_command *command, struct core_work *work)

@@ -235,7 +235,8 @@ static void begin_to_settle(void)
 
 void core_settle(void)
 {
-    if (core_is_ending || (atomic_load(&endings[0].value) == 0 && atomic_load(&endings[1].value) == 0))
+    if (core_is_ending ||
+        (atomic_load(&endings[0].value) == 0 && atomic_load(&endings[1].value) == 0))
         return;
     begin_to_settle();
     struct core_word *left = &endings[!generation]; /* constant now */

@@ -1121,6 +1121,14 @@ static bool is_open_elsewhere(const struct core_queue *queue)
     return false;
 }
 
+static bool runs_elsewhere(const struct core_queue *queue)
+{
+    for (int i = 0; i < QUEUES; i++)
+        if (queues[i] != queue && queues[i]->running != 0)
+            return true;
+    return false;
+}
+
 /* Calls, at any time, the functions that describe commands and boards. No other thread goes on
  * between the end of such a function's last section under the lock and its return, so that an
  * answer can be compared with what the core has then. */
@@ -1135,6 +1143,8 @@ static void ask_about(int number)
     CHECK(core_has_ready(caller) == (caller->ready != NULL), "commands seem to be ready, or not");
     if (!core_board_has_others(board, queue))
         CHECK(!is_open_elsewhere(queue), "other queues seem to have ended");
+    bool others_run = core_others_run(queue);
+    CHECK(others_run == runs_elsewhere(queue), "commands of other queues seem to run, or not");
     next = core_next(queue, NULL);
     CHECK(next == first_carried(queue), "another command is the next");
     if (next != NULL)
