@@ -56,13 +56,38 @@ void core_hand_over(struct core_command *command)
     core_wake_observer();
 }
 
-/* Functions that are called here must not wait, because this thread notes the ends that
- * others wait for. */
+/* Removes and returns the first command that has to be noted, and those behind it that are in
+ * the same in-order queue. The lock is held. */
+static struct core_command *next_noted(void)
+{
+    struct core_command *first = noted, *last = first;
+    if (first == NULL)
+        return NULL;
+    struct core_queue *queue = first->queue;
+    while (queue->in_order && last->next_watched != NULL && last->next_watched->queue == queue)
+        last = last->next_watched;
+    if ((noted = last->next_watched) == NULL)
+        last_noted = &noted;
+    last->next_watched = NULL;
+    return first;
+}
+
+/* Notes commands of one queue. If there are several, the queue is in order, so that the newest
+ * stands for all; the engine may have notified them in another order. Functions that are called
+ * here must not wait, because this thread notes the ends that others wait for. */
 static void note(struct core_command *command)
 {
+    struct core_command *newest = command;
+    for (struct core_command *each = command; each != NULL; each = each->next_watched)
+        if (each->number > newest->number)
+            newest = each;
     core_is_ending = true;
-    core_note_carried(command, true);
-    core_release(command);
+    core_note_carried(newest, true);
+    while (command != NULL) {
+        struct core_command *next = command->next_watched;
+        core_release(command);
+        command = next;
+    }
     core_is_ending = false;
 }
 
@@ -107,9 +132,7 @@ void core_observe(void)
     for (;;) {
         core_lock();
         uint32_t seen = atomic_load(&notes.value);
-        struct core_command *ended = noted, *ready = ended == NULL ? handed_over : NULL;
-        if (ended != NULL && (noted = ended->next_watched) == NULL)
-            last_noted = &noted;
+        struct core_command *ended = next_noted(), *ready = ended == NULL ? handed_over : NULL;
         if (ready != NULL && (handed_over = ready->next_ready) == NULL)
             last_handed_over = &handed_over;
         struct core_caller *caller = ended == NULL && ready == NULL ? next_called() : NULL;
@@ -122,7 +145,7 @@ void core_observe(void)
         else if (ready != NULL || caller != NULL)
             call(ready, caller);
         else
-            core_sleep(&notes, seen);
+            core_rest(&notes, seen);
     }
 }
 

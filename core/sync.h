@@ -16,6 +16,10 @@ void core_unlock(void);
 void core_futex_wait(_Atomic uint32_t *value, uint32_t seen);
 void core_futex_wake(_Atomic uint32_t *value);
 void core_pause(void);
+static inline void core_yield(void)
+{
+    core_pause();
+}
 bool *core_explored_ending(void);
 #define core_is_ending (*core_explored_ending())
 bool *core_explored_serving(void);
@@ -28,6 +32,7 @@ bool *core_explored_taking(void);
 #include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -60,6 +65,11 @@ static inline void core_pause(void)
 {
 }
 
+static inline void core_yield(void)
+{
+    sched_yield();
+}
+
 #endif
 
 /* A number on which threads sleep. Who changes it calls core_wake() afterwards. */
@@ -74,6 +84,16 @@ static inline void core_sleep(struct core_word *word, uint32_t seen)
     atomic_fetch_add(&word->sleepers, 1);
     core_futex_wait(&word->value, seen);
     atomic_fetch_sub(&word->sleepers, 1);
+}
+
+/* Sleeps like core_sleep(), but lets other threads run first. A thread that works off a list
+ * calls it: while others add to the list all the time, none of them has to wake it. A thread
+ * that waits for one command does not: on a busy machine it would run again later. */
+static inline void core_rest(struct core_word *word, uint32_t seen)
+{
+    core_yield();
+    if (atomic_load(&word->value) == seen)
+        core_sleep(word, seen);
 }
 
 static inline void core_wake(struct core_word *word)

@@ -343,7 +343,7 @@ void core_serve(void)
         over = due == NULL && core_is_closed;
         core_unlock();
         if (!over && !serve_one())
-            core_sleep(&dues, seen);
+            core_rest(&dues, seen);
     }
     core_is_serving = false;
 }
