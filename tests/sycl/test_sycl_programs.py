@@ -145,6 +145,34 @@ int main() {
   std::cout << wrong << " wrong" << std::endl;
 }
 """
+SHARED = """\
+#include <sycl/sycl.hpp>
+#include <sycl/ext/intel/fpga_extensions.hpp>
+using Pipe = sycl::ext::intel::pipe<class PipeId, int, 4>;
+SYCL_EXTERNAL int twice(int);
+void consume(sycl::queue &queue, int *to);
+"""
+CALLER = """\
+#include "shared.hpp"
+#include <iostream>
+int main() {
+  sycl::queue queue{sycl::accelerator_selector_v};
+  int *to = sycl::malloc_shared<int>(8, queue);
+  queue.single_task<class Produce>([=] { for (int i = 0; i < 8; i++) Pipe::write(twice(i)); });
+  consume(queue, to);
+  queue.wait();
+  for (int i = 0; i < 8; i++) std::cout << to[i] << " ";
+  std::cout << std::endl;
+}
+"""
+CALLED = """\
+#include "shared.hpp"
+SYCL_EXTERNAL int twice(int x) { return 2 * x; }
+void consume(sycl::queue &queue, int *to) {
+  queue.single_task<class Consume>([=] { for (int i = 0; i < 8; i++) to[i] = Pipe::read() + 1; });
+}
+"""
+SHARED_SAYS = "1 3 5 7 9 11 13 15 \n"
 REFUSED = """\
 #include <sycl/sycl.hpp>
 int main() {
@@ -206,6 +234,20 @@ def features(folder: Path, icpx: Icpx) -> Path:
     return folder / "features"
 
 
+@pytest.fixture(scope="module")
+def parts(folder: Path, icpx: Icpx) -> Path:
+    """Compiles a program of an object and a static library, whose kernels share a pipe and a function."""
+    for name, text in (("shared.hpp", SHARED), ("caller.cpp", CALLER), ("called.cpp", CALLED)):
+        (folder / name).write_text(text)
+    for name in ("caller", "called"):
+        made = icpx("-fsycl", "-fintelfpga", "-c", f"{name}.cpp", "-o", f"{name}.o")
+        assert (made.returncode, made.stderr) == (0, "")
+    subprocess.run(["ar", "rcs", "libcalled.a", "called.o"], cwd=folder, check=True)
+    made = icpx("-fsycl", "-fintelfpga", "caller.o", "-L.", "-lcalled", "-Wl,--gc-sections", "-o", "shared")
+    assert (made.returncode, made.stderr) == (0, "")
+    return folder / "shared"
+
+
 def alone(program: Path) -> str:
     """Returns the output of a program on the emulator without fpgart."""
     emulator = str(candidates("emulator")[0][1])
@@ -234,6 +276,31 @@ def test_two_kernels_and_a_pipe_on_a_board(pipes: Path) -> None:
     assert "engine emulator" in told
     assert "_ZTS8Producer: 1 run" in told
     assert "_ZTS8Consumer: 1 run" in told
+
+
+def test_sources_share_pipes_and_functions_on_the_emulator_alone(parts: Path) -> None:
+    assert alone(parts) == SHARED_SAYS
+
+
+def test_sources_share_pipes_and_functions_on_a_board(parts: Path) -> None:
+    assert on_board(parts) == SHARED_SAYS
+
+
+def test_an_early_image_can_be_linked_to_a_program(parts: Path, icpx: Icpx) -> None:
+    folder = parts.parent
+    made = icpx("-fintelfpga", "-Xshardware", "-fsycl-link=early", "caller.o", "libcalled.a", "-o", "early.a")
+    assert made.returncode == 0, made.stderr
+    made = icpx("-fintelfpga", "early.a", "-o", "from_early")
+    assert (made.returncode, made.stderr) == (0, "")
+    assert on_board(folder / "from_early") == SHARED_SAYS
+
+
+def test_an_early_image_without_kernels_is_refused(folder: Path, icpx: Icpx) -> None:
+    (folder / "empty.cpp").write_text(PLAIN)
+    made = icpx("-fsycl", "-fsycl-link=early", "empty.cpp", "-o", "empty.a")
+    assert (made.returncode, made.stderr.count("\n")) == (1, 1)
+    assert "there is no kernel" in made.stderr
+    assert not (folder / "empty.a").exists()
 
 
 def test_dependencies_are_files_that_stay(pipes: Path) -> None:
