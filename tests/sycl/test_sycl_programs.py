@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -173,6 +174,27 @@ void consume(sycl::queue &queue, int *to) {
 }
 """
 SHARED_SAYS = "1 3 5 7 9 11 13 15 \n"
+REPORTED = """\
+#include <sycl/sycl.hpp>
+#include <sycl/ext/intel/fpga_extensions.hpp>
+class Reported; class Id;
+using Pipe = sycl::ext::intel::pipe<Id, int, 4>;
+int main(int count, char **) {
+  sycl::queue queue{sycl::accelerator_selector_v};
+  sycl::buffer<int> buffer(64);
+  queue.submit([&](sycl::handler &h) {
+    sycl::ext::oneapi::accessor_property_list places{sycl::ext::intel::buffer_location<1>};
+    sycl::accessor in{buffer, h, sycl::read_only, places};
+    h.single_task<Reported>([=] {
+      [[intel::numbanks(2)]] int lines[64];
+      [[intel::initiation_interval(3)]] for (int i = 0; i < count; i++) {
+        for (int j = 0; j < 64; j++) lines[j] = in[i * j];
+        Pipe::write(lines[i]);
+      }
+    });
+  });
+}
+"""
 REFUSED = """\
 #include <sycl/sycl.hpp>
 int main() {
@@ -290,9 +312,26 @@ def test_an_early_image_can_be_linked_to_a_program(parts: Path, icpx: Icpx) -> N
     folder = parts.parent
     made = icpx("-fintelfpga", "-Xshardware", "-fsycl-link=early", "caller.o", "libcalled.a", "-o", "early.a")
     assert made.returncode == 0, made.stderr
+    assert "early.prj/reports/report.html" in made.stderr
     made = icpx("-fintelfpga", "early.a", "-o", "from_early")
     assert (made.returncode, made.stderr) == (0, "")
     assert on_board(folder / "from_early") == SHARED_SAYS
+
+
+def test_the_report_of_an_early_image_names_arguments_pipes_memories_and_loops(folder: Path, icpx: Icpx) -> None:
+    (folder / "reported.cpp").write_text(REPORTED)
+    words = ["-fsycl", "-fintelfpga", "-Xshardware", "-Xstarget=hetero", "-fsycl-link=early", "reported.cpp"]
+    made = icpx(*words, "-o", "reported.report")
+    assert made.returncode == 0, made.stderr
+    page = (folder / "reported.report.prj" / "reports" / "report.html").read_text()
+    rows = re.sub(r"(<[^>]*>)+", "|", page)
+    assert "|For board |hetero|" in rows
+    assert "|Reported|" in rows
+    assert "|count|int|value|4 bytes|" in rows
+    assert "|in|int*|global, in HBM|8 bytes|" in rows
+    assert "|sycl::ext::intel::pipe&lt;Id, int, 4&gt;|4 bytes|4|Reported|" in rows
+    assert "|Reported|lines|numbanks 2|" in rows
+    assert "|Reported|initiation_interval 3|" in rows
 
 
 def test_an_early_image_without_kernels_is_refused(folder: Path, icpx: Icpx) -> None:
