@@ -15,9 +15,9 @@ from fpgart.board.catalogue import describe, shipped
 from fpgart.board.description import BoardDescription
 from fpgart.icpx.command_line import CommandLine
 from fpgart.icpx.errors import UsageError
-from fpgart.kernels.early_report import EarlyFacts, read_early_facts
 from fpgart.kernels.interface import ArgumentInterface, KernelInterface
 from fpgart.kernels.spirv import interfaces
+from fpgart.kernels.spirv_facts import SpirvFacts, read_facts
 from fpgart.sdk.board_packages import default_board
 from fpgart.watch.cpp_names import kernel_name
 
@@ -43,7 +43,7 @@ def write_report(modules: Sequence[bytes], board: BoardDescription, asked: Comma
     name = output.stem if output.suffix in REPLACED else output.name
     page = output.with_name(f"{name}.prj") / "reports" / "report.html"
     page.parent.mkdir(parents=True, exist_ok=True)
-    facts = [read_early_facts(module) for module in modules]
+    facts = [read_facts(module) for module in modules]
     kernels = [
         _kernel(kernel, each, board)
         for module, each in zip(modules, facts, strict=True)
@@ -54,7 +54,7 @@ def write_report(modules: Sequence[bytes], board: BoardDescription, asked: Comma
     return page
 
 
-def _kernel(kernel: KernelInterface, facts: EarlyFacts, board: BoardDescription) -> DescribedKernel:
+def _kernel(kernel: KernelInterface, facts: SpirvFacts, board: BoardDescription) -> DescribedKernel:
     kinds = zip(kernel.arguments, facts.types[kernel.name], facts.sizes[kernel.name], strict=True)
     return DescribedKernel(
         kernel_name(kernel.name),
@@ -80,7 +80,7 @@ def _argument(argument: ArgumentInterface, kind: str, size: int, board: BoardDes
     )
 
 
-def _sections(facts: Sequence[EarlyFacts]) -> list[Section]:
+def _sections(facts: Sequence[SpirvFacts]) -> list[Section]:
     return [
         Section("Pipes", ("pipe", "packet", "capacity", "kernels"), [
             (kernel_name(pipe.name), f"{pipe.packet} bytes", pipe.capacity, ", ".join(map(kernel_name, pipe.kernels)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Facts of SPIR-V for the report of an early image: sizes of arguments, pipes, local memories, attributes of loops.
+"""Facts of SPIR-V for reports: sizes of arguments, pipes, local memories, attributes of loops.
 
 Numbers are those of the SPIR-V specification 1.6 and of Intel's extensions for FPGAs in its registry.
 """
@@ -82,7 +82,7 @@ class LoopFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class EarlyFacts:
+class SpirvFacts:
     """The facts; `types` and `sizes` are those of the arguments, by kernel."""
 
     types: dict[str, tuple[str, ...]]
@@ -109,10 +109,10 @@ class _Reading:
     loops: dict[tuple[int, str], None] = field(default_factory=dict)
 
 
-def read_early_facts(il: bytes) -> EarlyFacts:
+def read_facts(il: bytes) -> SpirvFacts:
     """Returns the facts of a module; none for bytes that are no SPIR-V."""
     module, found = read_fpga_module(il), _read(il)
-    return EarlyFacts(
+    return SpirvFacts(
         {name: tuple(_type(module, found, kind) for kind in found.parameters.get(function, ()))
          for function, name in found.kernels.items()},
         {name: tuple(_size(module, kind) for kind in found.parameters.get(function, ()))
@@ -146,8 +146,8 @@ def _read(il: bytes) -> _Reading:
             case (_, [_, id, callee, *_]) if code == FUNCTION_CALL:
                 found.callers.setdefault(callee, set()).add(function)
             case (_, [_, _, control, *numbers]) if code == LOOP_MERGE:
-                if words := _controls(control, numbers):
-                    found.loops[function, words] = None
+                if told := _controls(control, numbers):
+                    found.loops[function, told] = None
             case _, [_, id, *_] if id in found.semantics:
                 found.owners[id] = function
     return found

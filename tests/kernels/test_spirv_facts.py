@@ -1,8 +1,11 @@
-"""Facts of SPIR-V for the report of an early image."""
+"""Facts of SPIR-V for reports."""
 
 from __future__ import annotations
 
-from fpgart.kernels.early_report import (
+from fpgart.kernels.fpga_spirv import Op
+from fpgart.kernels.spirv import KERNEL_MODEL
+from fpgart.kernels.spirv import Op as Spirv
+from fpgart.kernels.spirv_facts import (
     FUNCTION_CALL,
     LOOP_MERGE,
     PIPE_TYPE,
@@ -11,11 +14,8 @@ from fpgart.kernels.early_report import (
     LoopControl,
     LoopFacts,
     PipeFacts,
-    read_early_facts,
+    read_facts,
 )
-from fpgart.kernels.fpga_spirv import Op
-from fpgart.kernels.spirv import KERNEL_MODEL
-from fpgart.kernels.spirv import Op as Spirv
 from tests.kernels.test_fpga_spirv import DECLARATIONS, EIGHT, FLOAT, FOUR, INT, module, text
 
 GLOBAL, LOCAL, CONSTANT_PIPE, PIPE_POINTER, PIPE, POINTER, KERNEL, BODY, VARIABLE, ARRAY, COPY = range(20, 31)
@@ -49,24 +49,24 @@ def facts(*body: tuple[int, ...]) -> bytes:
 
 
 def test_arguments_have_types_and_sizes() -> None:
-    read = read_early_facts(facts())
+    read = read_facts(facts())
     assert read.types == {"_ZTS4Prod": ("double*", "int[8]")}
     assert read.sizes == {"_ZTS4Prod": (8, 32)}
 
 
 def test_a_pipe_has_its_capacity_and_its_kernels() -> None:
-    assert read_early_facts(facts()).pipes == (PipeFacts("between", 4, 8, ("_ZTS4Prod",)),)
+    assert read_facts(facts()).pipes == (PipeFacts("between", 4, 8, ("_ZTS4Prod",)),)
 
 
 def test_a_variable_has_the_attributes_of_its_memory() -> None:
-    read = read_early_facts(facts((121, 1, VARIABLE, 43)))
+    read = read_facts(facts((121, 1, VARIABLE, 43)))
     assert read.memories == (LocalMemoryFacts("_ZTS4Prod", "lines", "numbanks 2"),)
 
 
 def test_attributes_of_loops_are_told_once_for_each_loop() -> None:
     both = LoopControl.initiation_interval | LoopControl.no_unroll
     arrays = LoopControl.ivdep_of_arrays | LoopControl.speculated_iterations
-    read = read_early_facts(
+    read = read_facts(
         facts(
             (LOOP_MERGE, 50, 51, int(both), 2),
             (LOOP_MERGE, 52, 51, int(both), 2),
@@ -81,5 +81,5 @@ def test_attributes_of_loops_are_told_once_for_each_loop() -> None:
 
 
 def test_bytes_that_are_no_spirv_have_no_facts() -> None:
-    read = read_early_facts(b"no SPIR-V, but long enough to be one")
+    read = read_facts(b"no SPIR-V, but long enough to be one")
     assert (read.types, read.pipes, read.memories, read.loops) == ({}, (), (), ())
