@@ -289,15 +289,22 @@ def test_two_kernels_and_a_pipe_on_the_emulator_alone(pipes: Path) -> None:
     assert alone(pipes) == "PASSED\n"
 
 
-def test_two_kernels_and_a_pipe_on_a_board(pipes: Path) -> None:
-    trace = pipes.parent / "trace.json"
-    assert on_board(pipes, FPGART_TRACE=str(trace)) == "PASSED\n"
+@pytest.mark.parametrize(("board", "bank"), [("a10_ref", "DDR bank 1"), ("usm_s10", "device interleaved over 4 banks")])
+def test_the_report_names_both_kernels_the_pipe_the_banks_and_each_copy(pipes: Path, board: str, bank: str) -> None:
+    trace = pipes.parent / f"{board}.json"
+    assert on_board(pipes, FPGART_BOARD=board, FPGART_TRACE=str(trace)) == "PASSED\n"
     told = subprocess.run(
         [sys.executable, "-m", "fpgart.cli", "report", str(trace)], stdout=subprocess.PIPE, text=True, check=True
     ).stdout
     assert "engine emulator" in told
-    assert "_ZTS8Producer: 1 run" in told
-    assert "_ZTS8Consumer: 1 run" in told
+    assert "device 0: Producer: 1 run" in told
+    assert "device 0: Consumer: 1 run" in told
+    assert "device 0: sycl::ext::intel::pipe<Between, int, 8>: 8 packets of 4 bytes; kernels " in told
+    (pipe,) = (line for line in told.splitlines() if "pipe<" in line)
+    assert sorted(pipe.partition("; kernels ")[2].split(", ")) == ["Consumer", "Producer"]
+    assert told.count(f"device 0, {bank}") == 2
+    assert "buffer 1, 256 bytes: WRITE_BUFFER; the host's command on device 0" in told
+    assert "buffer 2, 256 bytes: READ_BUFFER; the host's command on device 0" in told
 
 
 def test_sources_share_pipes_and_functions_on_the_emulator_alone(parts: Path) -> None:
