@@ -195,6 +195,45 @@ int main(int count, char **) {
   });
 }
 """
+PLACED = """\
+#include <sycl/sycl.hpp>
+#include <sycl/ext/intel/fpga_extensions.hpp>
+#include <iostream>
+#include <vector>
+namespace intel = sycl::ext::intel;
+namespace one = sycl::ext::oneapi;
+using one::accessor_property_list;
+namespace usm = sycl::ext::intel::experimental::property::usm;
+using Place = decltype(one::experimental::properties{intel::experimental::buffer_location<0>});
+class Places;
+struct Annotated {
+  one::experimental::annotated_arg<int *, Place> numbers;
+  void operator()() const { for (int i = 0; i < 64; i++) numbers[i] += 7; }
+};
+int main() {
+  sycl::queue queue{sycl::accelerator_selector_v};
+  constexpr int N = 64;
+  std::vector<int> a(N, 1), b(N), c(N, 5);
+  {
+    sycl::buffer in(a), out(b);
+    sycl::buffer<int> bank(c.data(), N, {sycl::property::buffer::mem_channel{2}});
+    queue.submit([&](sycl::handler &h) {
+      sycl::accessor x{in, h, sycl::read_only, accessor_property_list{intel::buffer_location<1>}};
+      sycl::accessor y{out, h, sycl::write_only, accessor_property_list{intel::buffer_location<0>}};
+      sycl::accessor z{bank, h, sycl::read_only};
+      h.single_task<Places>([=] { for (int i = 0; i < N; i++) y[i] = x[i] + z[i]; });
+    });
+  }
+  std::cout << b[N - 1] << std::endl;
+  if (!queue.get_device().has(sycl::aspect::usm_device_allocations)) return 0;
+  int *device = sycl::malloc_device<int>(N, queue, {usm::buffer_location(0)});
+  queue.copy(b.data(), device, N).wait();
+  queue.single_task(Annotated{device}).wait();
+  queue.copy(device, b.data(), N).wait();
+  std::cout << b[0] << std::endl;
+  sycl::free(device, queue);
+}
+"""
 REFUSED = """\
 #include <sycl/sycl.hpp>
 int main() {
@@ -361,6 +400,42 @@ def test_host_pipes_device_globals_tasks_and_numbers_on_the_emulator_alone(featu
 
 def test_host_pipes_device_globals_tasks_and_numbers_on_a_board(features: Path) -> None:
     assert [line.strip() for line in on_board(features).splitlines()] == FEATURES_SAY
+
+
+@pytest.mark.parametrize(
+    ("board", "said", "places"),
+    [
+        ("hetero", "6\n", {"buffer 1": "HBM bank 1", "buffer 2": "DDR interleaved", "buffer 3": "DDR interleaved"}),
+        (
+            "a10_ref",
+            "6\n13\n",
+            {
+                "buffer 1": "DDR bank 1",
+                "buffer 2": "DDR bank 1",
+                "buffer 3": "DDR bank 2",
+                "device allocation 4": "DDR",
+            },
+        ),
+    ],
+)
+def test_memories_and_banks_that_a_program_names_are_those_of_the_board(
+    folder: Path, icpx: Icpx, board: str, said: str, places: dict[str, str]
+) -> None:
+    """Contents are written where the kernel needs them, so that nothing is copied between memories.
+
+    The emulator's platform ignores the location 1 on a board with one memory.
+    """
+    (folder / "placed.cpp").write_text(PLACED)
+    made = icpx("-fintelfpga", "placed.cpp", "-o", "placed")
+    assert (made.returncode, made.stderr) == (0, "")
+    trace = folder / f"placed-{board}.json"
+    options = {"FPGART_BOARD": board, "FPGART_PLATFORM": "emulator", "FPGART_TRACE": str(trace)}
+    assert on_board(folder / "placed", **options) == said
+    command = [sys.executable, "-m", "fpgart.cli", "report", str(trace)]
+    told = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+    for name, place in places.items():
+        assert re.search(rf"  {name}: .*(\n *)?.*device 0, {place}", told), told
+    assert " -> " not in told
 
 
 def test_launches_of_one_kernel_take_turns_at_its_pipe(folder: Path, icpx: Icpx) -> None:
