@@ -18,6 +18,7 @@ from rich.console import Console
 from selenium.webdriver import Chrome, ChromeOptions, ChromeService
 
 from fpgart.cli.tables import show
+from fpgart.sdk.folder import lay_out
 from fpgart.watch import report
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -115,6 +116,15 @@ def cluster(folder: Path) -> list[Path]:
     return traces
 
 
+def sycl_pipes(folder: Path) -> Path:
+    """The trace of a SYCL program; it needs the packages of fpgart[sycl] and clang++."""
+    program, trace = folder / "pipes", folder / "sycl.json"
+    icpx = lay_out(folder / "sdk") / "bin" / "icpx"
+    run(icpx, "-fsycl", "-fintelfpga", ROOT / "examples" / "sycl" / "pipes.cpp", "-o", program)
+    run(sys.executable, "-m", "fpgart.cli", "run", "--platform", "emulator", "--trace", trace, "--", program)
+    return trace
+
+
 def terminal(trace: Path, name: str) -> None:
     """Saves the output of `fpgart report` on a terminal as a picture."""
     with open(os.devnull, "w") as nowhere:
@@ -134,6 +144,7 @@ def main() -> None:
         page(trace, name="report-phone.png", height=1500, width=390, theme="dark")
         page(trace, name="report-range.png", height=1060, script=f"{FEATURES}; {TIMELINE}")
         terminal(trace, "terminal.svg")
+        terminal(sycl_pipes(folder), "sycl-report.svg")
         os.environ["CL_CONFIG_CHANNEL_DEPTH_EMULATION_MODE"] = "strict"
         pipeline = compiled(folder, ROOT / "examples" / "pipeline" / "pipeline.c")
         page(traced(folder, "a10_ref", pipeline), name="report-pipeline.png", height=1760)

@@ -77,6 +77,7 @@ def report() -> dict[str, Any]:
     named = {
         "traffic": with_device("call", model.Traffic),
         "kernels": with_device("kernel", model.KernelRuns),
+        "pipes": with_device("pipe", model.DeclaredPipe),
         "cables": with_device("channel", model.CableTraffic),
         "modelled": with_device("what", model.Modelled),
         "buffers": array(schema(model.BufferLife)),

@@ -214,10 +214,33 @@ def _name_of(head: list[str]) -> str:
     return ""
 
 
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A table of the page."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: Iterable[Iterable[object]]
+
+
 def as_page(source: str, options: str, system: Autodiscovery, name: str) -> str:
-    """Returns the page, complete in one file."""
+    """Returns the page of a program in OpenCL C."""
     found = read(source)
     kernels = [kernel.name for kernel in system.kernels]
+    sections = [
+        Section("Channels", ("place", "declaration", "depth"), ((c.place, c.declaration, c.depth or "1 at least")
+                for c in found.channels)),
+        Section("Local memories", ("place", "function", "declaration"), ((m.place, m.function, m.declaration)
+                for m in found.memories)),
+        Section("Loops", ("place", "function", "nesting", "loop", "pragmas"), (
+            (loop.place, f"kernel {loop.function}" if loop.function in kernels else loop.function, loop.nesting,
+             loop.head, ", ".join(loop.pragmas)) for loop in found.loops)),
+    ]  # fmt: skip
+    return page_of(sections, options, system, name)
+
+
+def page_of(sections: Iterable[Section], options: str, system: Autodiscovery, name: str) -> str:
+    """Returns the page, complete in one file: interfaces, these sections, memories of the board."""
     parts = [
         f"<!DOCTYPE html><html lang=en><meta charset=utf-8><title>{escape(name)}</title><style>{STYLE}</style>",
         f"<h1>{escape(name)}</h1>",
@@ -226,13 +249,7 @@ def as_page(source: str, options: str, system: Autodiscovery, name: str) -> str:
         + ". All facts come from the source; area and clock rates need a compilation for hardware.</p>",
         "<h2>Kernels and their interfaces</h2>",
         *(_kernel(kernel) for kernel in system.kernels),
-        _section("Channels", ("place", "declaration", "depth"), ((c.place, c.declaration, c.depth or "1 at least")
-                 for c in found.channels)),
-        _section("Local memories", ("place", "function", "declaration"), ((m.place, m.function, m.declaration)
-                 for m in found.memories)),
-        _section("Loops", ("place", "function", "nesting", "loop", "pragmas"), (
-            (loop.place, f"kernel {loop.function}" if loop.function in kernels else loop.function, loop.nesting,
-             loop.head, ", ".join(loop.pragmas)) for loop in found.loops)),
+        *(_section(each.title, each.columns, each.rows) for each in sections),
         _section("Global memories", ("name", "from", "to", "banks"), (
             (m.name, f"{m.begin:#x}", f"{m.end:#x}",
              f"{m.banks}, {'interleaved' if m.interleaved else 'separate'}" if m.banks > 1 else "1")

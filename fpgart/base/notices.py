@@ -127,7 +127,7 @@ class Notices:
         self.modelled: tuple[Listener, ...] = ()
         """(event, command, steps): a command has its times in the simulated clock, before it really runs."""
         self.network_made: tuple[Listener, ...] = ()
-        """(device, network): a board was programmed with kernels that have channels; autorun kernels run."""
+        """(device, network, program): a board was programmed with kernels that have channels; autorun kernels run."""
         self.network_stopped: tuple[Listener, ...] = ()
         """(network): its kernels are about to end, because the board is programmed again or closed."""
         self.operation_began: tuple[Listener, ...] = ()

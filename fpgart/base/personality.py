@@ -20,6 +20,7 @@ TI = "Texas Instruments, Inc."
 OF_INTEL = (
     "cl_intel_create_buffer_with_properties",
     "cl_intel_mem_channel_property",
+    "cl_intel_mem_alloc_buffer_location",
     "cl_intel_program_scope_host_pipe",
     "cl_intel_global_variable_access",
 )

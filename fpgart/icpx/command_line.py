@@ -23,6 +23,7 @@ class Wanted(enum.Enum):
 
     OBJECTS = enum.auto()
     PROGRAM = enum.auto()
+    EARLY_IMAGE = enum.auto()
 
 
 @dataclass
@@ -128,7 +129,9 @@ def _read(made: CommandLine, word: str, rest: deque[str]) -> None:
         made.output = Path(_value(word, "-o", rest))
     elif word.startswith("-Xs"):
         made.hardware.append(word if len(word) > 3 else f"-Xs{_value(word, '-Xs', rest)}")
-    elif word == "-fsycl-link" or word.startswith("-fsycl-link="):
+    elif word in ("-fsycl-link", "-fsycl-link=early"):
+        made.wanted = Wanted.EARLY_IMAGE
+    elif word.startswith("-fsycl-link="):
         raise UsageError(f"{word} makes an image for hardware, which needs Intel's compiler; {INSTEAD}")
     elif word.startswith("-fsycl-host-compiler="):
         made.host_compiler = word.partition("=")[2]

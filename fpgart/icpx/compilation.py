@@ -4,13 +4,18 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from fpgart.icpx.command_line import CommandLine, Wanted
+from fpgart.icpx.device_sections import add_section, bitcodes_of, remove_section
+from fpgart.icpx.errors import IcpxError
 from fpgart.icpx.headers import write_headers
-from fpgart.icpx.passes import Source, Tools, both_passes, clock_pass, registration_pass, run
+from fpgart.icpx.images import DeviceImage
+from fpgart.icpx.passes import Source, Tools, both_passes, clock_pass, link_pass, registration_pass, run
 from fpgart.icpx.pieces import ac_types, host_compiler, sycl_runtime
 
 SAMPLE = """\
@@ -37,48 +42,84 @@ def compile_sample() -> Tools:
         return tools
 
 
-def compile_all(asked: CommandLine) -> None:
-    """Writes the output, and removes all temporary files. Raises IcpxError, PassFailed or OSError."""
-    with tempfile.TemporaryDirectory(prefix="icpx-") as folder:
-        tools = find_tools(Path(folder), asked.host_compiler)
+def compile_all(asked: CommandLine) -> list[bytes]:
+    """Writes the output, and removes all temporary files; returns the SPIR-V of an early image, else none.
+
+    Raises IcpxError, PassFailed or OSError.
+    """
+    with tempfile.TemporaryDirectory(prefix="icpx-") as name:
+        folder = Path(name)
+        tools = find_tools(folder, asked.host_compiler)
         objects = []
         for number, path in enumerate(asked.sources):
-            place = Path(folder) / str(number)
+            place = folder / str(number)
             place.mkdir()
-            made = compile_source(Source(path.absolute(), place), asked, tools)
+            objects.append(compile_source(Source(path.absolute(), place), asked, tools))
             if asked.wanted is Wanted.OBJECTS:
-                merge(made, asked.output or Path(path.stem + ".o"), asked)
-            objects += made
+                shutil.copyfile(objects[-1], asked.output or Path(path.stem + ".o"))
         if asked.wanted is Wanted.PROGRAM:
-            link([*objects, clock_pass(Path(folder), asked, tools)], asked, tools)
+            link_program([*objects, clock_pass(folder, asked, tools)], folder, asked, tools)
+        elif asked.wanted is Wanted.EARLY_IMAGE:
+            return early_image(objects, folder, asked, tools)
+        return []
 
 
-def compile_source(source: Source, asked: CommandLine, tools: Tools) -> list[Path]:
-    """Returns the objects of a source: the host's code and, if it has kernels, their registration."""
-    images, host = both_passes(source, asked, tools)
-    objects = [host]
+def compile_source(source: Source, asked: CommandLine, tools: Tools) -> Path:
+    """Returns the object of a source: the host's code, and a section with the device's code."""
+    device, host = both_passes(source, asked, tools)
+    return add_section(host, device, asked.verbose)
+
+
+def link_program(objects: Sequence[Path], folder: Path, asked: CommandLine, tools: Tools) -> None:
+    """Links the program.
+
+    Only the linker knows which members of static libraries belong to a program, so it links twice: the first time
+    for the device's code, the second time with the images that are made of that code.
+    """
+    first = folder / "first"
+    link(objects, first, asked, tools)
+    images = device_link(first, folder, asked, tools)
+    output = asked.output or Path("a.out")
+    registration = [registration_pass(images, folder, asked, tools)] if images else []
+    sys.stderr.write(link([*objects, *registration], output, asked, tools))
     if images:
-        objects.append(registration_pass(images, source.folder, asked, tools))
-    return objects
+        remove_section(output, asked.verbose)
 
 
-def merge(objects: list[Path], output: Path, asked: CommandLine) -> None:
-    """Merges several objects into one."""
-    run(["ld", "-r", *map(str, objects), "-o", str(output)], asked.verbose)
+def device_link(linked: Path, folder: Path, asked: CommandLine, tools: Tools) -> list[DeviceImage]:
+    """Returns the images of a file's device code, which is that of all its sources."""
+    codes = []
+    for number, bitcode in enumerate(bitcodes_of(linked)):
+        codes.append(folder / f"{number}.bc")
+        codes[-1].write_bytes(bitcode)
+    return link_pass(codes, folder, asked, tools) if codes else []
 
 
-def link(objects: list[Path], asked: CommandLine, tools: Tools) -> None:
-    """Links the program."""
+def early_image(objects: Sequence[Path], folder: Path, asked: CommandLine, tools: Tools) -> list[bytes]:
+    """Writes a static library of the host's and the device's code; returns the device's as SPIR-V."""
+    merged = folder / "early.o"
+    files = [word for word in asked.inputs if not word.startswith("-")]
+    run(["ld", "-r", *map(str, objects), *files, "-o", str(merged)], asked.verbose)
+    images = device_link(merged, folder, asked, tools)
+    if not images:
+        raise IcpxError("-fsycl-link=early: there is no kernel in the sources and objects")
+    output = asked.output or Path("a.a")
+    output.unlink(missing_ok=True)
+    run(["ar", "rcs", str(output), str(merged)], asked.verbose)
+    return [image.code.read_bytes() for image in images]
+
+
+def link(objects: Sequence[Path], output: Path, asked: CommandLine, tools: Tools) -> str:
+    """Links a file; returns the linker's warnings."""
     libraries = str(tools.runtime.libraries)
-    said = run(
+    return run(
         [
             str(tools.host), *asked.host, *map(str, objects), *asked.inputs,
             f"-L{libraries}", "-lsycl", f"-Wl,-rpath,{libraries}", "-pthread", "-ldl",
-            "-o", str(asked.output or Path("a.out")),
+            "-o", str(output),
         ],
         asked.verbose,
     )  # fmt: skip
-    sys.stderr.write(said)
 
 
 def become_host_compiler(words: list[str]) -> None:

@@ -3,8 +3,9 @@
 
     python device_compiler.py LIBRARY FOLDER SOURCE OPTION...
 
-It writes FOLDER/<number>.spv, a device image each, and FOLDER/images.json: for each image its file, its symbols and
-its properties. The compiler's log goes to stderr. Exit status 1: the compiler refused the program.
+It writes FOLDER/<number>.spv, a device image each, FOLDER/images.json: for each image its file, its symbols and its
+properties, and FOLDER/device.bc: the code before it is divided into images, as LLVM's bitcode. The compiler's log goes
+to stderr. Exit status 1: the compiler refused the program.
 
 It is a separate process because the compiler may end its process, and must not share it with other libraries.
 The structures are those of intel-sycl-rt 2025.3.3, whose interface is not documented. Their layout is that of C++
@@ -87,7 +88,7 @@ def compile_source(library: Path, source: Path, options: list[str]) -> Result:
     file = File(os.fsencode(source), source.read_bytes())
     nothing = Array(None, 0)
     given = Array(ctypes.cast(words, ctypes.c_void_p), len(options))
-    made = function(file, nothing, given, nothing, False, SPIRV)
+    made = function(file, nothing, given, nothing, True, SPIRV)
     assert isinstance(made, Result)
     return made
 
@@ -119,6 +120,8 @@ def main() -> int:
         Path(folder, name).write_bytes(ctypes.string_at(image.code, image.size))
         images.append(described(image, name))
     Path(folder, "images.json").write_text(json.dumps(images))
+    bitcode = ctypes.string_at(made.intermediate.first, made.intermediate.count) if made.intermediate.count else b""
+    Path(folder, "device.bc").write_bytes(bitcode)
     return 0
 
 

@@ -21,6 +21,10 @@ from fpgart.icpx.registration import registration_of
 DEVICE_COMPILER = Path(__file__).with_name("device_compiler.py")
 EMULATOR_CLOCK = Path(__file__).with_name("emulator_clock.c")
 NO_DEVICE_LIBRARIES = "-fno-sycl-device-lib=all"
+ONE_IMAGE = ("-fsycl-device-code-split=off",)
+"""Kernels of all sources are in one image, as on a board: they share pipes and variables."""
+BITCODE = "device.bc"
+UNDEFINED = "warning: Undefined function "
 HEADER = "integration.h"
 FOOTER = "integration_footer.h"
 UNNAMED = "KernelInfoData<"
@@ -86,43 +90,70 @@ def run(words: Sequence[str], verbose: bool) -> str:
     return said
 
 
-def both_passes(source: Source, asked: CommandLine, tools: Tools) -> tuple[list[DeviceImage], Path]:
-    """Returns the images of a source, and the object of its host's code.
+def both_passes(source: Source, asked: CommandLine, tools: Tools) -> tuple[Path, Path]:
+    """Returns the bitcode of a source's kernels and functions, and the object of its host's code.
 
     The device compiler captures constants that attributes name. If that changes a kernel's size against the host's, a
     second device pass avoids it.
     """
-    images = device_pass(source, asked, tools)
+    bitcode = device_pass(source, asked, tools)
     try:
-        return images, host_pass(source, asked, tools)
+        return bitcode, host_pass(source, asked, tools)
     except PassFailed as failed:
         if OTHER_SIZE not in failed.words:
             raise
-    images = device_pass(source, asked, tools, "-include", ATTRIBUTE_ARGUMENTS)
+    bitcode = device_pass(source, asked, tools, "-include", ATTRIBUTE_ARGUMENTS)
     try:
-        return images, host_pass(source, asked, tools)
+        return bitcode, host_pass(source, asked, tools)
     except PassFailed as failed:
         raise explained(failed, source) from None
 
 
-def device_pass(source: Source, asked: CommandLine, tools: Tools, *more: str) -> list[DeviceImage]:
-    """Compiles the source's kernels to SPIR-V, and the headers for its host pass; prints the compiler's log."""
-    said = run(
+def device_pass(source: Source, asked: CommandLine, tools: Tools, *more: str) -> Path:
+    """Compiles the source's device code, and the headers for its host pass; returns the first as bitcode.
+
+    The compiler's log is printed, except for functions without a body, which another source may define.
+    """
+    said = _run_device_compiler(
+        source.path,
+        source.folder,
         [
-            sys.executable, "-I", "-S", str(DEVICE_COMPILER), str(tools.runtime.compiler), str(source.folder),
-            str(source.path), *asked.common, *source.beside, *tools.headers, *asked.device,
+            *asked.common, *source.beside, *tools.headers, *asked.device,
             "-include", "sycl/__spirv/spirv_ops.hpp", *more,
-            "-fno-discard-value-names",
-            NO_DEVICE_LIBRARIES,
             "-fcomplex-arithmetic=improved",  # without functions of a library that engines do not have
-            "-fno-sycl-dead-args-optimization",
             "-Xclang", f"-fsycl-int-header={source.header}",
             "-Xclang", f"-fsycl-int-footer={source.footer}",
         ],
+        asked,
+        tools,
+    )  # fmt: skip
+    sys.stderr.writelines(line for line in said if UNDEFINED not in line)
+    return source.folder / BITCODE
+
+
+def link_pass(bitcodes: Sequence[Path], folder: Path, asked: CommandLine, tools: Tools) -> list[DeviceImage]:
+    """Links device code of several sources, and returns its images: one, unless the command line has it divided."""
+    empty, made = folder / "device.cpp", folder / "linked"
+    empty.touch()
+    made.mkdir()
+    inputs = [word for path in bitcodes for word in ("-Xclang", "-mlink-bitcode-file", "-Xclang", str(path))]
+    once = ["-Xclang", "-disable-llvm-passes"]  # the code was optimised in each source's own pass
+    sys.stderr.writelines(_run_device_compiler(empty, made, [*ONE_IMAGE, *asked.device, *inputs, *once], asked, tools))
+    return read_images(made)
+
+
+def _run_device_compiler(
+    source: Path, folder: Path, words: Sequence[str], asked: CommandLine, tools: Tools
+) -> list[str]:
+    """Runs the device compiler, which writes into the folder; returns the lines of its log."""
+    said = run(
+        [
+            sys.executable, "-I", "-S", str(DEVICE_COMPILER), str(tools.runtime.compiler), str(folder), str(source),
+            *words, "-fno-discard-value-names", NO_DEVICE_LIBRARIES, "-fno-sycl-dead-args-optimization",
+        ],
         asked.verbose,
     )  # fmt: skip
-    sys.stderr.writelines(line for line in said.splitlines(keepends=True) if NO_DEVICE_LIBRARIES not in line)
-    return read_images(source.folder)
+    return [line for line in said.splitlines(keepends=True) if NO_DEVICE_LIBRARIES not in line]
 
 
 def host_pass(source: Source, asked: CommandLine, tools: Tools) -> Path:

@@ -89,7 +89,7 @@ class FpgaModule:
     def size_of(self, name: str) -> int:
         """Returns the bytes of a variable that the host finds by name; 0 if the module does not say."""
         kind, _ = self.variables.get(self.names.get(name, 0), (0, ()))
-        return self._layout(self.types.get(kind, (0, (0, 0)))[1][-1])[0]
+        return self.layout(self.types.get(kind, (0, (0, 0)))[1][-1])[0]
 
     def packet_of(self, name: str) -> int:
         """Returns the bytes of a packet of a pipe that the host finds by name; 0 if the module does not say.
@@ -100,17 +100,17 @@ class FpgaModule:
         parts = self.composites.get(initial[0], ()) if initial else ()
         return self.constants.get(parts[0], 0) if parts else 0
 
-    def _layout(self, id: int) -> tuple[int, int]:
+    def layout(self, id: int) -> tuple[int, int]:
         """Returns size and alignment of a type."""
         match self.types.get(id, (0, ())):
             case ((Op.TYPE_INT | Op.TYPE_FLOAT), (bits, *_)):
                 size = 1 << max(0, (bits - 1).bit_length() - 3)
                 return size, min(size, 8)
             case Op.TYPE_VECTOR, (part, count):
-                size = self._layout(part)[0] * (4 if count == 3 else count)
+                size = self.layout(part)[0] * (4 if count == 3 else count)
                 return size, size
             case Op.TYPE_ARRAY, (part, count):
-                size, alignment = self._layout(part)
+                size, alignment = self.layout(part)
                 return size * self.constants.get(count, 0), alignment
             case Op.TYPE_STRUCT, parts:
                 return self._of_struct(parts)
@@ -121,7 +121,7 @@ class FpgaModule:
     def _of_struct(self, parts: tuple[int, ...]) -> tuple[int, int]:
         end, most = 0, 1
         for part in parts:
-            size, alignment = self._layout(part)
+            size, alignment = self.layout(part)
             end = -(-end // alignment) * alignment + size
             most = max(most, alignment)
         return -(-end // most) * most, most

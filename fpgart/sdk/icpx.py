@@ -11,10 +11,11 @@ from typing import NoReturn
 import click
 
 from fpgart.base.standard_output import end_with
-from fpgart.icpx.command_line import expanded, read_command_line
+from fpgart.icpx.command_line import CommandLine, Wanted, expanded, read_command_line
 from fpgart.icpx.compilation import become_host_compiler, compile_all
 from fpgart.icpx.errors import IcpxError, PassFailed
 from fpgart.icpx.pieces import SYCL_VERSION
+from fpgart.sdk.early_image import board_for, write_report
 from fpgart.version import __version__
 
 FAILED = 1
@@ -26,6 +27,8 @@ icpx -- compile SYCL programs for the FPGA emulator and the boards of fpgart
   -o FILE, -c                   the program, default a.out; stop after objects
   -D, -U, -I, -include, -std, -O, -g, -W..., -f..., -m...   as for clang++
   -l, -L, -Wl,..., <file>.o, <file>.a    for the linker; objects may contain kernels
+  -fsycl-link=early             a static library, and a page of interfaces, pipes and memories:
+                                <name>.prj/reports/report.html
   -qactypes                     accepted: ac_int, ac_fixed and ac_complex are always found
   -fsycl-device-code-split=...  how kernels are distributed to device images
   -fsycl-host-compiler=PROGRAM  the compiler of the host's code, default clang++
@@ -49,7 +52,7 @@ def compile_command(words: list[str]) -> int:
         elif not any(word in PLAIN for word in given):
             become_host_compiler(given)
         else:
-            compile_all(read_command_line(given))
+            _compile(read_command_line(given))
     except IcpxError as error:
         click.echo(f"icpx: {error}", err=True)
         return FAILED
@@ -60,6 +63,15 @@ def compile_command(words: list[str]) -> int:
         click.echo(f"icpx: {error.filename or ''}: {error.strerror}", err=True)
         return FAILED
     return 0
+
+
+def _compile(asked: CommandLine) -> None:
+    """Compiles, and writes the report of an early image; raises IcpxError, PassFailed or OSError."""
+    board = board_for(asked.hardware) if asked.wanted is Wanted.EARLY_IMAGE else None
+    modules = compile_all(asked)
+    if board is not None:
+        page = write_report(modules, board, asked)
+        click.echo(f"icpx: {page} has interfaces, pipes, memories and attributes of loops", err=True)
 
 
 def _leave(number: int, frame: FrameType | None) -> NoReturn:

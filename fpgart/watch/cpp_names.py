@@ -7,6 +7,9 @@ from functools import cache
 
 MANGLED = "_Z"
 LIBRARY = "libstdc++.so.6"
+INLINE_NAMESPACE = "_V1::"
+"""Part of SYCL's names that no source contains."""
+PIPE_STORAGE = "::m_Storage"
 BEHIND = (" const", " volatile", " &", " &&")
 """Text that may follow the parameters of a member function."""
 
@@ -49,3 +52,9 @@ def _demangled(symbol: str) -> str:
         return ctypes.string_at(made).decode(errors="replace") if made else ""
     finally:
         free(made)
+
+
+def kernel_name(symbol: str) -> str:
+    """Returns the type that names a SYCL kernel or pipe; other symbols as plain() does."""
+    name = plain(symbol).removeprefix("typeinfo name for ").removesuffix(PIPE_STORAGE)
+    return name.replace(INLINE_NAMESPACE, "")

@@ -10,6 +10,7 @@ import pytest
 
 from fpgart.icpx import pieces
 from fpgart.icpx.command_line import Wanted, expanded, read_command_line
+from fpgart.icpx.device_sections import SECTION, add_section, bitcodes_of, remove_section
 from fpgart.icpx.errors import IcpxError, NotInstalled, PassFailed, UsageError
 from fpgart.icpx.images import DeviceImage
 from fpgart.icpx.passes import Source, explained, forget_temporary
@@ -46,7 +47,7 @@ def test_options_reach_the_compiler_that_they_are_for(source: Path) -> None:
         (["-Xshardware"], "without this option, icpx makes a program"),
         (["-Xssimulation"], "needs Intel's compiler"),
         (["-fsycl-targets=nvptx64-nvidia-cuda"], "compiles for spir64"),
-        (["-fsycl-link=early"], "without this option, icpx makes a program"),
+        (["-fsycl-link=image"], "without this option, icpx makes a program"),
         (["-fp-model=quick"], "precise, fast, strict"),
         (["-o"], "needs a value"),
         (["-c", "-o", "one.o", "other.cpp"], "is one file"),
@@ -83,6 +84,39 @@ def test_response_files_that_cannot_be_read_are_an_error(tmp_path: Path, text: s
         expanded([f"@{file}"])
     with pytest.raises(UsageError, match="No such file"):
         expanded([f"@{tmp_path / 'missing'}"])
+
+
+@pytest.mark.parametrize("word", ["-fsycl-link", "-fsycl-link=early"])
+def test_an_early_image_may_be_for_hardware(source: Path, word: str) -> None:
+    asked = read_command_line(["-fsycl", "-Xshardware", word, str(source)])
+    assert asked.wanted is Wanted.EARLY_IMAGE
+
+
+# Device code in objects
+
+
+def test_the_code_of_linked_objects_is_found_source_by_source(tmp_path: Path) -> None:
+    objects = []
+    for number, code in enumerate((b"first", b"", b"third")):
+        host, device = tmp_path / f"host{number}.o", tmp_path / f"device{number}.bc"
+        text = f"int variable{number};"
+        subprocess.run(["gcc", "-x", "c", "-c", "-", "-o", str(host)], input=text, text=True, check=True)
+        device.write_bytes(code)
+        objects.append(add_section(host, device, verbose=False))
+    linked = tmp_path / "linked.o"
+    subprocess.run(["ld", "-r", *objects, "-o", linked], check=True)
+    assert list(bitcodes_of(linked)) == [b"first", b"", b"third"]
+    remove_section(linked, verbose=False)
+    assert list(bitcodes_of(linked)) == []
+
+
+def test_a_section_that_is_cut_off_is_an_error(tmp_path: Path) -> None:
+    content, made = tmp_path / "content", tmp_path / "made.o"
+    content.write_bytes(b"fpgart\x001" + bytes([9, 0, 0, 0, 0, 0, 0, 0]) + b"short")
+    subprocess.run(["gcc", "-x", "c", "-c", "-", "-o", str(made)], input="int variable;", text=True, check=True)
+    subprocess.run(["objcopy", "--add-section", f"{SECTION}={content}", str(made)], check=True)
+    with pytest.raises(IcpxError, match="is damaged"):
+        list(bitcodes_of(made))
 
 
 # Pieces

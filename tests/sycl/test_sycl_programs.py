@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -145,6 +146,94 @@ int main() {
   std::cout << wrong << " wrong" << std::endl;
 }
 """
+SHARED = """\
+#include <sycl/sycl.hpp>
+#include <sycl/ext/intel/fpga_extensions.hpp>
+using Pipe = sycl::ext::intel::pipe<class PipeId, int, 4>;
+SYCL_EXTERNAL int twice(int);
+void consume(sycl::queue &queue, int *to);
+"""
+CALLER = """\
+#include "shared.hpp"
+#include <iostream>
+int main() {
+  sycl::queue queue{sycl::accelerator_selector_v};
+  int *to = sycl::malloc_shared<int>(8, queue);
+  queue.single_task<class Produce>([=] { for (int i = 0; i < 8; i++) Pipe::write(twice(i)); });
+  consume(queue, to);
+  queue.wait();
+  for (int i = 0; i < 8; i++) std::cout << to[i] << " ";
+  std::cout << std::endl;
+}
+"""
+CALLED = """\
+#include "shared.hpp"
+SYCL_EXTERNAL int twice(int x) { return 2 * x; }
+void consume(sycl::queue &queue, int *to) {
+  queue.single_task<class Consume>([=] { for (int i = 0; i < 8; i++) to[i] = Pipe::read() + 1; });
+}
+"""
+SHARED_SAYS = "1 3 5 7 9 11 13 15 \n"
+REPORTED = """\
+#include <sycl/sycl.hpp>
+#include <sycl/ext/intel/fpga_extensions.hpp>
+class Reported; class Id;
+using Pipe = sycl::ext::intel::pipe<Id, int, 4>;
+int main(int count, char **) {
+  sycl::queue queue{sycl::accelerator_selector_v};
+  sycl::buffer<int> buffer(64);
+  queue.submit([&](sycl::handler &h) {
+    sycl::ext::oneapi::accessor_property_list places{sycl::ext::intel::buffer_location<1>};
+    sycl::accessor in{buffer, h, sycl::read_only, places};
+    h.single_task<Reported>([=] {
+      [[intel::numbanks(2)]] int lines[64];
+      [[intel::initiation_interval(3)]] for (int i = 0; i < count; i++) {
+        for (int j = 0; j < 64; j++) lines[j] = in[i * j];
+        Pipe::write(lines[i]);
+      }
+    });
+  });
+}
+"""
+PLACED = """\
+#include <sycl/sycl.hpp>
+#include <sycl/ext/intel/fpga_extensions.hpp>
+#include <iostream>
+#include <vector>
+namespace intel = sycl::ext::intel;
+namespace one = sycl::ext::oneapi;
+using one::accessor_property_list;
+namespace usm = sycl::ext::intel::experimental::property::usm;
+using Place = decltype(one::experimental::properties{intel::experimental::buffer_location<0>});
+class Places;
+struct Annotated {
+  one::experimental::annotated_arg<int *, Place> numbers;
+  void operator()() const { for (int i = 0; i < 64; i++) numbers[i] += 7; }
+};
+int main() {
+  sycl::queue queue{sycl::accelerator_selector_v};
+  constexpr int N = 64;
+  std::vector<int> a(N, 1), b(N), c(N, 5);
+  {
+    sycl::buffer in(a), out(b);
+    sycl::buffer<int> bank(c.data(), N, {sycl::property::buffer::mem_channel{2}});
+    queue.submit([&](sycl::handler &h) {
+      sycl::accessor x{in, h, sycl::read_only, accessor_property_list{intel::buffer_location<1>}};
+      sycl::accessor y{out, h, sycl::write_only, accessor_property_list{intel::buffer_location<0>}};
+      sycl::accessor z{bank, h, sycl::read_only};
+      h.single_task<Places>([=] { for (int i = 0; i < N; i++) y[i] = x[i] + z[i]; });
+    });
+  }
+  std::cout << b[N - 1] << std::endl;
+  if (!queue.get_device().has(sycl::aspect::usm_device_allocations)) return 0;
+  int *device = sycl::malloc_device<int>(N, queue, {usm::buffer_location(0)});
+  queue.copy(b.data(), device, N).wait();
+  queue.single_task(Annotated{device}).wait();
+  queue.copy(device, b.data(), N).wait();
+  std::cout << b[0] << std::endl;
+  sycl::free(device, queue);
+}
+"""
 REFUSED = """\
 #include <sycl/sycl.hpp>
 int main() {
@@ -206,6 +295,20 @@ def features(folder: Path, icpx: Icpx) -> Path:
     return folder / "features"
 
 
+@pytest.fixture(scope="module")
+def parts(folder: Path, icpx: Icpx) -> Path:
+    """Compiles a program of an object and a static library, whose kernels share a pipe and a function."""
+    for name, text in (("shared.hpp", SHARED), ("caller.cpp", CALLER), ("called.cpp", CALLED)):
+        (folder / name).write_text(text)
+    for name in ("caller", "called"):
+        made = icpx("-fsycl", "-fintelfpga", "-c", f"{name}.cpp", "-o", f"{name}.o")
+        assert (made.returncode, made.stderr) == (0, "")
+    subprocess.run(["ar", "rcs", "libcalled.a", "called.o"], cwd=folder, check=True)
+    made = icpx("-fsycl", "-fintelfpga", "caller.o", "-L.", "-lcalled", "-Wl,--gc-sections", "-o", "shared")
+    assert (made.returncode, made.stderr) == (0, "")
+    return folder / "shared"
+
+
 def alone(program: Path) -> str:
     """Returns the output of a program on the emulator without fpgart."""
     emulator = str(candidates("emulator")[0][1])
@@ -225,15 +328,64 @@ def test_two_kernels_and_a_pipe_on_the_emulator_alone(pipes: Path) -> None:
     assert alone(pipes) == "PASSED\n"
 
 
-def test_two_kernels_and_a_pipe_on_a_board(pipes: Path) -> None:
-    trace = pipes.parent / "trace.json"
-    assert on_board(pipes, FPGART_TRACE=str(trace)) == "PASSED\n"
+@pytest.mark.parametrize(("board", "bank"), [("a10_ref", "DDR bank 1"), ("usm_s10", "device interleaved over 4 banks")])
+def test_the_report_names_both_kernels_the_pipe_the_banks_and_each_copy(pipes: Path, board: str, bank: str) -> None:
+    trace = pipes.parent / f"{board}.json"
+    assert on_board(pipes, FPGART_BOARD=board, FPGART_TRACE=str(trace)) == "PASSED\n"
     told = subprocess.run(
         [sys.executable, "-m", "fpgart.cli", "report", str(trace)], stdout=subprocess.PIPE, text=True, check=True
     ).stdout
     assert "engine emulator" in told
-    assert "_ZTS8Producer: 1 run" in told
-    assert "_ZTS8Consumer: 1 run" in told
+    assert "device 0: Producer: 1 run" in told
+    assert "device 0: Consumer: 1 run" in told
+    assert "device 0: sycl::ext::intel::pipe<Between, int, 8>: 8 packets of 4 bytes; kernels " in told
+    (pipe,) = (line for line in told.splitlines() if "pipe<" in line)
+    assert sorted(pipe.partition("; kernels ")[2].split(", ")) == ["Consumer", "Producer"]
+    assert told.count(f"device 0, {bank}") == 2
+    assert "buffer 1, 256 bytes: WRITE_BUFFER; the host's command on device 0" in told
+    assert "buffer 2, 256 bytes: READ_BUFFER; the host's command on device 0" in told
+
+
+def test_sources_share_pipes_and_functions_on_the_emulator_alone(parts: Path) -> None:
+    assert alone(parts) == SHARED_SAYS
+
+
+def test_sources_share_pipes_and_functions_on_a_board(parts: Path) -> None:
+    assert on_board(parts) == SHARED_SAYS
+
+
+def test_an_early_image_can_be_linked_to_a_program(parts: Path, icpx: Icpx) -> None:
+    folder = parts.parent
+    made = icpx("-fintelfpga", "-Xshardware", "-fsycl-link=early", "caller.o", "libcalled.a", "-o", "early.a")
+    assert made.returncode == 0, made.stderr
+    assert "early.prj/reports/report.html" in made.stderr
+    made = icpx("-fintelfpga", "early.a", "-o", "from_early")
+    assert (made.returncode, made.stderr) == (0, "")
+    assert on_board(folder / "from_early") == SHARED_SAYS
+
+
+def test_the_report_of_an_early_image_names_arguments_pipes_memories_and_loops(folder: Path, icpx: Icpx) -> None:
+    (folder / "reported.cpp").write_text(REPORTED)
+    words = ["-fsycl", "-fintelfpga", "-Xshardware", "-Xstarget=hetero", "-fsycl-link=early", "reported.cpp"]
+    made = icpx(*words, "-o", "reported.report")
+    assert made.returncode == 0, made.stderr
+    page = (folder / "reported.report.prj" / "reports" / "report.html").read_text()
+    rows = re.sub(r"(<[^>]*>)+", "|", page)
+    assert "|For board |hetero|" in rows
+    assert "|Reported|" in rows
+    assert "|count|int|value|4 bytes|" in rows
+    assert "|in|int*|global, in HBM|8 bytes|" in rows
+    assert "|sycl::ext::intel::pipe&lt;Id, int, 4&gt;|4 bytes|4|Reported|" in rows
+    assert "|Reported|lines|numbanks 2|" in rows
+    assert "|Reported|initiation_interval 3|" in rows
+
+
+def test_an_early_image_without_kernels_is_refused(folder: Path, icpx: Icpx) -> None:
+    (folder / "empty.cpp").write_text(PLAIN)
+    made = icpx("-fsycl", "-fsycl-link=early", "empty.cpp", "-o", "empty.a")
+    assert (made.returncode, made.stderr.count("\n")) == (1, 1)
+    assert "there is no kernel" in made.stderr
+    assert not (folder / "empty.a").exists()
 
 
 def test_dependencies_are_files_that_stay(pipes: Path) -> None:
@@ -248,6 +400,42 @@ def test_host_pipes_device_globals_tasks_and_numbers_on_the_emulator_alone(featu
 
 def test_host_pipes_device_globals_tasks_and_numbers_on_a_board(features: Path) -> None:
     assert [line.strip() for line in on_board(features).splitlines()] == FEATURES_SAY
+
+
+@pytest.mark.parametrize(
+    ("board", "said", "places"),
+    [
+        ("hetero", "6\n", {"buffer 1": "HBM bank 1", "buffer 2": "DDR interleaved", "buffer 3": "DDR interleaved"}),
+        (
+            "a10_ref",
+            "6\n13\n",
+            {
+                "buffer 1": "DDR bank 1",
+                "buffer 2": "DDR bank 1",
+                "buffer 3": "DDR bank 2",
+                "device allocation 4": "DDR",
+            },
+        ),
+    ],
+)
+def test_memories_and_banks_that_a_program_names_are_those_of_the_board(
+    folder: Path, icpx: Icpx, board: str, said: str, places: dict[str, str]
+) -> None:
+    """Contents are written where the kernel needs them, so that nothing is copied between memories.
+
+    The emulator's platform ignores the location 1 on a board with one memory.
+    """
+    (folder / "placed.cpp").write_text(PLACED)
+    made = icpx("-fintelfpga", "placed.cpp", "-o", "placed")
+    assert (made.returncode, made.stderr) == (0, "")
+    trace = folder / f"placed-{board}.json"
+    options = {"FPGART_BOARD": board, "FPGART_PLATFORM": "emulator", "FPGART_TRACE": str(trace)}
+    assert on_board(folder / "placed", **options) == said
+    command = [sys.executable, "-m", "fpgart.cli", "report", str(trace)]
+    told = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+    for name, place in places.items():
+        assert re.search(rf"  {name}: .*(\n *)?.*device 0, {place}", told), told
+    assert " -> " not in told
 
 
 def test_launches_of_one_kernel_take_turns_at_its_pipe(folder: Path, icpx: Icpx) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fpgart.watch.cpp_names import plain, without_parameters
+from fpgart.watch.cpp_names import kernel_name, plain, without_parameters
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = ROOT / "fpgart" / "libfpgart.so"
@@ -73,3 +73,16 @@ def test_a_finding_names_a_member_function_without_debug_information(tmp_path: P
     leaks = [json.loads(line) for line in findings.read_text().splitlines()]
     (places,) = [leak["made_at"]["place"] for leak in leaks if leak["object"] == "cl_mem"]
     assert places == "work::Board<unsigned int>::make of host"
+
+
+@pytest.mark.parametrize(
+    ("symbol", "name"),
+    [
+        ("_ZTS8Producer", "Producer"),
+        ("_ZTSZ4mainE4Prod", "main::Prod"),
+        ("_ZN4sycl3_V13ext5intel4pipeI3PIdiLi4EE9m_StorageE", "sycl::ext::intel::pipe<PId, int, 4>"),
+        ("vector_add", "vector_add"),
+    ],
+)
+def test_kernels_and_pipes_of_sycl_have_the_names_of_their_types(symbol: str, name: str) -> None:
+    assert kernel_name(symbol) == name

@@ -185,3 +185,15 @@ def test_a_program_on_the_command_line_is_told_by_its_first_line() -> None:
     run = Run(["python", "-c", "\nimport fpgart\nfpgart.report()\n"])
     assert run_in_words(run) == ["  python -c 'import fpgart ...'"]
     assert run_in_words(Run(["host", "a b", ""])) == ["  host 'a b' ''"]
+
+
+def test_kernels_and_pipes_of_sycl_have_their_names_in_the_source() -> None:
+    symbol = "_ZN4sycl3_V13ext5intel4pipeI7BetweeniLi8EE9m_StorageE"
+    ends = ["_ZTS8Producer", "_ZTS8Consumer"]
+    pipe = event("pipe", symbol, 1.0, 0.0, packet=4, capacity=1, kernels=ends)
+    made = report.of(report.in_order([BOARD, pipe, *(kernel(2.0, 1.0, name) for name in ends), END]))
+    assert sorted(name for _, name in made.kernels) == ["Consumer", "Producer"]
+    told = report.as_text(made).splitlines()
+    assert (
+        "  device 0: sycl::ext::intel::pipe<Between, int, 8>: 1 packet of 4 bytes; kernels Producer, Consumer" in told
+    )

@@ -35,7 +35,7 @@ def load_onto(device: Device, program: Program) -> None:
         device.epoch_ended()
     if device.network is not None:
         for listener in NOTICES.network_made:
-            listener(device, device.network)
+            listener(device, device.network, program)
 
 
 def load_into_memory(device: Device, program: Program) -> None:

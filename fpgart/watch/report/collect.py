@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+from fpgart.watch.cpp_names import kernel_name
 from fpgart.watch.family import is_fpga
 from fpgart.watch.mistake import mistake_in
 from fpgart.watch.report.advice import Adviser
@@ -19,6 +20,7 @@ from fpgart.watch.report.model import (
     CableTraffic,
     CheckFinding,
     Copy,
+    DeclaredPipe,
     HeldBlock,
     KernelRuns,
     Modelled,
@@ -299,6 +301,11 @@ def _take_finding(report: Report, name: str, args: Args, begin: float, duration:
     )
 
 
+def _take_pipe(report: Report, name: str, args: Args, begin: float, duration: float) -> None:
+    kernels = [kernel_name(each) for each in args["kernels"]]
+    report.pipes[args["device"], kernel_name(name)] = DeclaredPipe(args["packet"], args["capacity"], kernels)
+
+
 def _take_step(report: Report, name: str, args: Args, begin: float, duration: float) -> None:
     """Adds a step of the simulated clock."""
     device, kernel = args["device"], args.get("kernel", "")
@@ -348,6 +355,7 @@ COLLECT: dict[str, Collect] = {
     "fpgart": _take_facts,
     "memory": _take_block,
     "mmd": _take_mmd_call,
+    "pipe": _take_pipe,
     "placing": _take_placing,
     "time": _take_step,
     "usm": _take_usm,

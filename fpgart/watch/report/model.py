@@ -83,6 +83,15 @@ class CableTraffic:
 
 
 @dataclass(slots=True)
+class DeclaredPipe:
+    """A pipe of SPIR-V: the bytes of a packet, the packets that it holds, and the kernels that use it."""
+
+    packet: int
+    capacity: int
+    kernels: list[str]
+
+
+@dataclass(slots=True)
 class KernelRuns:
     """Runs of one kernel on one device."""
 
@@ -219,6 +228,8 @@ class Report:
     advice: list[Advice] = field(default_factory=list)
     modelled: dict[tuple[int, str], Modelled] = field(default_factory=dict)
     """By device, and kernel or kind of step (FPGART_TIME=model)."""
+    pipes: dict[tuple[int, str], DeclaredPipe] = field(default_factory=dict)
+    """By device and pipe."""
     channels: dict[tuple[int, str], ModelledChannel] = field(default_factory=dict)
     """By device and channel, in the simulated clock."""
     untold: dict[tuple[int, str], str] = field(default_factory=dict)

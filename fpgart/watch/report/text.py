@@ -45,6 +45,7 @@ def as_text(report: Report, *, everything: bool = False) -> str:
         lines.append(f"  device {device}: {name}: {runs}{before}")
     if not report.kernels:
         lines.append("  none ran")
+    lines += pipes_in_words(report)
     lines += cables_in_words(report)
     if report.programmed:
         cost = report.programming_microseconds / 1000
@@ -86,6 +87,15 @@ def findings_in_words(report: Report) -> list[str]:
     for finding in report.findings:
         place = f", {finding.misused_at}" if finding.misused_at else ""
         lines += [f"  [{finding.check}] {finding.words} ({finding.object}{place})", f"    fix: {finding.fix}"]
+    return lines
+
+
+def pipes_in_words(report: Report) -> list[str]:
+    """Returns the pipes of SPIR-V, and the kernels at their ends."""
+    lines = ["", "pipes"] if report.pipes else []
+    for (device, name), pipe in sorted(report.pipes.items()):
+        packets = f"{times(pipe.capacity, 'packet')} of {times(pipe.packet, 'byte')}"
+        lines.append(f"  device {device}: {name}: {packets}; kernels {', '.join(pipe.kernels) or '(none)'}")
     return lines
 
 
@@ -345,6 +355,7 @@ def as_json(report: Report) -> str:
         "probes": report.probes,
         "traffic": traffic,
         "kernels": kernels,
+        "pipes": [{"device": device, "pipe": name, **asdict(pipe)} for (device, name), pipe in report.pipes.items()],
         "cables": [
             {"device": device, "channel": name, **asdict(each)} for (device, name), each in report.cables.items()
         ],

@@ -11,6 +11,7 @@ from typing import Any
 
 from fpgart.base.input_file import LARGEST_TRACE, LONGEST_EVENT, check_size
 from fpgart.base.json_input import parse_json, parse_whole
+from fpgart.watch.cpp_names import kernel_name
 from fpgart.watch.report.inflating import Reader
 
 Args = dict[str, Any]
@@ -20,6 +21,10 @@ Takes = Mapping[str, Take]
 """The functions for the events of a category, as in `usm`, or of a category and a name, as in `device kernel`."""
 Tell = Callable[[int], None]
 NO_EVENT = frozenset(("", "]"))
+OF_KERNELS = frozenset(("device", "engine", "time"))
+"""The categories of events that name a kernel."""
+SYCL_KERNEL = "_ZTS"
+"""Begins the symbols of SYCL kernels, which are those of the types that name them."""
 MAPPING = frozenset(("MAP_BUFFER", "UNMAP_MEM_OBJECT"))
 
 
@@ -133,7 +138,7 @@ def without_collector() -> Iterator[None]:
 
 
 def in_order(unordered: Iterable[Args]) -> list[Args]:
-    """Returns events in the order of their begins."""
+    """Returns events in the order of their begins; SYCL kernels have the names of the source in them."""
     found: list[Args] = []
     begins: list[float] = []
     mapping: list[Args] = []
@@ -142,6 +147,8 @@ def in_order(unordered: Iterable[Args]) -> list[Args]:
         found.append(event)
         begins.append(event.get("ts", 0.0))
         category = event.get("cat")
+        if category in OF_KERNELS and event["args"].get("kernel", "").startswith(SYCL_KERNEL):
+            event["args"]["kernel"] = kernel_name(event["args"]["kernel"])
         if category == "device" and event["args"].get("command") in MAPPING:
             mapping.append(event["args"])
         elif category == "mmd":

@@ -39,6 +39,8 @@ device (process 2 + the device's number).
   saved of the kernel).
 - cat "channel": counters, how many packets a channel holds (args packets, capacity), and stall, for as long as a kernel
   waited for it (args device, channel, capacity, kernel, writing); a busy channel is only sampled.
+- cat "pipe": a pipe that SPIR-V declares, named after its symbol, when a board is programmed; args device, packet
+  (bytes), capacity (packets), kernels, those that use it.
 - cat "autorun": an autorun kernel, from when the board was programmed, args device, units.
 - cat "usm": allocate or free of unified shared memory, migrate of a shared range.
 - cat "mapping": set or default of the regions through which a kernel sees memory, args device, kernel, regions.

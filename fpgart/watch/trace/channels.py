@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Events of channels between kernels, and of autorun kernels."""
+"""Events of channels and pipes between kernels, and of autorun kernels."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from time import monotonic_ns
 from weakref import WeakKeyDictionary
 
 from fpgart.channels.interface import History, KernelNetwork
+from fpgart.kernels.spirv_facts import read_facts
 from fpgart.runtime.commands.operation import DeviceOperation
 from fpgart.runtime.memory.device import Device
+from fpgart.runtime.programs.program import Program
 from fpgart.runtime.scheduling.event import Event
 from fpgart.watch.trace.timeline import Timeline
 
@@ -20,8 +22,11 @@ class ChannelEvents:
         self._timeline = timeline
         self._devices: WeakKeyDictionary[KernelNetwork, int] = WeakKeyDictionary()
 
-    def network_made(self, device: Device, network: KernelNetwork) -> None:
+    def network_made(self, device: Device, network: KernelNetwork, program: Program) -> None:
         self._devices[network] = device.id
+        for pipe in read_facts(program.il).pipes:
+            facts = {"device": device.id, "packet": pipe.packet, "capacity": pipe.capacity, "kernels": pipe.kernels}
+            self._timeline.mark("pipe", pipe.name, facts)
 
     def operation_ended(self, event: Event, operation: DeviceOperation, begin: int, status: int) -> None:
         network = operation.device.network

@@ -56,7 +56,7 @@ def test_who_watches_hears_of_channels_and_not_of_programs_without_any(boards: B
     heard: list[tuple[object, object]] = []
 
     class Listener:
-        def network_made(self, device: object, network: object) -> None:
+        def network_made(self, device: object, network: object, program: object) -> None:
             heard.append((device, network))
 
     listener = Listener()
