@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from fpgart.kernels.spirv import text_of, words_of
+from fpgart.kernels.spirv import heads, text_of, words_of
 
 FUNCTION = 54
 """The first instruction behind the declarations."""
@@ -89,7 +89,7 @@ class FpgaModule:
     def size_of(self, name: str) -> int:
         """Returns the bytes of a variable that the host finds by name; 0 if the module does not say."""
         kind, _ = self.variables.get(self.names.get(name, 0), (0, ()))
-        return self.layout(self.types.get(kind, (0, (0, 0)))[1][-1])[0]
+        return self.layout(self.pointee(kind))[0]
 
     def packet_of(self, name: str) -> int:
         """Returns the bytes of a packet of a pipe that the host finds by name; 0 if the module does not say.
@@ -99,6 +99,10 @@ class FpgaModule:
         _, initial = self.variables.get(self.names.get(name, 0), (0, ()))
         parts = self.composites.get(initial[0], ()) if initial else ()
         return self.constants.get(parts[0], 0) if parts else 0
+
+    def pointee(self, kind: int) -> int:
+        """Returns the type that a pointer type points to; 0 if the module does not say."""
+        return self.types.get(kind, (0, (0, 0)))[1][-1]
 
     def layout(self, id: int) -> tuple[int, int]:
         """Returns size and alignment of a type."""
@@ -138,14 +142,11 @@ def read_fpga_module(il: bytes) -> FpgaModule:
 def _declarations(words: array[int]) -> Iterator[tuple[int, array[int]]]:
     """Yields the instructions in front of the functions that Op names."""
     wanted = frozenset(map(int, Op))
-    at, end = 5, len(words)
-    while at < end:
-        code, length = words[at] & 0xFFFF, words[at] >> 16
-        if code == FUNCTION or not length or at + length > end:
+    for code, at, length in heads(words):
+        if code == FUNCTION:
             return
         if code in wanted:
             yield code, words[at + 1 : at + length]
-        at += length
 
 
 def _note(made: FpgaModule, code: int, operands: list[int]) -> None:

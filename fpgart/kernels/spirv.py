@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import enum
 from array import array
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from fpgart.base import opencl as cl
@@ -103,6 +104,21 @@ def words_of(il: bytes) -> array[int]:
     return words if len(words) > HEADER and words[0] == MAGIC else array("I")
 
 
+def heads(words: array[int]) -> Iterator[tuple[int, int, int]]:
+    """Yields each instruction's number, the position of its first word, and its length in words.
+
+    It ends before an instruction that is empty or longer than the rest, because no SPIR-V follows it.
+    """
+    at, end = HEADER, len(words)
+    while at < end:
+        head = words[at]
+        length = head >> 16
+        if not length or at + length > end:
+            return
+        yield head & 0xFFFF, at, length
+        at += length
+
+
 def interfaces(il: bytes) -> dict[str, KernelInterface]:
     """Returns the kernels of a module by name, as far as it can be read; none for bytes that are no SPIR-V."""
     module = _read(words_of(il))
@@ -125,23 +141,16 @@ def _read(words: array[int]) -> Module:
     module = Module()
     wanted = frozenset(map(int, Op))
     function = 0
-    at, end = HEADER, len(words)
-    while at < end:
-        head = words[at]
-        code, length = head & 0xFFFF, head >> 16
-        if code in wanted:
-            if at + length > end:
-                break
-            if code == Op.FUNCTION and length > 2:
-                function = words[at + 2]
-            elif code == Op.FUNCTION_PARAMETER:
-                if function in module.kernels and length > 2:
-                    module.parameters.setdefault(function, []).append(Parameter(words[at + 1], words[at + 2]))
-            else:
-                _note(module, code, words[at + 1 : at + length])
-        if not length:
-            break  # no instruction is empty: the rest is no SPIR-V
-        at += length
+    for code, at, length in heads(words):
+        if code not in wanted:
+            continue
+        if code == Op.FUNCTION and length > 2:
+            function = words[at + 2]
+        elif code == Op.FUNCTION_PARAMETER:
+            if function in module.kernels and length > 2:
+                module.parameters.setdefault(function, []).append(Parameter(words[at + 1], words[at + 2]))
+        else:
+            _note(module, code, words[at + 1 : at + length])
     return module
 
 

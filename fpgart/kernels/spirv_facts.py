@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from fpgart.kernels.fpga_spirv import FpgaModule, read_fpga_module
 from fpgart.kernels.fpga_spirv import Op as Declaration
-from fpgart.kernels.spirv import HEADER, Op, text_of, words_of
+from fpgart.kernels.spirv import Op, heads, text_of, words_of
 
 USER_SEMANTIC = 5635
 PRIVATE = 7
@@ -155,17 +155,13 @@ def _read(il: bytes) -> _Reading:
 
 def _instructions(words: array[int]) -> Iterator[tuple[int, list[int]]]:
     """Yields the instructions that say something, and those that make a value which may have a semantic."""
-    at, end, marked = HEADER, len(words), set[int]()
-    while at < end:
-        code, length = words[at] & 0xFFFF, words[at] >> 16
-        if not length or at + length > end:
-            return
+    marked = set[int]()
+    for code, at, length in heads(words):
         if code in NAMED or (length > 2 and words[at + 2] in marked):
             operands = words[at + 1 : at + length].tolist()
             if code == Op.DECORATE and operands[1] == USER_SEMANTIC:
                 marked.add(operands[0])
             yield code, operands
-        at += length
 
 
 def _controls(control: int, numbers: list[int]) -> str:
@@ -204,8 +200,7 @@ def _attributes(semantic: str) -> str:
 
 def _pipes(module: FpgaModule, found: _Reading) -> Iterator[PipeFacts]:
     for id, (kind, initial) in module.variables.items():
-        pointee = module.types.get(kind, (0, (0, 0)))[1][-1]
-        if not found.names.get(pointee, "").startswith(PIPE_TYPE) or not initial:
+        if not found.names.get(module.pointee(kind), "").startswith(PIPE_TYPE) or not initial:
             continue
         packet, _, capacity = (module.constants.get(part, 0) for part in module.composites.get(initial[0], (0, 0, 0)))
         users = tuple(kernel for kernel, variables in found.interfaces.items() if id in variables)

@@ -19,7 +19,7 @@ from fpgart.kernels.interface import ArgumentInterface, KernelInterface
 from fpgart.kernels.spirv import interfaces
 from fpgart.kernels.spirv_facts import SpirvFacts, read_facts
 from fpgart.sdk.board_packages import default_board
-from fpgart.watch.cpp_names import kernel_name
+from fpgart.watch.cpp_names import INLINE_NAMESPACE, kernel_name
 
 REPLACED = (".a", ".o", ".aocr")
 """Endings of early images; others, such as .report, stay in the folder's name."""
@@ -76,7 +76,7 @@ def _argument(argument: ArgumentInterface, kind: str, size: int, board: BoardDes
         size,
         (location,) if location else (),
         name=argument.name.removeprefix("_arg_"),
-        type_name=kind.replace("_V1::", ""),
+        type_name=kind.replace(INLINE_NAMESPACE, ""),
     )
 
 
