@@ -59,8 +59,13 @@ def of_fpgart(lists: list[list[str]]) -> list[Graph]:
 
 
 def in_order(lines: list[str]) -> list[str]:
-    """Returns the lines of a step by object, allocations first: no order is defined among these."""
-    return sorted(lines, key=lambda line: (line.split(":")[0], line.split()[1] != "allocate", "linked" in line))
+    """Returns the lines of a step by object, allocations first: no order is defined among those that are not linked."""
+
+    def place(line: str) -> tuple[str, bool, bool, str]:
+        allocates = line.split()[1] == "allocate"
+        return line.split(":")[0], not allocates, "linked" in line, line if allocates else ""
+
+    return sorted(lines, key=place)
 
 
 # DPC++
@@ -172,11 +177,10 @@ class Reader:
         elif kind.startswith(("MAP", "UNMAP")):
             yield f"{names[0]}: {kind.split()[0].lower()} {self.linked[names[0]]}"
         elif kind.startswith("EXEC CG"):
-            if step.startswith(("kernel", "task")) and ("host task" not in kind or step.startswith("task")):
-                place = "host" if "ON HOST" in kind else self.contexts[step.split()[1]]
+            of_runtime = "host task" in kind and not step.startswith("task")  # waits for another context
+            place = "host" if "ON HOST" in kind else self.contexts[step.split()[1]]
+            if not of_runtime:
                 yield from (f"{name}: run {place}" for name in names)
-            else:
-                yield from (f"{name}: host task of the runtime" for name in names)
 
 
 def nodes(text: str) -> dict[str, Node]:

@@ -39,7 +39,7 @@ class Player:
         getattr(self, what)(name, *words)
         new = self.graph.commands[before:]
         if what == "close":
-            return [f"{name}: write back"] if any(command.kind != "ReleaseCommand" for command in new) else []
+            return [f"{name}: write back"] if any(isinstance(c, MemCpyCommand | MapMemObject) for c in new) else []
         return [line for command in new for line in self._lines(command)]
 
     def queue(self, name: str, context: str, device: str) -> None:
