@@ -17,18 +17,25 @@ import re
 import subprocess
 import sys
 import tempfile
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import tomllib
+
+from fpgart.engine.choice import candidates
+from fpgart.icpx import pieces
+from fpgart.icpx.errors import IcpxError
 from fpgart.sdk.folder import lay_out
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 STORED = HERE / "dpcpp_graphs.json"
+DIFFERENCES = HERE / "graph_differences.toml"
 NODE = re.compile(r'^"(?P<id>0x\w+)" \[.*?label="ID = \w+ ?(?:\\n|;) ?(?P<label>.*)"\];', re.MULTILINE)
-EDGE = re.compile(r'^ *"(?P<later>0x\w+)" -> "(?P<earlier>0x\w+)" \[ label = "[^"]*MemObj: (?P<object>0x\w+)', re.MULTILINE)
+EDGE = re.compile(
+    r'^ *"(?P<later>0x\w+)" -> "(?P<earlier>0x\w+)" \[ label = "[^"]*MemObj: (?P<object>0x\w+)', re.MULTILINE
+)
 BOARDS = "usm_s10,soc_a10"
 
 Graph = list[list[str]]
@@ -71,11 +78,20 @@ def in_order(lines: list[str]) -> list[str]:
 # DPC++
 
 
+def why_not_installed() -> str:
+    """Returns what icpx or the programs that it makes lack here, or an empty string."""
+    try:
+        pieces.sycl_runtime()
+        pieces.host_compiler()
+    except IcpxError as error:
+        return str(error)
+    return "" if candidates("emulator") else "Intel's FPGA emulator is not installed"
+
+
 def compiled(folder: Path) -> Path:
     """Compiles graph_steps.cpp with icpx."""
     program = folder / "graph_steps"
-    lay_out(folder / "sdk")
-    icpx = next((folder / "sdk").rglob("bin/icpx"))
+    icpx = lay_out(folder / "sdk") / "bin" / "icpx"
     words = ["-fsycl", "-fintelfpga", "-std=c++20", "-DFPGA_EMULATOR", HERE / "graph_steps.cpp", "-o", program]
     subprocess.run([icpx, *words], check=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
     return program
@@ -85,7 +101,12 @@ def of_dpcpp(program: Path, steps: list[str]) -> Graph:
     """Runs a program on DPC++, which has the boards of fpgart and Intel's runtime for processors; returns its graph."""
     with tempfile.TemporaryDirectory() as folder:
         result = subprocess.run(
-            [program], input="\n".join(steps), cwd=folder, env=surroundings(Path(folder)), capture_output=True, text=True
+            [program],
+            input="\n".join(steps),
+            cwd=folder,
+            env=surroundings(Path(folder)),
+            capture_output=True,
+            text=True,
         )
         if result.returncode or len(result.stdout.splitlines()) != len(steps):
             raise RuntimeError(f"status {result.returncode}: {result.stderr}")
@@ -112,6 +133,10 @@ class Node:
     label: str
     objects: list[str] = field(default_factory=list)
     after: list[str] = field(default_factory=list)
+
+    @property
+    def kind(self) -> str:
+        return self.label.partition("\\n")[0]
 
 
 class Reader:
@@ -145,7 +170,7 @@ class Reader:
 
     def _lines(self, step: str, latest: dict[str, Node]) -> Iterator[str]:
         what, name, *_ = step.split()
-        new = {identifier: node for identifier, node in latest.items() if identifier not in self.known}
+        new = {identifier: node for identifier, node in latest.items() if not self._is_known(identifier, node)}
         self.known |= latest
         for identifier, node in new.items():
             if node.label.startswith("ALLOCA"):
@@ -157,6 +182,10 @@ class Reader:
         if what == "close":
             gone = next(address for address, buffer in self.names.items() if buffer == name)
             self.known = {i: node for i, node in self.known.items() if set(node.objects) != {gone}}
+
+    def _is_known(self, identifier: str, node: Node) -> bool:
+        """False also if another command had the identifier, an address, before a buffer was closed."""
+        return identifier in self.known and self.known[identifier].kind == node.kind
 
     def _line(self, node: Node, step: str, before: set[str]) -> Iterator[str]:
         kind = node.label
@@ -209,7 +238,11 @@ def write(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     program = compiled(folder)
     made = {name: of_dpcpp(program, steps) for name, steps in programs().items()}
-    STORED.write_text(json.dumps(made, indent=1) + "\n")
+    lines = (
+        f" {json.dumps(name)}: [\n" + ",\n".join(f"  {json.dumps(step)}" for step in graph) + "\n ]"
+        for name, graph in made.items()
+    )
+    STORED.write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
 if __name__ == "__main__":
