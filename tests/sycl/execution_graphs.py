@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Execution graphs of programs that graph_steps.toml lists: DPC++'s, read from its .dot files, and those of fpgart.sycl.
+"""Execution graphs of the programs in graph_steps.toml: DPC++'s, read from its .dot files, and those of fpgart.sycl.
 
 A graph has a list of lines for each step of its program, an allocation's lines before the others:
 
     a: allocate c [linked]      a: copy host c      a: map c      a: unmap c      a: run c      a: write back
 
-`python tests/sycl/execution_graphs.py FOLDER` runs the programs on DPC++ and writes dpcpp_graphs.json. It needs the packages
-of fpgart[sycl] and clang++.
+`python tests/sycl/execution_graphs.py FOLDER` runs the programs on DPC++ and writes dpcpp_graphs.json. It needs the
+packages of fpgart[sycl] and clang++.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ class Reader:
         for identifier in sorted_by_dependence(new):
             yield from self._line(new[identifier], step, seen | (set(self.known) - set(new)))
             seen.add(identifier)
-        if what == "close":
+        if what == "close" and latest:  # without a command, the runtime may keep the nodes
             gone = next(address for address, buffer in self.names.items() if buffer == name)
             self.known = {i: node for i, node in self.known.items() if set(node.objects) != {gone}}
 
