@@ -16,11 +16,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from execution_graphs import why_not_installed
 
 from fpgart.cli.running import environment
 from fpgart.engine.choice import candidates
-from fpgart.icpx import pieces
-from fpgart.icpx.errors import IcpxError
 from fpgart.sdk.folder import lay_out
 
 PIPES = """\
@@ -241,15 +240,6 @@ int main() {
 }
 """
 PLAIN = "int main() { return 0; }\n"
-
-
-def why_not_installed() -> str:
-    try:
-        pieces.sycl_runtime()
-        pieces.host_compiler()
-    except IcpxError as error:
-        return str(error)
-    return "" if candidates("emulator") else "Intel's FPGA emulator is not installed"
 
 
 pytestmark = pytest.mark.skipif(bool(why_not_installed()), reason=f"needs fpgart[sycl]: {why_not_installed()}")
