@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -13,16 +14,21 @@ from execution_graphs import (
     ROOT,
     STORED,
     Graph,
+    closed,
     compiled,
     of_dpcpp,
     of_fpgart,
     programs,
     why_not_installed,
 )
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+EFFORT = int(os.environ.get("FPGART_TEST_EFFORT", "1"))
 PROGRAMS = programs()
 DPCPP: dict[str, Graph] = json.loads(STORED.read_text())
 DIFFERENT = tomllib.loads(DIFFERENCES.read_text())
+MODES = ["read", "write", "read_write", "discard_write", "discard_read_write"]
 
 
 @pytest.fixture(scope="module")
@@ -57,3 +63,37 @@ def test_a_difference_from_dpcpp_has_a_row_in_the_page(name: str) -> None:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_stored_graph_is_that_of_the_runtime_installed(name: str, program: Path) -> None:
     assert of_dpcpp(program, PROGRAMS[name]) == DPCPP[name]
+
+
+def test_a_program_may_end_before_the_host_task_that_it_has_submitted_last(program: Path) -> None:
+    """The runtime's own handler of exit(), which runs after the driver's, waits for the task and the copy before it."""
+    steps = ["queue q c 0", "buffer b none", "kernel q b:discard_read_write", "task q b:write"]
+    ends = [of_dpcpp(program, steps)[-1] for _ in range(8)]
+    assert ends == [["b: allocate host", "b: copy c host", "b: run host"]] * 8
+
+
+def without_write_backs(graph: Graph) -> Graph:
+    return [[line for line in step if "write back" not in line] for step in graph]
+
+
+@st.composite
+def step_lists(draw: st.DrawFn) -> list[str]:
+    """Steps with two buffers, on two queues of one context."""
+    device = draw(st.sampled_from("01"))
+    kinds = st.sampled_from(["suitable", "none"])
+    steps = [f"queue q c {device}", f"queue r c {device}", f"buffer a {draw(kinds)}", f"buffer b {draw(kinds)}"]
+    for _ in range(draw(st.integers(1, 6))):
+        what = draw(st.sampled_from(["kernel q", "kernel r", "task q", "host"]))
+        buffers = draw(st.permutations("ab"))[: 1 if what == "host" else draw(st.integers(1, 2))]
+        between = " " if what == "host" else ":"
+        uses = [f"{buffer}{between}{draw(st.sampled_from(MODES))}" for buffer in buffers]
+        steps.append(f"{what} {' '.join(uses)}")
+    return closed(steps)
+
+
+@settings(max_examples=12 * EFFORT, deadline=None, suppress_health_check=list(HealthCheck), derandomize=EFFORT == 1)
+@given(steps=step_lists())
+def test_other_programs_have_the_graph_of_dpcpp(program: Path, steps: list[str]) -> None:
+    """The write at the end is left out: DPC++ also has it where the contents are in place already."""
+    (graph,) = of_fpgart([steps])
+    assert without_write_backs(graph) == without_write_backs(of_dpcpp(program, steps))

@@ -366,14 +366,20 @@ class Scheduler:
         """Is called when the boards have been reset; no command runs."""
 
     def close(self, patience_s: float) -> bool:
-        """Begins no more commands and waits for running ones. Returns True if all have ended."""
+        """Waits for commands that run or are ready, then begins no more. Returns True if all running ones have ended.
+
+        Ready commands still begin, because exit() may call handlers of the host's libraries after that of the driver.
+        These handlers may wait for threads that wait for such a command, as those of the SYCL runtime do.
+        """
+        deadline = self._now() + int(patience_s * 1e9)
+        self._wait_until_still(patience_s, self._ready.at_rest)
         with self._lock:
             self._closed = True
             self._held_at_end = list(self.boards)
             for board in self._held_at_end:
                 board.hold()
             self._workers.close()
-        return self._wait_until_still(patience_s, lambda: not self._ready.running)
+        return self._wait_until_still((deadline - self._now()) / 1e9, lambda: not self._ready.running)
 
     def reopen(self) -> None:
         """Accepts commands again after close()."""
