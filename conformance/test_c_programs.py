@@ -667,6 +667,15 @@ def test_exit_with_work_in_flight_ends_with_the_hosts_own_status(
     run(build("exit_with_work_in_flight"), place, environment=driver_environment, status=7)
 
 
+@pytest.mark.parametrize("waits", [(), ("thread",)], ids=["nobody waits", "a thread waits"])
+def test_what_was_flushed_before_main_returns_ends_before_later_handlers_of_exit(
+    build: Build, driver: Path, driver_environment: Environment, waits: tuple[str, ...]
+) -> None:
+    if not is_fpgart(driver):
+        pytest.skip("a promise of fpgart alone")
+    run(build("return_with_flushed_work"), *waits, environment=driver_environment)
+
+
 @pytest.mark.parametrize("end", ["_exit", "exit", "exec"])
 @pytest.mark.parametrize("work", ["idle", "busy"])
 def test_fork_leaves_the_parent_working_and_the_child_without_hang(

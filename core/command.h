@@ -85,6 +85,8 @@ struct core_caller {
     void *data;
     struct core_command *ready, **last_ready; /* decided commands that may begin */
     bool is_called;                           /* call() has to be called */
+    uint32_t moving;  /* its commands that wait for no other, until they have let others follow */
+    bool awaits_rest; /* it has to be told when there are none */
     struct core_caller *next_called;
 };
 
@@ -117,7 +119,7 @@ struct core_work {
     struct core_command *watched;
     struct core_board *idle;
     bool takes;     /* the thread takes decided commands that became ready */
-    bool has_ready; /* some became ready */
+    bool has_ready; /* some became ready, or the caller's came to rest */
 };
 
 /* True if core_observe() and core_serve() have to return. */
@@ -144,6 +146,9 @@ extern _Atomic uint32_t core_decided;
 /* Puts a decided command that may begin, or has to end with an error, into its caller's list.
  * The lock is held. */
 void core_announce(struct core_command *command, struct core_work *work);
+/* Records that a command of the caller waits for others, or has let them follow. The lock is held.
+ */
+void core_stops(struct core_caller *caller, struct core_work *work);
 /* Lets the observing thread call the caller. The lock is held. */
 void core_call_soon(struct core_caller *caller);
 /* The lock is held. */

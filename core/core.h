@@ -82,10 +82,10 @@ uint64_t core_board_epoch(struct core_board *board);
 void core_board_end_epoch(struct core_board *board);
 
 /* A caller, who runs decided commands. Those that are ready are in a list until they are
- * taken. `call(data)` is called when some became ready in other calls than the caller's own
- * (core_decide(), core_let_follow(), core_wait_for_caller()), after each of which the caller
- * takes what is ready. It runs on the observing thread, where core_in_ended() is true. NULL:
- * no call. */
+ * taken. `call(data)` is called when some became ready, or all came to rest, in other calls than
+ * the caller's own (core_decide(), core_let_follow(), core_wait_for_caller()), after each of which
+ * the caller takes what is ready. It runs on the observing thread, where core_in_ended() is true.
+ * NULL: no call. */
 struct core_caller *core_caller_new(void (*call)(void *data), void *data);
 void core_caller_release(struct core_caller *caller);
 /* Takes up to `most` commands that are ready, in their order. Writes the caller's number of
@@ -95,6 +95,10 @@ uint32_t core_take_ready(struct core_caller *caller, uint32_t most, uintptr_t *k
                          int32_t *errors);
 
 bool core_has_ready(struct core_caller *caller);
+/* Returns true if every command of the caller's queues that has not ended waits for a user event.
+ * If not, the caller is called when that is so; somebody has to note the ends of carried commands.
+ */
+bool core_is_at_rest(struct core_caller *caller);
 
 /* A queue of decided commands. */
 struct core_queue *core_queue_new(struct core_caller *caller, bool in_order);

@@ -27,6 +27,13 @@ void core_caller_release(struct core_caller *caller)
         free(caller);
 }
 
+static void tell(struct core_caller *caller, struct core_work *work)
+{
+    work->has_ready = true;
+    if (!work->takes)
+        core_call_soon(caller);
+}
+
 void core_announce(struct core_command *command, struct core_work *work)
 {
     struct core_caller *caller = command->queue->caller;
@@ -39,9 +46,22 @@ void core_announce(struct core_command *command, struct core_work *work)
     command->next_ready = NULL;
     *caller->last_ready = command;
     caller->last_ready = &command->next_ready;
-    work->has_ready = true;
-    if (!work->takes)
-        core_call_soon(caller);
+    tell(caller, work);
+}
+
+void core_stops(struct core_caller *caller, struct core_work *work)
+{
+    if (--caller->moving == 0 && caller->awaits_rest)
+        tell(caller, work);
+}
+
+bool core_is_at_rest(struct core_caller *caller)
+{
+    core_lock();
+    bool is_at_rest = caller->moving == 0;
+    caller->awaits_rest = !is_at_rest;
+    core_unlock();
+    return is_at_rest;
 }
 
 uint32_t core_take_ready(struct core_caller *caller, uint32_t most, uintptr_t *known,

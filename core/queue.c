@@ -162,7 +162,8 @@ static bool engine_orders(const struct core_command *before, const struct core_c
 static void await(struct core_link *link, struct core_work *work)
 {
     struct core_command *before = link->before;
-    link->follower->unmet++;
+    if (link->follower->unmet++ == 0)
+        core_stops(link->follower->queue->caller, work);
     link->next = before->followers;
     before->followers = link;
     if (link->until_ended && before->event != NULL)
@@ -211,9 +212,14 @@ void core_satisfy(struct core_command *before, bool ended, struct core_work *wor
         link->next = first; /* reverses the order, as the newest link comes first */
         first = link;
     }
-    for (; first != NULL; first = first->next)
-        if (--first->follower->unmet == 0 && atomic_load(&first->follower->status) > CL_COMPLETE)
-            core_make_ready(first->follower, work);
+    for (; first != NULL; first = first->next) {
+        struct core_command *follower = first->follower;
+        if (--follower->unmet != 0)
+            continue;
+        follower->queue->caller->moving++;
+        if (atomic_load(&follower->status) > CL_COMPLETE)
+            core_make_ready(follower, work);
+    }
 }
 
 void core_unlink(struct core_command *command)
@@ -224,7 +230,8 @@ void core_unlink(struct core_command *command)
             place = &(*place)->next;
         if (*place == link) {
             *place = link->next;
-            command->unmet--;
+            if (--command->unmet == 0)
+                command->queue->caller->moving++;
         }
     }
 }
@@ -333,6 +340,7 @@ static bool put(struct core_queue *queue, struct core_command *command, enum cor
     /* One more link is for end_in_turn(). */
     if (!make_room(command, followed(queue, role, count) + count + 1))
         return false;
+    queue->caller->moving++;
     for (uint32_t i = 0; i < count; i++)
         core_follow(command, wait_list[i], true, !engine_orders(wait_list[i], command, true), work);
     follow_queue(queue, command, role, count, work);

@@ -37,6 +37,7 @@ bool core_note_end(struct core_command *command, int32_t status, struct core_wor
     core_pause();
     core_leave_queue(queue, command, work);
     core_satisfy(command, true, work);
+    core_stops(queue->caller, work);
     core_queue_callbacks(command, status);
     core_step(command);
     command->next_ended = NULL;
@@ -99,6 +100,7 @@ bool core_begin_directly(struct core_queue *queue, uint64_t epoch, const void *o
     if (may) {
         queue->direct = operation;
         atomic_store(&queue->at_once.status, CL_RUNNING);
+        queue->caller->moving++;
         core_admit(queue);
     }
     core_unlock();
@@ -113,6 +115,7 @@ void core_end_directly(struct core_queue *queue)
     queue->direct = NULL;
     atomic_store(&queue->at_once.status, CL_COMPLETE);
     core_satisfy(&queue->at_once, true, &work);
+    core_stops(queue->caller, &work);
     core_leave(queue, &work);
     core_unlock();
     core_do(&work);
@@ -332,6 +335,8 @@ bool core_let_follow(struct core_command *event, bool takes)
     core_lock();
     core_unlink(event);
     core_satisfy(event, true, &work);
+    if (event->queue != NULL)
+        core_stops(event->queue->caller, &work);
     core_unlock();
     core_do(&work);
     if (event->queue != NULL)

@@ -92,6 +92,8 @@ class ExploredLock:
     def release(self) -> None:
         assert self._taken
         self._taken = False
+        if self._threads.pauses_after_locks:
+            self._threads.pause()
 
     def __enter__(self) -> bool:
         return self.acquire()
@@ -145,6 +147,8 @@ class Explored:
         self._hub: greenlet.greenlet | None = None
         self.most_of_driver = 0
         """The most threads that the driver has had at once."""
+        self.pauses_after_locks = False
+        """True if another thread may also go on when a lock has been released."""
 
     # For the scheduler
 

@@ -210,6 +210,7 @@ struct core_queue *fpgart_core_queue(uintptr_t queue);
 struct core_caller *core_caller_new(void (*call)(void *data), void *data);
 void core_caller_release(struct core_caller *caller);
 bool core_has_ready(struct core_caller *caller);
+bool core_is_at_rest(struct core_caller *caller);
 uint32_t core_take_ready(struct core_caller *caller, uint32_t most, uintptr_t *known, int32_t *errors);
 struct core_queue *core_queue_new(struct core_caller *caller, bool in_order);
 void core_queue_retain(struct core_queue *queue);

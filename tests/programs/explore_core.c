@@ -518,6 +518,7 @@ struct host {
     bool shares; /* its threads use one queue, so that nobody knows the order */
     bool helps;  /* threads that wait run decided commands */
     bool renews; /* it may be known what commands need when the board has changed */
+    bool rests;  /* a thread waits until all that is left waits for user events */
 };
 
 static const struct host *host;
@@ -533,6 +534,7 @@ static bool enqueued[COMMANDS], began[COMMANDS], ended[COMMANDS];
 static int32_t ended_as[COMMANDS];
 static unsigned called_back[COMMANDS];
 static int order[COMMANDS], ordered; /* in which commands entered their queues */
+static bool has_let[COMMANDS];       /* core_let_follow() has returned */
 static bool is_decided[COMMANDS];    /* the caller runs it, whatever was planned */
 static unsigned set_at[COMMANDS];    /* operations of the engine when a user event was set */
 static unsigned ran_at[COMMANDS];    /* commands that the caller ran then, a bit for each */
@@ -634,6 +636,7 @@ static int ready_numbers[COMMANDS];
 static int32_t ready_errors[COMMANDS];
 static unsigned ready_count;
 static bool claimed[COMMANDS];
+static bool may_rest; /* the caller has taken since a thread asked whether its commands rest */
 
 static bool scheduler_is_free(void *nothing)
 {
@@ -673,6 +676,7 @@ static void take(void)
         for (uint32_t i = 0; i < count; i++)
             is_ready((int)known[i] - 1, errors[i]);
     }
+    may_rest = true;
     scheduler_locked = false;
 }
 
@@ -680,6 +684,10 @@ static void call_caller(void *data)
 {
     CHECK(data == &caller && core_in_ended(), "the caller is called in another way");
     CHECK(!holds_lock(), "the caller is called with the lock");
+    bool has_reason = host->rests;
+    for (int i = 0; i < COMMANDS; i++)
+        has_reason |= host->plans[i].kind == DECIDED || host->plans[i].decides;
+    CHECK(has_reason, "the caller is called for nothing");
     take();
 }
 
@@ -809,6 +817,7 @@ static void set_user_event(int number)
     core_set(commands[number], outcome_of(number));
     core_pause();
     core_let_follow(commands[number], false);
+    has_let[number] = true;
 }
 
 static bool is_enqueued(void *number)
@@ -1195,6 +1204,38 @@ static void host_thread(void *from)
             core_note_queue(queues[i], true);
 }
 
+static bool waits_for_user_event(const struct core_command *command)
+{
+    bool is_user_event = core_is_user_event(command);
+    for (int i = 0; i < COMMANDS && is_user_event; i++)
+        if (commands[i] == command)
+            return !has_let[i];
+    for (uint32_t i = 0; i < command->link_count; i++) {
+        const struct core_command *before = command->links[i].before;
+        bool is_open = atomic_load(&before->status) > CL_COMPLETE;
+        if ((is_open || core_is_user_event(before)) && waits_for_user_event(before))
+            return true;
+    }
+    return false;
+}
+
+static bool may_look(void *nothing)
+{
+    (void)nothing;
+    return may_rest;
+}
+
+static void resting_thread(void *nothing)
+{
+    while (may_rest = false, !core_is_at_rest(caller))
+        yield(may_look, nothing);
+    for (int i = 0; i < QUEUES; i++) {
+        CHECK(queues[i]->direct == NULL, "a thread carries while all seems to rest");
+        for (const struct core_command *each = queues[i]->oldest; each != NULL; each = each->newer)
+            CHECK(waits_for_user_event(each), "a command that waits for no user event seems to");
+    }
+}
+
 static int32_t expected(int number)
 {
     const struct plan *plan = &host->plans[number];
@@ -1237,6 +1278,7 @@ static void check_ends(void)
     core_board_release(board);
     CHECK(fences == fences_ended, "idle() is not called");
     CHECK(core_decided == 0, "decided commands seem to be open");
+    CHECK(core_is_at_rest(caller), "commands seem to be open");
     CHECK(atomic_load(&caller->references) == 1 && caller->ready == NULL,
           "the caller is still needed");
     core_caller_release(caller);
@@ -1256,6 +1298,8 @@ static void run(const struct host *given)
     ordered = 0;
     for (int i = 0; i < COMMANDS; i++)
         has_held_ones |= given->plans[i].kind == HELD;
+    may_rest = false;
+    memset(has_let, 0, sizeof has_let);
     memset(ran_at, 0, sizeof ran_at);
     memset(claimed, 0, sizeof claimed);
     memset(may_renew, 0, sizeof may_renew);
@@ -1279,6 +1323,8 @@ static void run(const struct host *given)
     start(host_thread, NULL, true);
     if (given->split != 0)
         start(host_thread, (void *)(intptr_t)given->split, true);
+    if (given->rests)
+        start(resting_thread, NULL, true);
     start(engine_thread, NULL, false);
     start(decided_thread, NULL, false);
     start(holding_thread, NULL, false);
@@ -1548,6 +1594,23 @@ static const struct host hosts[] = {
      0,
      true,
      .renews = true},
+    {"a thread that waits until all that is left waits for the host",
+     {true, false},
+     {{DECIDED},
+      {CARRIED, .outcome = CL_INVALID_KERNEL},
+      {USER},
+      {CARRIED, 1, {2}, .alone = true},
+      {DECIDED, 1, {3}, .waited = true}},
+     0,
+     false,
+     OBSERVES,
+     .rests = true},
+    {"the same beside a board that is held and a thread that carries",
+     {true, true},
+     {{CARRIED}, {DECIDED}, {DIRECT}, {HELD}, {CARRIED, 1, {2}}, {USER}, {CARRIED, 1, {6}}},
+     3,
+     false,
+     .rests = true},
     {"two threads with decided commands",
      {true, true},
      {{DECIDED}, {DECIDED, .waited = true}, {DECIDED, 1, {1}}, {CARRIED, 1, {2}, .waited = true}},
@@ -1585,6 +1648,7 @@ static void make_random(struct host *made)
     made->looks = random_below(3);
     made->helps = random_below(2) == 0;
     made->renews = random_below(2) == 0;
+    made->rests = random_below(3) == 0;
     bool holds = random_below(2) == 0, gates = false;
     for (int i = 0; i < count; i++) {
         static const enum kind kinds[] = {CARRIED, CARRIED, CARRIED, DECIDED,

@@ -177,6 +177,10 @@ class Core(Generic[Decided]):
         """True if commands are ready to be taken."""
         return bool(self._lib.core_has_ready(self.caller))
 
+    def is_at_rest(self) -> bool:
+        """True if all commands that have not ended wait for user events. If not, the caller is told when that is so."""
+        return bool(self._lib.core_is_at_rest(self.caller))
+
     def take(self) -> list[tuple[Decided, int]]:
         """Returns the commands that are ready, each with the error that it has to end with, or 0."""
         found: list[tuple[Decided, int]] = []

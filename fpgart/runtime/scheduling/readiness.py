@@ -88,10 +88,6 @@ class Readiness:
     def any_ready(self) -> bool:
         return any(self.lists)
 
-    def at_rest(self) -> bool:
-        """True if no command runs and none is ready."""
-        return not (self.running or self.any_ready())
-
     def any_due(self) -> bool:
         """True if a due command is ready; it may still conflict with running ones."""
         horizon = self.horizon

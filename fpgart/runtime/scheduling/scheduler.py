@@ -200,6 +200,7 @@ class Scheduler:
         after = Aftermath()
         with self._lock:
             ended = self._ready.take(self._now(), after)
+            self._tell_still()
         ended += self._let_follow(ended, after)
         return ended, after
 
@@ -280,16 +281,16 @@ class Scheduler:
             self.flush()
 
     def settle(self, patience_s: float) -> bool:
-        """Waits until no command runs and none is ready. Returns False if that takes longer than `patience_s`."""
+        """Waits until all commands that have not ended wait for user events.
+
+        Returns False if that takes longer than `patience_s`.
+        """
         self.flush()
-        return self._wait_until_still(patience_s, self._ready.at_rest)
+        return self._wait_until_still(patience_s, self.core.is_at_rest)
 
     def at_rest(self) -> bool:
-        """True if no command runs and none is ready, those that C carries included."""
-        if any(board.is_open() for board in self.boards):
-            return False
-        with self._lock:
-            return self._ready.at_rest()
+        """True if all commands that have not ended wait for user events, those that C carries included."""
+        return not any(board.is_open() for board in self.boards) and self.core.is_at_rest()
 
     # Commands that C carries
 
@@ -366,13 +367,13 @@ class Scheduler:
         """Is called when the boards have been reset; no command runs."""
 
     def close(self, patience_s: float) -> bool:
-        """Waits for commands that run or are ready, then begins no more. Returns True if all running ones have ended.
+        """Settles, then begins no more commands. Returns True if all running ones have ended.
 
-        Ready commands still begin, because exit() may call handlers of the host's libraries after that of the driver.
-        These handlers may wait for threads that wait for such a command, as those of the SYCL runtime do.
+        Commands still begin, because exit() may call handlers of the host's libraries after that of the driver. These
+        handlers may wait for threads that wait for such a command, as those of the SYCL runtime do.
         """
         deadline = self._now() + int(patience_s * 1e9)
-        self._wait_until_still(patience_s, self._ready.at_rest)
+        self.settle(patience_s)
         with self._lock:
             self._closed = True
             self._held_at_end = list(self.boards)
@@ -424,6 +425,7 @@ class Scheduler:
                 break
             with self._lock:
                 ended = self._ready.take(self._now(), after)
+                self._tell_still()
             passed.extend(ended)
         return passed
 
@@ -592,7 +594,7 @@ class Scheduler:
         self._stop_looking()
 
     def _tell_still(self) -> None:
-        """Wakes the threads that wait until nothing runs. The lock is held."""
+        """Has the threads look again that wait until nothing runs, or all is at rest. The lock is held."""
         for _ in range(self._waits_for_still):
             self._still.ring()
         self._waits_for_still = 0

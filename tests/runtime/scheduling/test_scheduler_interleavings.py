@@ -545,6 +545,19 @@ def short_launches_of_two_programs_in_turn(world: World) -> None:
         world.threads.host(host)
 
 
+def closing_behind_commands_that_other_threads_run(world: World) -> None:
+    queue = world.queue()
+    world.threads.pauses_after_locks = True  # between the end of a command and the begin of its followers
+
+    def host() -> None:
+        for kind in ("a", "transfer"):
+            world.enqueue(queue, world.work(kind))
+        assert world.scheduler.close(60)
+        assert not queue.open, "what was enqueued has ended"
+
+    world.threads.host(host)
+
+
 WITH_SHORT_LAUNCHES = [
     short_launches_and_finish,
     short_launch_in_front_of_one_that_waits_for_the_host,
@@ -569,6 +582,7 @@ HOSTS = [
     failed_wait_list,
     commands_with_threads_of_their_own,
     callback_instead_of_waiting,
+    closing_behind_commands_that_other_threads_run,
 ]
 
 
