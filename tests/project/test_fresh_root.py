@@ -140,6 +140,21 @@ def test_a_folder_that_has_files_is_not_made_a_root(run: Run, tmp_path: Path) ->
     assert [path.name for path in folder.iterdir()] == ["letter"]
 
 
+def test_a_root_that_was_not_completed_is_removed_even_if_it_was_to_be_kept(run: Run, kept: Path) -> None:
+    begins = MACHINE["mmdebstrap"] + "echo 'E: no name server answers' >&2; exit 25"
+    assert run("--keep", kept, "true", mmdebstrap=begins).returncode == NO_ROOT
+    assert not kept.exists()
+    assert run("--keep", kept, "true").returncode == 0
+
+
+def test_the_user_that_apt_reads_keys_as_can_reach_them(run: Run, tmp_path: Path, kept: Path) -> None:
+    """mmdebstrap's last argument is the file with the sources, beside the keys."""
+    mode = tmp_path / "mode"
+    tells = MACHINE["mmdebstrap"] + f'stat --format=%a "$(dirname "$last")" > {mode}'
+    assert run("--keep", kept, "true", mmdebstrap=tells).returncode == 0
+    assert mode.read_text() == "755\n"
+
+
 def test_what_runs_in_the_root_ends_with_fresh_root_and_the_root_is_removed(start: Start, tmp_path: Path) -> None:
     """unshare ignores SIGTERM while its child runs."""
     unshare = '[ "$4" = true ] || { trap "" TERM INT; echo "$$"; exec sleep 600; }'
