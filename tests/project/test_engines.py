@@ -116,6 +116,16 @@ def test_a_process_whose_time_is_up_counts_as_hung(tmp_path: Path) -> None:
     assert place.run(sys.executable, "-c", "import signal; signal.pause()") == (None, "")
 
 
+def test_tests_that_do_not_exist_are_no_result(tmp_path: Path) -> None:
+    place = suites.Place(obtaining.Obtained(Path("/lib/here.so")), suites.FPGART, tmp_path, 600)
+    with pytest.raises(obtaining.Missing, match=r"nowhere/test_nothing\.py"):
+        place.pytest("nowhere/test_nothing.py")
+
+
+def test_the_tests_that_run_kernels_exist() -> None:
+    assert [file for file in suites.TESTS_WITH_KERNELS if not (ROOT / file).is_file()] == []
+
+
 def test_a_folder_that_was_left_half_filled_is_filled_again(tmp_path: Path) -> None:
     folder = tmp_path / "engine"
 
