@@ -63,10 +63,11 @@ static void redirect(const struct object *object, const ElfW(Rela) * entry, size
     for (size_t i = 0; i < bytes / sizeof *entry; i++) {
         unsigned kind = (unsigned)ELF64_R_TYPE(entry[i].r_info);
         const ElfW(Sym) *symbol = &object->symbols[ELF64_R_SYM(entry[i].r_info)];
-        if (kind != CALLED && kind != POINTED_TO && kind != ABSOLUTE)
+        if ((kind != CALLED && kind != POINTED_TO && kind != ABSOLUTE) ||
+            symbol->st_shndx != SHN_UNDEF)
             continue;
         uintptr_t value = replacement(object->names + symbol->st_name);
-        if (value != 0 && symbol->st_shndx == SHN_UNDEF)
+        if (value != 0)
             put(object, (uintptr_t *)(object->base + entry[i].r_offset), value);
     }
 }
@@ -76,7 +77,7 @@ static void redirect_object(const struct dl_phdr_info *info)
     struct object object = {.base = info->dlpi_addr};
     const ElfW(Dyn) *dynamic = NULL;
     const ElfW(Rela) *called = NULL, *others = NULL;
-    size_t called_bytes = 0, other_bytes = 0;
+    size_t called_bytes = 0, other_bytes = 0, relative = 0;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *header = &info->dlpi_phdr[i];
         if (header->p_type == PT_DYNAMIC)
@@ -101,11 +102,14 @@ static void redirect_object(const struct dl_phdr_info *info)
             others = (const ElfW(Rela) *)address;
         else if (dynamic->d_tag == DT_RELASZ)
             other_bytes = dynamic->d_un.d_val;
+        else if (dynamic->d_tag == DT_RELACOUNT)
+            relative = dynamic->d_un.d_val;
     }
     if (object.symbols == NULL || object.names == NULL)
         return;
     redirect(&object, called, called != NULL ? called_bytes : 0);
-    redirect(&object, others, others != NULL ? other_bytes : 0);
+    if (others != NULL) /* the first ones have no symbols; in compilers they are megabytes */
+        redirect(&object, others + relative, other_bytes - relative * sizeof *others);
 }
 
 /* Objects by their dynamic sections, which no two share. */
@@ -145,21 +149,31 @@ static int redirect_if_new(struct dl_phdr_info *info, size_t size, void *data)
     return 0;
 }
 
-static struct objects *_Atomic loaded_before;
+static void note_all(struct objects *known)
+{
+    known->count = 0;
+    known->opened = NULL;
+    dl_iterate_phdr(note, known);
+}
+
+/* What had been loaded when the last library was opened, and that library with all that it needs.
+ */
+static struct objects *_Atomic redirected;
 
 void *redirect_open(const char *path, int flags)
 {
     struct objects *known = calloc(1, sizeof *known);
     struct link_map *map = NULL;
     if (known != NULL)
-        dl_iterate_phdr(note, known);
+        note_all(known);
     void *library = dlopen(path, flags);
     if (library != NULL && known != NULL && known->count < MOST_OBJECTS &&
         dlinfo(library, RTLD_DI_LINKMAP, &map) == 0) {
         known->opened = map->l_ld; /* which the host may have opened before */
         dl_iterate_phdr(redirect_if_new, known);
         exits_renew();
-        known = atomic_exchange(&loaded_before, known);
+        note_all(known);
+        known = atomic_exchange(&redirected, known);
     }
     free(known);
     return library;
@@ -167,8 +181,8 @@ void *redirect_open(const char *path, int flags)
 
 void redirect_rest(void)
 {
-    struct objects *known = atomic_exchange(&loaded_before, NULL);
-    if (known != NULL)
+    struct objects *known = atomic_exchange(&redirected, NULL);
+    if (known != NULL && known->count < MOST_OBJECTS)
         dl_iterate_phdr(redirect_if_new, known);
     exits_renew();
     free(known);

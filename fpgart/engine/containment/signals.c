@@ -83,15 +83,14 @@ void signals_kernel_ends(void)
     pthread_mutex_unlock(&lock);
 }
 
-static const char *library_of(const struct sigaction *action)
+static const void *handler_of(const struct sigaction *action)
 {
-    Dl_info info;
-    void *address = NULL;
+    const void *address = NULL;
     if (action->sa_flags & SA_SIGINFO)
         memcpy(&address, &action->sa_sigaction, sizeof address);
     else
         memcpy(&address, &action->sa_handler, sizeof address);
-    return dladdr(address, &info) != 0 ? info.dli_fname : NULL;
+    return address;
 }
 
 static int is_compilers(const char *library)
@@ -110,27 +109,39 @@ static int is_drivers(const char *library, const char *path)
     return same;
 }
 
-/* To look up whose a handler is takes a millisecond in libraries as large as compilers. */
 static int is_same(const struct sigaction *one, const struct sigaction *other)
 {
-    int has_info = one->sa_flags & SA_SIGINFO;
-    return one->sa_flags == other->sa_flags && (has_info ? one->sa_sigaction == other->sa_sigaction
-                                                         : one->sa_handler == other->sa_handler);
+    return one->sa_flags == other->sa_flags && handler_of(one) == handler_of(other);
+}
+
+/* A handler, and whether the driver at a path or its compiler installed it. */
+struct handler {
+    const void *address;
+    int of_driver, of_compiler;
+};
+
+/* Takes a millisecond in libraries as large as compilers. */
+static struct handler look_up(const void *address, const char *path)
+{
+    Dl_info info;
+    const char *library = dladdr(address, &info) != 0 ? info.dli_fname : NULL;
+    return (struct handler){address, is_drivers(library, path), is_compilers(library)};
 }
 
 void signals_give_back(const char *path)
 {
+    struct handler last = {0}; /* a compiler has one handler for many signals */
     pthread_mutex_lock(&lock);
     working--;
     for (int i = 1; i < SIGNALS; i++) {
         struct sigaction now;
         if (sigaction(i, NULL, &now) != 0 || is_same(&now, &remembered[i]))
             continue;
-        const char *library = library_of(&now);
-        int of_driver = is_drivers(library, path);
-        if (!of_driver && !is_compilers(library))
+        if (handler_of(&now) != last.address)
+            last = look_up(handler_of(&now), path);
+        if (!last.of_driver && !last.of_compiler)
             continue;
-        if (i == SIGFPE && !has_trap && (now.sa_flags & SA_SIGINFO) && of_driver) {
+        if (i == SIGFPE && !has_trap && (now.sa_flags & SA_SIGINFO) && last.of_driver) {
             engines_trap = now;
             has_trap = 1;
         }
