@@ -54,9 +54,9 @@ def start_checks(at_end: list[Callable[[], None]], *, owns: bool) -> KernelCheck
 def kernels_are_checked() -> bool:
     """True if the engine checks the kernels' accesses. Raises OptionError if it should and cannot."""
     wanted = "kernels" in config.CHECK.value
-    if not wanted and not config.ENGINE.is_set:
+    if not wanted and "oclgrind" not in config.ENGINE.value:
         return False
-    from fpgart.engine.choice import checks_kernels, wanted_engine
+    from fpgart.engine.choice import checks_kernels, wanted_engine  # few hosts need it at the start
 
     able = checks_kernels(wanted_engine())
     if wanted and not able:

@@ -122,6 +122,10 @@ def test_a_start_imports_no_more_modules_than_it_needs(counted: dict[str, list[i
     assert counted["modules"][0] <= MOST_MODULES
 
 
+def test_a_start_imports_no_more_modules_where_an_engine_is_named(program: Path) -> None:
+    assert counts(program, FPGART_ENGINE="pocl")["modules"][0] <= MOST_MODULES
+
+
 @pytest.mark.parametrize("module", ["ctypes", "dataclasses", "hashlib", "inspect", "json", "queue"])
 def test_a_program_and_a_buffer_need_no_module_that_takes_long_to_import(
     counted: dict[str, list[int]], module: str
