@@ -38,6 +38,16 @@ CHAPTERS = (
 )
 """In the order in which hosts use them; a function is searched from the first to the last."""
 
+CHAPTERS_OF_LAUNCH = CHAPTERS[: CHAPTERS.index("execute") + 1]
+MODULES_OF_LAUNCH = (
+    "fpgart.bridge.blocks",
+    "fpgart.bridge.carrying",
+    "fpgart.runtime.commands.host_work",
+    "fpgart.runtime.commands.new_launch",
+    "fpgart.runtime.programs.work_groups",
+)
+"""Those that functions of these chapters import when they are first called."""
+
 Functions = list[tuple[str, list[str], str]]
 """API functions: name, names of the parameters, return type."""
 
@@ -64,6 +74,16 @@ def open_at(functions: str) -> None:
 def _function(line: str) -> tuple[str, list[str], str]:
     name, parameters, returned = line.split(";")
     return name, parameters.split(","), returned
+
+
+def load_for_launch() -> None:
+    """Imports the chapters and modules of a first launch, and looks for models of kernels."""
+    from fpgart.engine.models import are_wanted  # not needed at the start
+
+    _load_until(lambda: _to_come[0] not in CHAPTERS_OF_LAUNCH)
+    for module in MODULES_OF_LAUNCH:
+        import_module(module)
+    are_wanted()
 
 
 def load_all() -> None:

@@ -9,7 +9,7 @@ import os
 import select  # noqa: F401
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from importlib import import_module
 from operator import itemgetter
@@ -272,11 +272,12 @@ def prepare(path: Path, *, has_host: bool = True) -> None:
     set_cache_folder(path)
 
 
-def import_meanwhile() -> None:
+def import_meanwhile(more: Callable[[], None] | None) -> None:
     """Starts a thread that imports the modules of engines while the dynamic linker loads a driver's libraries.
 
-    The linker loads one library at a time. The extension modules fcntl, math and select, which those modules import,
-    are therefore imported at the top of this module: here they would wait for the driver's libraries.
+    `more` is called on that thread afterwards. The linker loads one library at a time. The extension modules fcntl,
+    math and select, which those modules import, are therefore imported at the top of this module: here they would wait
+    for the driver's libraries.
     """
 
     def work() -> None:
@@ -284,12 +285,16 @@ def import_meanwhile() -> None:
             import_module("fpgart.engine.opencl_engine.engine")
             import_module("fpgart.engine.compiling.compiler_process")
             import_module("fpgart.engine.compiling.known_steps")
+            if more is not None:
+                more()
 
     with suppress(RuntimeError):  # without a thread they are imported when needed
         threading.Thread(target=work, name="fpgart engine", daemon=True).start()
 
 
-def opened(wanted: str, contents: Contents | None) -> Iterator[Engine | PassedOver]:
+def opened(
+    wanted: str, contents: Contents | None, meanwhile: Callable[[], None] | None
+) -> Iterator[Engine | PassedOver]:
     """Opens and yields the drivers that `wanted` admits, best first, one at a time."""
     for name, path in candidates(wanted):
         try:
@@ -299,7 +304,7 @@ def opened(wanted: str, contents: Contents | None) -> Iterator[Engine | PassedOv
 
                 yield Oclgrind("oclgrind", path, contents)
             else:
-                import_meanwhile()
+                import_meanwhile(meanwhile)
                 driver = open_driver(path, must_build="/" not in wanted)
                 try:
                     yield engine_on(name, driver)
@@ -321,12 +326,16 @@ def why_none(passed_over: list[PassedOver]) -> str:
     return "\n".join(["no engine to build and run kernels with works; tried:", *map(str, passed_over), advice])
 
 
-def choose(contents: Contents | None = None, isolation: Isolation | None = None) -> Choice:
+def choose(
+    contents: Contents | None = None,
+    isolation: Isolation | None = None,
+    meanwhile: Callable[[], None] | None = None,
+) -> Choice:
     """Returns the first driver that works among those FPGART_ENGINE admits; a `NoEngine` if none does.
 
     `contents` is for engines that check which bytes have been written. With `isolation` the engine runs in a board
     process. An engine that checks kernels always runs in this process, because it reads each access's memory
-    beforehand.
+    beforehand. `meanwhile` is called on another thread while the driver's libraries are loaded into this process.
     """
     wanted = wanted_engine()
     if isolation is not None and is_isolated():
@@ -335,7 +344,7 @@ def choose(contents: Contents | None = None, isolation: Isolation | None = None)
         return Choice(NoEngine("FPGART_ENGINE=none: no engine to build kernels with"))
     words = missing()
     passed_over: list[PassedOver] = []
-    for found in opened(wanted, contents) if not words else ():
+    for found in opened(wanted, contents, meanwhile) if not words else ():
         if not isinstance(found, PassedOver):
             return Choice(found, tuple(passed_over))
         log.note(str(found))
@@ -365,6 +374,10 @@ def isolated(isolation: Isolation) -> Engine:
         return NoEngine(str(error))
 
 
-def choose_engine(contents: Contents | None = None, isolation: Isolation | None = None) -> Engine:
-    """Returns the engine that is chosen, or a `NoEngine`."""
-    return choose(contents, isolation).engine
+def choose_engine(
+    contents: Contents | None = None,
+    isolation: Isolation | None = None,
+    meanwhile: Callable[[], None] | None = None,
+) -> Engine:
+    """Returns the engine that is chosen, or a `NoEngine`; the arguments are those of `choose`."""
+    return choose(contents, isolation, meanwhile).engine

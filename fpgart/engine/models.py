@@ -187,10 +187,11 @@ def load() -> None:
     with _loading:
         if _loaded:
             return
-        for name in config.MODELS.value:
-            _import(name)
-        for value in entry_points():
-            _import(value.partition(":")[0])
+        if are_wanted():
+            for name in config.MODELS.value:
+                _import(name)
+            for value in entry_points():
+                _import(value.partition(":")[0])
         _loaded = True
 
 

@@ -226,6 +226,7 @@ def register(functions: str, process: Spawned | None) -> None:
     ffi.def_extern(name="fpgart_renew", error=0)(carried.renew)
     ffi.def_extern(name="fpgart_run_handed_over")(carried.run_handed_over)
     adopt(platform, lib.fpgart_platform())
+    platform.meanwhile = chapters.load_for_launch
     start_profile()
     if not owns:
         start_models()

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from queue import Queue
+from threading import get_ident
 
 import pytest
 
@@ -114,6 +116,15 @@ def test_a_pocl_that_builds_nothing_here_is_passed_over_for_the_next(
     assert chosen.engine.path == str(able)
     assert [each.path for each in chosen.passed_over] == [unable]
     assert UNABLE in chosen.passed_over[0].reason
+
+
+def test_what_is_to_be_done_meanwhile_is_done_on_a_thread_of_its_own(
+    driver_of: MakeDriver, install: Callable[..., None]
+) -> None:
+    threads: Queue[int] = Queue()
+    install(driver_of(ABLE))
+    choice.choose(meanwhile=lambda: threads.put(get_ident()))
+    assert threads.get(timeout=600) != get_ident()
 
 
 def test_where_no_other_is_installed_the_words_name_what_was_tried_and_what_to_install(

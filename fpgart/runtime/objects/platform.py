@@ -19,6 +19,8 @@ from fpgart.runtime.memory.device import Device
 from fpgart.runtime.scheduling.scheduler import Scheduler
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fpgart.engine.isolated.spawning import Isolation
 
 
@@ -58,6 +60,8 @@ class Platform:
         self._contents = contents
         self._isolation = isolation
         self._choosing = threading.Lock()
+        self.meanwhile: Callable[[], None] | None = None
+        """Is called on a thread of its own while the engine's libraries are loaded."""
         self.malloced = BoardMalloc()
         """The allocations of boards' memory that the host made without a buffer."""
 
@@ -69,7 +73,7 @@ class Platform:
 
             with self._choosing:
                 if self._engine is None:
-                    engine = choose_engine(self._contents, self._isolation)
+                    engine = choose_engine(self._contents, self._isolation, self.meanwhile)
                     if engine.mirrors is not None:
                         for device in self.devices:
                             device.mmd.keep_elsewhere(engine.mirrors)

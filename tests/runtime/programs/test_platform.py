@@ -31,7 +31,7 @@ def choices(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """With what an engine was looked for; each time another one is found."""
     asked: list[Any] = []
 
-    def choose(contents: Any, isolation: Any) -> Engine:
+    def choose(contents: Any, isolation: Any, meanwhile: Any) -> Engine:
         asked.append(contents)
         return Engine()
 
@@ -47,6 +47,22 @@ def test_an_engine_is_looked_for_when_it_is_first_needed_and_then_kept(boards: B
     assert platform.engine is first
     assert isinstance(first, Engine)
     assert choices == [contents]
+
+
+def test_what_is_to_be_done_meanwhile_is_left_to_the_choice_of_the_engine(
+    boards: Boards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    platform = platform_of(boards)
+    given: list[object] = []
+
+    def choose(*arguments: object) -> Engine:
+        given.extend(arguments)
+        return Engine()
+
+    monkeypatch.setattr("fpgart.engine.choice.choose_engine", choose)
+    platform.meanwhile = given.clear
+    assert platform.engine is not None
+    assert given[-1] == given.clear
 
 
 def test_boards_tell_an_engine_what_happens_to_memory_that_it_mirrors(
