@@ -394,8 +394,14 @@ class TestBuffers:
 
     def test_maps_are_counted(self, host: Host) -> None:
         buffer = host.buffer(100)
-        pointers = [host.cl.make("clEnqueueMapBuffer", host.queue, buffer, 1, 1, k, 10, 0, None, None) for k in (0, 50)]
+        for count, offset in enumerate((0, 50)):
+            assert host.cl.number("clGetMemObjectInfo", buffer, cl.CL_MEM_MAP_COUNT) == count
+            host.cl.make("clEnqueueMapBuffer", host.queue, buffer, 1, 1, offset, 10, 0, None, None)
         assert host.cl.number("clGetMemObjectInfo", buffer, cl.CL_MEM_MAP_COUNT) == 2
+
+    def test_what_is_unmapped_does_not_count(self, host: Host) -> None:
+        buffer = host.buffer(100)
+        pointers = [host.cl.make("clEnqueueMapBuffer", host.queue, buffer, 1, 1, k, 10, 0, None, None) for k in (0, 50)]
         for pointer in pointers:
             host.cl.check("clEnqueueUnmapMemObject", host.queue, buffer, pointer, 0, None, None)
         host.finish()
