@@ -11,8 +11,9 @@ from fpgart.base.memory_limit import limit_of_memory
 from fpgart.engine.driver import DriverError
 
 PROCESSORS = "/sys/devices/system"
-SPARE = 1
-"""The linker's process, which counts as a thread where the user's threads are counted."""
+SPARE = 7
+"""The processes of the compiler and of its linker, which count as threads where the user's threads are counted, and the
+driver's own threads. Without the linker PoCL ends the process."""
 STACK = 256 << 20
 """Bytes of the stack of one of PoCL's threads (engine/containment/stacks.c)."""
 LIBRARIES, DATA = 768 << 20, 400 << 20
@@ -25,7 +26,7 @@ def check_room(path: Path) -> None:
     """Raises DriverError, with the resource that is missing, for a PoCL that could not start or build here."""
     if not os.path.isdir(PROCESSORS):
         raise DriverError(f"{path}: PoCL reads the processors of the machine from {PROCESSORS}, which does not exist")
-    wanted = _threads_of_pocl() + SPARE
+    wanted = 2 * _threads_of_pocl() + SPARE  # the compiler's process has PoCL's threads, too
     stacks = _threads_of_pocl() * STACK
     limit = limit_of_memory(stacks + LIBRARIES, stacks + DATA)
     if limit:

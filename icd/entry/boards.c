@@ -63,12 +63,17 @@ static int start_thread(void *(*run)(void *))
     return !failed && pthread_detach(thread) == 0;
 }
 
-static int has_threads;
+static atomic_int has_threads;
 static pthread_once_t threads_once = PTHREAD_ONCE_INIT;
 
 static void start_threads(void)
 {
     has_threads = start_thread(observe) && start_thread(serve);
+}
+
+int fpgart_has_threads(void)
+{
+    return has_threads;
 }
 
 static _Atomic(struct fpgart_board *) boards; /* all that were ever made */

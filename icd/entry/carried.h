@@ -149,7 +149,8 @@ void fpgart_buffer_is_at(uintptr_t buffer, uintptr_t board, uint64_t epoch, uint
 void fpgart_kernel_is(uintptr_t kernel, uintptr_t board, uint64_t epoch, uintptr_t engine_kernel,
                       const char *image, uint32_t size, const uint32_t *locations,
                       const uint64_t *limits);
-void fpgart_carry(int flag); /* 0: the process exits, or watchers listen */
+void fpgart_carry(int flag);  /* 0: the process exits, or watchers listen */
+int fpgart_has_threads(void); /* 0: no board was made, or the system gave no threads */
 int fpgart_may_carry(void);
 /* Returns 1 if this thread may wait: it has no interpreter's lock that others need, and no
  * callbacks that Python has to make behind its own. */

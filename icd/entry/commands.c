@@ -23,7 +23,7 @@ static _Thread_local struct call missed;
 
 void fpgart_carry(int flag)
 {
-    atomic_store(&is_on, flag);
+    atomic_store(&is_on, flag && fpgart_has_threads());
 }
 
 int fpgart_may_carry(void)

@@ -268,7 +268,7 @@ def test_pocl_is_passed_over_where_it_would_not_get_all_its_threads(monkeypatch:
     monkeypatch.setenv("POCL_MAX_PTHREAD_COUNT", "7")
     monkeypatch.setattr(room.threading.Thread, "start", start_two)
     before = threading.active_count()
-    with pytest.raises(DriverError, match=r"the system can create only 2 of 8 \(ulimit -u\)"):
+    with pytest.raises(DriverError, match=r"the system can create only 2 of 21 \(ulimit -u\)"):
         room.check_room(Path("/lib/libpocl.so.2"))
     assert threading.active_count() == before, "those of the trial have ended"
 

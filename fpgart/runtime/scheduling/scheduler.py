@@ -303,8 +303,8 @@ class Scheduler:
             self._refuse_when_closed()
             self._ready.make_ready(event, event.queued_ns, after)
             self._ready.make_due(event.queued_ns)
-            self._workers.leave()
         after.settle()
+        self._leave()
 
     def run_apart(self, work: Callable[[], None]) -> None:
         """Runs `work` on a new thread, or here if the system cannot create one."""

@@ -671,6 +671,19 @@ def test_without_threads_to_be_had_a_flush_runs_the_commands_itself(limit: int) 
         world.explore()
 
 
+def test_without_threads_to_be_had_the_thread_that_hands_a_command_over_runs_it() -> None:
+    world = World(Randomly(Random(1)), limit=0)
+    event = Event(world.context, world.queue(), cl.CL_COMMAND_WRITE_BUFFER, world.work())
+    steps: list[str] = []
+
+    def host() -> None:
+        world.scheduler.run_handed_over(event, lambda *_: steps.append("began"), lambda *_: steps.append("ended"))
+
+    world.threads.host(host)
+    world.explore()
+    assert steps == ["began", "ended"]
+
+
 def test_a_command_for_which_no_thread_can_be_made_ends_with_an_error() -> None:
     world = World(Randomly(Random(1)), limit=0)
     queue = world.queue()
