@@ -37,6 +37,10 @@ def kept_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "fpgart" / "clients"
 
 
+def last_line(text: str) -> str:
+    return text.strip().rpartition("\n")[2]
+
+
 def pyopencl_sources() -> Path:
     """pyopencl's source distribution of the version that is installed, fetched once."""
     version = metadata.version("pyopencl")
@@ -44,12 +48,12 @@ def pyopencl_sources() -> Path:
     folder = kept / f"pyopencl-{version}"
     if not folder.is_dir():
         kept.mkdir(parents=True, exist_ok=True)
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", "pyopencl",
-                   "--dest", str(kept), f"pyopencl=={version}"]  # fmt: skip
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps",
+                   "--no-binary", "pyopencl", "--dest", str(kept), f"pyopencl=={version}"]  # fmt: skip
         result = subprocess.run(command, capture_output=True, text=True)
         archive = next(kept.glob(f"pyopencl-{version}.tar.gz"), None)
         if archive is None:
-            raise Missing(f"pyopencl's source distribution cannot be fetched: {result.stderr[-300:]}")
+            raise Missing(f"pyopencl's source distribution cannot be fetched: {last_line(result.stderr)}")
         shutil.unpack_archive(archive, kept)
     return folder
 
@@ -147,7 +151,7 @@ def dpctl_installation() -> Path:
         result = subprocess.run(command, capture_output=True, text=True)
         if result.returncode:
             shutil.rmtree(folder)
-            raise Missing(f"dpctl cannot be installed: {result.stderr[-300:]}")
+            raise Missing(f"dpctl cannot be installed: {last_line(result.stderr)}")
         done.touch()
     return folder
 

@@ -5,14 +5,19 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from c_hosts import plain_environment
+
+from fpgart.engine.choice import pocl_libraries
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = ROOT / "scripts" / "environment"
 FIND_PYTHON = ROOT / "scripts" / "find-python"
+ENGINE_PACKAGE = ROOT / "scripts" / "engine-package"
 SYSTEM_PACKAGES = ROOT / "scripts" / "system-packages"
 
 # A Python whose environments have a pip that copies a file per call, and does in its second call what PIP says.
@@ -69,6 +74,7 @@ def test_a_pip_that_fails_gives_one_line_with_its_error_and_what_to_do(python: P
     assert (made.returncode, made.stdout) == (1, "")
     (line,) = made.stderr.splitlines()
     assert "no matching distribution found for numpy" in line
+    assert "a registry did not answer" in line
     assert "build/environment.log" in line
     assert "call make again" in line
     assert "WARNING: Retrying" in (tmp_path / "build" / "environment.log").read_text()
@@ -193,6 +199,24 @@ def test_the_list_after_the_tests_names_what_was_not_here_in_one_line(machine: M
     (line,) = said.stderr.splitlines()
     assert line.startswith("tests that need one of these were skipped; as root: apt install chromium ")
     assert {"strace", "gcc-aarch64-linux-gnu", "cmake"} <= set(line.split())
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["with its data", "without its data"])
+def test_a_pocl_counts_only_if_it_builds_a_kernel(tmp_path: Path, whole: bool) -> None:
+    """PoCL looks for its data in a folder beside its library."""
+    library = next(pocl_libraries())
+    if not whole:
+        library = Path(shutil.copy(library, tmp_path / "libpocl.so.2"))
+    python = tmp_path / "python"
+    alone = f"choice.pocl_libraries = lambda: iter([Path('{library}')])"
+    start = f"import sys; from pathlib import Path; from fpgart.engine import choice; {alone}; exec(sys.argv[1])"
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} -c "{start}" "$2"\n')
+    python.chmod(0o755)
+    said = subprocess.run([ENGINE_PACKAGE, python], capture_output=True, text=True, env=plain_environment())
+    assert said.returncode == (0 if whole else 1), said.stderr
+    words = [line.partition(" (")[0] for line in said.stderr.splitlines()]
+    wanted = "no PoCL here builds kernels; as root: apt install --reinstall libpocl2 libpocl2-common"
+    assert words == ([] if whole else [wanted])
 
 
 def make(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
