@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from struct import unpack_from
 from typing import Any
@@ -21,6 +22,7 @@ from fpgart.board.description import BoardDescription
 from fpgart.board.simulated_board import SimulatedBoard
 from fpgart.engine.interface import Batch, EngineKernel, Plugs, Reach, no_plugs
 from fpgart.kernels.interface import ArgumentInterface, KernelInterface
+from fpgart.runtime.commands.launch import LaunchKernel
 from fpgart.runtime.commands.new_launch import new_launch
 from fpgart.runtime.commands.transfers import ReadBuffer, WriteBuffer
 from fpgart.runtime.memory.buffer import Buffer
@@ -227,6 +229,12 @@ class Machine:
         operation = WriteBuffer(self.devices[device], buffer, offset, len(data), ctypes.addressof(source))
         self.queues[device].run(cl.CL_COMMAND_WRITE_BUFFER, operation, blocking=True)
 
+    def written(self, data: bytes) -> Buffer:
+        """Returns a buffer of these bytes, which were written to the first board."""
+        buffer = self.buffer(len(data))
+        self.write(buffer, data)
+        return buffer
+
     def read(self, buffer: Buffer, size: int | None = None, offset: int = 0, device: int = 0) -> bytes:
         count = buffer.size - offset if size is None else size
         target = ctypes.create_string_buffer(count)
@@ -235,8 +243,14 @@ class Machine:
         self.queues[device].run(cl.CL_COMMAND_READ_BUFFER, operation, blocking=True)
         return target.raw
 
-    def kernel(self, function: Function, *locations: str | None, source: str = "source") -> Kernel:
-        """A kernel of a program of its own."""
+    def kernel(
+        self,
+        function: Function,
+        *locations: str | None,
+        source: str = "source",
+        given: Sequence[Buffer | int | None] = (),
+    ) -> Kernel:
+        """A kernel of a program of its own; `given`: its first arguments, buffers and pointers."""
         arguments = tuple(
             ArgumentInterface(
                 f"a{index}",
@@ -252,11 +266,20 @@ class Machine:
         program = Program(self.context, self.devices, source=source, made=made)
         program.claim(self.devices)
         program.build(self.devices, "")
-        return Kernel(program, KERNEL_NAME)
+        kernel = Kernel(program, KERNEL_NAME)
+        for index, argument in enumerate(given):
+            if isinstance(argument, int):
+                kernel.set_pointer(index, argument)
+            else:
+                kernel.set_buffer(index, argument)
+        return kernel
+
+    def launch_of(self, kernel: Kernel, device: int = 0) -> LaunchKernel:
+        """A launch of one work-item, which is not enqueued."""
+        return new_launch(kernel, self.devices[device], 1, (0, 0, 0, 1, 1, 1, 1, 1, 1), True)
 
     def enqueue(self, kernel: Kernel, device: int = 0) -> Event:
-        launch = new_launch(kernel, self.devices[device], 1, (0, 0, 0, 1, 1, 1, 1, 1, 1), True)
-        return self.queues[device].enqueue(cl.CL_COMMAND_NDRANGE_KERNEL, launch)
+        return self.queues[device].enqueue(cl.CL_COMMAND_NDRANGE_KERNEL, self.launch_of(kernel, device))
 
     def run(self, kernel: Kernel, device: int = 0) -> None:
         event = self.enqueue(kernel, device)
@@ -274,14 +297,23 @@ class Machine:
         self.context.reap()
 
 
+@contextmanager
+def listening(watcher: Any) -> Iterator[Any]:
+    """NOTICES tells the watcher what happens until the block ends."""
+    NOTICES.listen(watcher)
+    try:
+        yield watcher
+    finally:
+        NOTICES.silence(watcher)
+
+
 def machine_of(*boards: str | BoardDescription, simulator: bool = False, modelled: bool = False) -> Iterator[Machine]:
     """A machine whose watcher listens until it is closed."""
     made = Machine(*boards, simulator=simulator, modelled=modelled)
-    NOTICES.listen(made.watcher)
     try:
-        yield made
+        with listening(made.watcher):
+            yield made
     finally:
-        NOTICES.silence(made.watcher)
         made.scheduler.close(5)
         for device in made.devices:
             device.mmd.close()

@@ -10,11 +10,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from machine import Machine
+from machine import Machine, listening
 
 from fpgart.base import opencl as cl
 from fpgart.base.errors import InvalidOperation, InvalidValue, OutOfResources, ProfilingInfoNotAvailable
-from fpgart.base.notices import NOTICES
 from fpgart.runtime.commands.host_work import HostWork, failing
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.scheduling import threads as system
@@ -40,11 +39,8 @@ def heard() -> Any:
     listener = SimpleNamespace(
         **{name: lambda *told, name=name: notices.append((name, *told)) for name in TOLD}  # type: ignore[misc]
     )
-    NOTICES.listen(listener)
-    try:
+    with listening(listener):
         yield notices
-    finally:
-        NOTICES.silence(listener)
 
 
 def work_of(machine: Machine) -> HostWork:
@@ -116,12 +112,8 @@ def test_of_two_threads_that_end_a_user_event_one_is_refused(machine: Machine) -
         except InvalidOperation as error:
             refused.append(str(error))
 
-    listener = SimpleNamespace(user_event_ended=other_thread)
-    NOTICES.listen(listener)
-    try:
+    with listening(SimpleNamespace(user_event_ended=other_thread)):
         event.set_status(COMPLETE)
-    finally:
-        NOTICES.silence(listener)
     assert event.status == COMPLETE
     assert refused == [f"the status of a user event is set once; that of this one is {SUBMITTED}"]
 

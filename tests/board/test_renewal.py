@@ -99,6 +99,5 @@ def _nothing() -> None:
 
 
 def _with_argument(machine: Machine, buffer: Any) -> Any:
-    kernel = machine.kernel(lambda address: None, "")
-    kernel.set_buffer(0, buffer)
+    kernel = machine.kernel(lambda address: None, "", given=[buffer])
     return kernel

@@ -12,19 +12,18 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 from struct import pack, unpack
+from types import SimpleNamespace
 
 import pytest
-from machine import Machine, machine_of
+from machine import Machine, listening, machine_of
 
 from fpgart.base import opencl as cl
-from fpgart.base.notices import NOTICES
 from fpgart.channels.links import Link
 from fpgart.cluster import topology
 from fpgart.cluster.launcher import Place
 from fpgart.cluster.wiring import Wiring, folder_of
 from fpgart.engine.interface import Engine
 from fpgart.runtime.commands.launch import LaunchKernel
-from fpgart.runtime.commands.new_launch import new_launch
 from fpgart.runtime.model.board_clock import StepTime
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.programs.kernel import Kernel
@@ -80,8 +79,7 @@ class Cluster:
         kernel = Kernel(program, name)
         kernel.set_buffer(0, buffer)
         queue = CommandQueue(machine.context, machine.devices[device])
-        launch = new_launch(kernel, machine.devices[device], 1, (0, 0, 0, 1, 1, 1, 1, 1, 1), True)
-        event: Event = queue.enqueue(cl.CL_COMMAND_NDRANGE_KERNEL, launch)
+        event: Event = queue.enqueue(cl.CL_COMMAND_NDRANGE_KERNEL, machine.launch_of(kernel, device))
         queue.flush()
 
         def result() -> bytes:
@@ -197,20 +195,16 @@ def test_an_other_end_that_nobody_takes_is_missed_after_a_while(
 def test_launches_tell_what_they_moved(cluster: Cluster) -> None:
     told: list[tuple[str, str, bool, int, int, int]] = []
 
-    class Watcher:
-        def packets_moved(self, launch: LaunchKernel) -> None:
-            for use in launch.uses:
-                words = (launch.kernel.name, use.channel, use.link.writing, use.packets, use.begin, use.end)
-                told.append(words)
+    def packets_moved(launch: LaunchKernel) -> None:
+        for use in launch.uses:
+            told.append((launch.kernel.name, use.channel, use.link.writing, use.packets, use.begin, use.end))
 
-    watcher = Watcher()
-    NOTICES.listen(watcher)
-    program = cluster.program()
-    for amount in (10, 5):
-        received = cluster.start(program, "receive", 1, pack("i", amount) + bytes(4 * (amount - 1)))
-        cluster.start(program, "send", 0, pack("i", amount))()
-        received()
-    NOTICES.silence(watcher)
+    with listening(SimpleNamespace(packets_moved=packets_moved)):
+        program = cluster.program()
+        for amount in (10, 5):
+            received = cluster.start(program, "receive", 1, pack("i", amount) + bytes(4 * (amount - 1)))
+            cluster.start(program, "send", 0, pack("i", amount))()
+            received()
     assert sorted(told) == [
         ("receive", "here", False, 5, 40, 60),
         ("receive", "here", False, 10, 0, 40),
@@ -225,17 +219,14 @@ def test_in_simulated_time_a_kernel_lasts_as_long_as_its_packets_are_on_the_cabl
         for cluster in cluster_of(machine, CABLE):
             times: list[tuple[str, int, str]] = []
 
-            class Watcher:
-                def modelled(self, event: Event, command: object, steps: list[StepTime]) -> None:
-                    times.extend((step.kernel, step.end - step.begin, step.bound) for step in steps if step.kernel)
+            def modelled(event: Event, command: object, steps: list[StepTime]) -> None:
+                times.extend((step.kernel, step.end - step.begin, step.bound) for step in steps if step.kernel)
 
-            watcher = Watcher()
-            NOTICES.listen(watcher)
-            program = cluster.program()
-            received = cluster.start(program, "receive", 1, pack("i", 1000) + bytes(4 * 999))
-            cluster.start(program, "send", 0, pack("i", 1000))()
-            received()
-            NOTICES.silence(watcher)
+            with listening(SimpleNamespace(modelled=modelled)):
+                program = cluster.program()
+                received = cluster.start(program, "receive", 1, pack("i", 1000) + bytes(4 * 999))
+                cluster.start(program, "send", 0, pack("i", 1000))()
+                received()
             expected = 520 + 6400  # 1000 words of 256 bits at 40 Gbit/s
             assert sorted(times) == [("receive", expected, "cable in 'here'"), ("send", expected, "cable in 'there'")]
 

@@ -22,7 +22,6 @@ from fpgart.base.errors import BuildProgramFailure, CLError
 from fpgart.board.catalogue import describe
 from fpgart.engine.interface import BuildFailed, Engine
 from fpgart.engine.opencl_engine.program import DriverProgram
-from fpgart.runtime.commands.new_launch import new_launch
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.programs.kernel import Kernel
 from fpgart.runtime.programs.loading import from_binary
@@ -53,8 +52,7 @@ def launched(board: Machine, program: Program, data: bytes, *names: str) -> byte
     for queue, name in zip(queues, names, strict=True):
         kernel = Kernel(program, name)
         kernel.set_buffer(0, buffer)
-        launch = new_launch(kernel, board.device, 1, (0, 0, 0, 1, 1, 1, 1, 1, 1), True)
-        queue.enqueue(cl.CL_COMMAND_NDRANGE_KERNEL, launch)
+        queue.enqueue(cl.CL_COMMAND_NDRANGE_KERNEL, board.launch_of(kernel))
     for queue in queues:
         queue.finish()
     return board.read(buffer)

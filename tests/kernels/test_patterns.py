@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
 from calls import calls_of
 from effort import EFFORT
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from machine import Machine
+from machine import Machine, listening
 
-from fpgart.base import opencl as cl
-from fpgart.base.notices import NOTICES
 from fpgart.board.catalogue import describe
 from fpgart.board.timing import Access, Bank, Jump, Pace
 from fpgart.kernels.loops.access_patterns import patterns
 from fpgart.kernels.loops.kernel_loops import global_arrays, kernel_loops
-from fpgart.runtime.commands.new_launch import new_launch
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.model.board_clock import StepTime
-from fpgart.runtime.scheduling.event import Event
+from fpgart.runtime.programs.kernel import Kernel
 from fpgart.watch import report
 
 Boards = Callable[..., Machine]
@@ -148,14 +146,12 @@ kernel void k(global const float *a0, int a1)
 """
 
 
-class Told:
-    """The steps that the clock has told."""
-
-    def __init__(self) -> None:
-        self.steps: list[StepTime] = []
-
-    def modelled(self, event: Event, command: object, steps: list[StepTime]) -> None:
-        self.steps += steps
+def step_of(machine: Machine, kernel: Kernel) -> StepTime:
+    """Returns the last step of a launch, as the clock tells it."""
+    told: list[StepTime] = []
+    with listening(SimpleNamespace(modelled=lambda event, command, steps: told.extend(steps))):
+        machine.enqueue(kernel)
+    return told[-1]
 
 
 def ran(boards: Boards, source: str, size: int, count: int) -> StepTime:
@@ -165,15 +161,9 @@ def ran(boards: Boards, source: str, size: int, count: int) -> StepTime:
     def work(address: int, value: int, kept: Buffer = buffer) -> None:
         """A kernel whose work takes no time."""
 
-    kernel = machine.kernel(work, "", None, source=source)
-    kernel.set_buffer(0, buffer)
+    kernel = machine.kernel(work, "", None, source=source, given=[buffer])
     kernel.set_value(1, count.to_bytes(4, "little"))
-    told = Told()
-    NOTICES.listen(told)
-    operation = new_launch(kernel, machine.devices[0], 1, (0, 0, 0, 1, 1, 1, 1, 1, 1), True)
-    machine.queue.enqueue(cl.CL_COMMAND_NDRANGE_KERNEL, operation)
-    NOTICES.silence(told)
-    return told.steps[-1]
+    return step_of(machine, kernel)
 
 
 def test_a_kernel_that_goes_in_strides_takes_what_the_memory_takes(boards: Boards) -> None:
@@ -194,16 +184,9 @@ def test_strides_through_a_buffer_are_none_through_another(boards: Boards) -> No
         .replace("+= ", "+= a1[i] + ")
     )
     buffers = [machine.keep(machine.buffer(1 << 24)) for _ in range(2)]
-    kernel = machine.kernel(lambda *_: None, "", "", None, source=source)
-    for index, buffer in enumerate(buffers):
-        kernel.set_buffer(index, buffer)
+    kernel = machine.kernel(lambda *_: None, "", "", None, source=source, given=buffers)
     kernel.set_value(2, (4096).to_bytes(4, "little"))
-    told = Told()
-    NOTICES.listen(told)
-    operation = new_launch(kernel, machine.devices[0], 1, (0, 0, 0, 1, 1, 1, 1, 1, 1), True)
-    machine.queue.enqueue(cl.CL_COMMAND_NDRANGE_KERNEL, operation)
-    NOTICES.silence(told)
-    assert [(pattern.array, pattern.stride) for pattern in told.steps[-1].patterns] == [("a0", 4096)]
+    assert [(pattern.array, pattern.stride) for pattern in step_of(machine, kernel).patterns] == [("a0", 4096)]
 
 
 def test_strides_behind_a_slower_pipeline_cost_nothing(boards: Boards) -> None:

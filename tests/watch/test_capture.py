@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from machine import Machine
+from machine import Machine, listening
 
-from fpgart.base.notices import NOTICES
 from fpgart.base.option_values import Launches, launches
 from fpgart.board.catalogue import shipped
 from fpgart.cli.comparison import Elements, compare
@@ -232,9 +231,7 @@ def test_a_folder_that_cannot_be_made_is_an_error_with_words(tmp_path: Path) -> 
 
 def test_capturing_moves_nothing_through_the_mmd(boards: Callable[..., Machine], tmp_path: Path) -> None:
     machine = boards("a10_ref")
-    watcher = Capture(tmp_path, [Launches("*", 1, 1)])
-    NOTICES.listen(watcher)
-    try:
+    with listening(Capture(tmp_path, [Launches("*", 1, 1)])):
         kernel = machine.kernel(lambda pointer: None, "")
         buffer = machine.buffer(4096)
         machine.write(buffer, b"x" * 4096)
@@ -242,8 +239,6 @@ def test_capturing_moves_nothing_through_the_mmd(boards: Callable[..., Machine],
         before = machine.calls()
         machine.run(kernel)
         assert machine.calls() == before
-    finally:
-        NOTICES.silence(watcher)
     assert (tmp_path / "k-1" / "0.before.bin").read_bytes() == b"x" * 4096
     assert CapturedLaunch.load(tmp_path / "k-1").memories[0].after == ""
 

@@ -15,7 +15,6 @@ from fpgart.runtime.commands.host_work import HostWork
 from fpgart.runtime.commands.launch import LaunchKernel, MigrateForLaunch
 from fpgart.runtime.commands.mapping import MapBuffer, UnmapBuffer
 from fpgart.runtime.commands.migration import MigrateToHost, Migration, migrate_to_device
-from fpgart.runtime.commands.new_launch import new_launch
 from fpgart.runtime.commands.operation import operation_of, running_kernel
 from fpgart.runtime.commands.packets import MovePacket, MoveVariable
 from fpgart.runtime.commands.programming import ProgramDevice
@@ -33,7 +32,6 @@ READ, WRITE, MOVE, REACH = AccessMode
 BOX = Box((8, 1, 0), 64, 64 * 4)
 HOST_BOX = Box((0, 0, 0), 16, 32)
 ROWS = ((72, 88), (136, 152))
-ONE = (0, 0, 0, 1, 1, 1, 1, 1, 1)
 
 
 def nothing(*addresses: int) -> None:
@@ -131,11 +129,7 @@ def test_migrations_change_no_contents(boards: Boards) -> None:
 def test_a_launch_reads_and_writes_its_arguments_where_they_have_to_be(boards: Boards) -> None:
     machine = boards("usm_s10")
     buffer, allocation = machine.buffer(SIZE), allocate_device(machine.context, machine.device, SIZE)
-    kernel = machine.kernel(nothing, "", "", "")
-    kernel.set_buffer(0, buffer)
-    kernel.set_pointer(1, allocation.pointer + 8)
-    kernel.set_pointer(2, HOST)
-    launch = new_launch(kernel, machine.device, 1, ONE, True)
+    launch = machine.launch_of(machine.kernel(nothing, "", "", "", given=[buffer, allocation.pointer + 8, HOST]))
     (block,) = launch.places
     of_buffer, of_allocation, elsewhere = launch.accesses()
     assert of_buffer == Access(READ | WRITE, ((0, SIZE),), buffer, None, 0, block)
@@ -151,7 +145,7 @@ def test_a_launch_reaches_the_allocations_that_it_was_told_of(boards: Boards) ->
     allocation = allocate_device(machine.context, machine.device, SIZE)
     kernel = machine.kernel(nothing)
     kernel.usm_pointers = [allocation.pointer]
-    launch = new_launch(kernel, machine.device, 1, ONE, True)
+    launch = machine.launch_of(kernel)
     assert launch.accesses() == (Access(REACH, ((0, SIZE),), None, allocation, -1, allocation.block),)
     assert uses(launch, allocation)
     launch.abandon()
@@ -214,12 +208,12 @@ def test_an_access_is_of_no_argument_unless_it_says_so() -> None:
 def test_the_kernel_that_runs_is_that_of_a_launch_in_its_last_stage_alone(boards: Boards) -> None:
     machine = boards("a10_ref")
     kernel = machine.kernel(nothing)
-    launch = new_launch(kernel, machine.device, 1, ONE, True)
+    launch = machine.launch_of(kernel)
     assert launch.claim() is Claim.TAKEN
     assert launch.name == "program"
     assert running_kernel(launch) is None
     machine.device.loaded = {kernel.program.identity: None}
-    again = new_launch(kernel, machine.device, 1, ONE, True)
+    again = machine.launch_of(kernel)
     assert again.name == "kernel"
     assert running_kernel(again) is again
     assert running_kernel(ReadBuffer(machine.device, machine.buffer(SIZE), 0, 8, HOST)) is None

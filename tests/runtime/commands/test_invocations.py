@@ -15,7 +15,6 @@ from fpgart.runtime.memory import svm, usm
 
 Boards = Callable[..., Machine]
 SIZE = 4096
-ONE = (0, 0, 0, 1, 1, 1, 1, 1, 1)
 
 
 def nothing(*addresses: int) -> None:
@@ -38,18 +37,14 @@ def test_an_nd_range_has_a_number_per_dimension_and_a_local_size_if_one_was_give
 def test_pointers_reach_their_buffer_or_allocation_and_nothing_else_does(boards: Boards) -> None:
     machine = boards("usm_s10")
     device, flags = machine.device, cl.CL_MEM_READ_ONLY | cl.CL_MEM_HOST_WRITE_ONLY
-    kernel = machine.kernel(nothing, "", "", "", "", "", None)
     buffer = machine.buffer(SIZE, flags)
     part = machine.sub_buffer(buffer, 1024, 100)
     allocation = usm.allocate_device(machine.context, device, SIZE, 0)
     shared = svm.allocate(machine.context, 64, 0)
-    kernel.set_buffer(0, buffer)
-    kernel.set_buffer(1, part)
-    kernel.set_pointer(2, allocation.pointer + 8)
-    kernel.set_pointer(3, shared + 8)
-    kernel.set_pointer(4, 0)
+    given = [buffer, part, allocation.pointer + 8, shared + 8, 0]
+    kernel = machine.kernel(nothing, "", "", "", "", "", None, given=given)
     kernel.set_value(5, b"abcd")
-    launch = new_launch(kernel, device, 1, ONE, True)
+    launch = machine.launch_of(kernel)
     block = buffer.settled() or launch.places[0]
     assert allocation.block is not None
     found = launch.reaches()
@@ -69,9 +64,7 @@ def test_pointers_reach_their_buffer_or_allocation_and_nothing_else_does(boards:
 
 def test_an_address_of_nobody_reaches_nothing(boards: Boards) -> None:
     machine = boards("usm_s10")
-    kernel = machine.kernel(nothing, "")
-    kernel.set_pointer(0, 4096)
-    launch = new_launch(kernel, machine.device, 1, ONE, True)
+    launch = machine.launch_of(machine.kernel(nothing, "", given=[4096]))
     assert launch.reaches() == (NOWHERE,)
     launch.abandon()
 
@@ -81,10 +74,7 @@ def test_a_buffer_that_stays_on_the_host_is_reached_there(boards: Boards) -> Non
     shared = svm.allocate(machine.context, SIZE, 0)
     buffer = machine.buffer(SIZE, cl.CL_MEM_USE_HOST_PTR | cl.CL_MEM_WRITE_ONLY, host_ptr=shared)
     part = machine.sub_buffer(buffer, 1024, 100)
-    kernel = machine.kernel(nothing, "", "")
-    kernel.set_buffer(0, buffer)
-    kernel.set_buffer(1, part)
-    launch = new_launch(kernel, machine.device, 1, ONE, True)
+    launch = machine.launch_of(machine.kernel(nothing, "", "", given=[buffer, part]))
     assert launch.reaches() == (
         Reach(shared, SIZE, cl.CL_MEM_WRITE_ONLY),
         Reach(shared + 1024, 100, cl.CL_MEM_WRITE_ONLY),
@@ -96,15 +86,15 @@ def test_a_buffer_that_stays_on_the_host_is_reached_there(boards: Boards) -> Non
 def test_a_launch_is_told_with_its_image_once_its_buffers_have_places(boards: Boards) -> None:
     """On a simulator they have none until a binary is loaded."""
     machine = boards("hetero", simulator=True)
-    kernel, buffer = machine.kernel(nothing, "DDR"), machine.buffer(SIZE)
-    kernel.set_buffer(0, buffer)
-    launch = new_launch(kernel, machine.device, 1, ONE, True)
+    buffer = machine.buffer(SIZE)
+    kernel = machine.kernel(nothing, "DDR", given=[buffer])
+    launch = machine.launch_of(kernel)
     facts = launch.describe()
     assert "image" not in facts
     assert (facts["kernel"], facts["buffers"]) == ("k", [buffer.number])
     assert "allocations" not in facts
     launch.abandon()
     machine.run(kernel)
-    placed = new_launch(kernel, machine.device, 1, ONE, True)
+    placed = machine.launch_of(kernel)
     assert placed.describe()["image"] == placed.invocation_image().hex()
     placed.abandon()

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from machine import Machine
+from machine import Machine, listening
 
 from fpgart.base.errors import OutOfResources
-from fpgart.base.notices import NOTICES
 from fpgart.board.mmd import BoardError
 from fpgart.runtime.commands.programming import load_onto
 
@@ -54,18 +54,9 @@ def test_who_watches_hears_of_channels_and_not_of_programs_without_any(boards: B
     machine, network = boards("hetero"), Network()
     machine.device.open()
     heard: list[tuple[object, object]] = []
-
-    class Listener:
-        def network_made(self, device: object, network: object, program: object) -> None:
-            heard.append((device, network))
-
-    listener = Listener()
-    NOTICES.listen(listener)
-    try:
+    with listening(SimpleNamespace(network_made=lambda device, network, _: heard.append((device, network)))):
         load_onto(machine.device, program_with(machine, network, "with"))
         load_onto(machine.device, program_with(machine, None, "without"))
-    finally:
-        NOTICES.silence(listener)
     assert heard == [(machine.device, network)]
 
 

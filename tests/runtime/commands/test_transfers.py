@@ -88,8 +88,7 @@ def test_a_migration_of_what_a_kernel_works_on_begins_when_that_has_ended(machin
         begun.set()
         go_on.wait()
 
-    made = machine.kernel(kernel, "")
-    made.set_buffer(0, buffer)
+    made = machine.kernel(kernel, "", given=[buffer])
     machine.enqueue(made)
     machine.queue.flush()
     begun.wait()

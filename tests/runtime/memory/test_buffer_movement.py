@@ -5,13 +5,13 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
-from machine import Machine
+from machine import Machine, listening
 
 from fpgart.base import opencl as cl
 from fpgart.base.errors import InvalidBinary, InvalidKernelArgs
-from fpgart.base.notices import NOTICES
 from fpgart.board.mmd import BoardError, Info, OfflineInfo
 from fpgart.board.simulated_board import SimulatedBoard
 from fpgart.runtime.commands.boxes import Box
@@ -161,10 +161,8 @@ def test_both_call_orders_give_the_same_result_and_only_one_costs_a_copy(boards:
 
 def test_where_memories_agree_no_call_order_costs_a_copy(boards: Boards) -> None:
     machine = boards("usm_s10")
-    buffer = machine.buffer(4096)
-    machine.write(buffer, DATA)
-    kernel = machine.kernel(increment, "")
-    kernel.set_buffer(0, buffer)
+    buffer = machine.written(DATA)
+    kernel = machine.kernel(increment, "", given=[buffer])
     machine.run(kernel)
     machine.run(kernel)
     assert machine.calls() == {"write": (1, 4096)}
@@ -180,21 +178,16 @@ def test_a_buffer_that_was_never_written_is_not_copied_for_a_launch(boards: Boar
 
 def test_the_block_that_was_left_is_freed(boards: Boards) -> None:
     machine = boards("hetero")
-    buffer = machine.buffer(4096)
-    machine.write(buffer, DATA)
-    kernel = machine.kernel(increment, "HBM")
-    kernel.set_buffer(0, buffer)
-    machine.run(kernel)
+    buffer = machine.written(DATA)
+    machine.run(machine.kernel(increment, "HBM", given=[buffer]))
     assert [block.address for block in machine.watcher.freed] == [0x400]
     assert buffer.memory == 1
 
 
 def test_the_room_for_a_launch_is_reserved_when_it_is_enqueued(boards: Boards) -> None:
     machine = boards("hetero")
-    buffer = machine.buffer(4096)
-    machine.write(buffer, DATA)
-    kernel = machine.kernel(increment, "HBM")
-    kernel.set_buffer(0, buffer)
+    buffer = machine.written(DATA)
+    kernel = machine.kernel(increment, "HBM", given=[buffer])
     event = machine.enqueue(kernel)
     assert [block.memory for block in machine.watcher.reserved] == [0, 1]
     machine.queue.finish()
@@ -203,11 +196,8 @@ def test_the_room_for_a_launch_is_reserved_when_it_is_enqueued(boards: Boards) -
 
 def test_a_launch_on_another_device_moves_the_buffer_there(boards: Boards) -> None:
     machine = boards("a10_ref", "usm_s10")
-    buffer = machine.buffer(4096)
-    machine.write(buffer, DATA)
-    kernel = machine.kernel(increment, "")
-    kernel.set_buffer(0, buffer)
-    machine.run(kernel, device=1)
+    buffer = machine.written(DATA)
+    machine.run(machine.kernel(increment, "", given=[buffer]), device=1)
     assert machine.calls(0) == {"write": (1, 4096), "read": (1, 4096)}
     assert machine.calls(1) == {"write": (1, 4096)}
     assert first_byte(machine, buffer) == 1
@@ -314,9 +304,7 @@ def test_the_mmd_says_what_the_board_is(boards: Boards, board: str, ways: int, h
 def test_a_buffer_given_twice_is_in_one_place(boards: Boards) -> None:
     machine = boards("hetero")
     buffer = machine.buffer(4096)
-    kernel = machine.kernel(increment, "HBM", "DDR")
-    kernel.set_buffer(0, buffer)
-    kernel.set_buffer(1, buffer)
+    kernel = machine.kernel(increment, "HBM", "DDR", given=[buffer, buffer])
     machine.write(buffer, bytes(4096))
     machine.run(kernel)
     assert first_byte(machine, buffer) == 2
@@ -325,10 +313,8 @@ def test_a_buffer_given_twice_is_in_one_place(boards: Boards) -> None:
 
 def test_a_skipped_migration_is_told_and_costs_nothing(boards: Boards) -> None:
     machine = boards("usm_s10")
-    buffer = machine.buffer(4096)
-    machine.write(buffer, DATA)
-    kernel = machine.kernel(increment, "")
-    kernel.set_buffer(0, buffer)
+    buffer = machine.written(DATA)
+    kernel = machine.kernel(increment, "", given=[buffer])
     machine.run(kernel)
     reason, source, target = machine.watcher.migrations[-1]
     assert source is target
@@ -338,34 +324,24 @@ def test_a_skipped_migration_is_told_and_costs_nothing(boards: Boards) -> None:
 
 def test_each_buffer_argument_of_a_launch_is_told_once_as_moved_or_as_in_its_place(boards: Boards) -> None:
     machine = boards("hetero")
-    elsewhere, in_place = machine.buffer(4096), machine.buffer(4096)
-    kernel = machine.kernel(lambda a, b, c: None, "HBM", "", "HBM")
-    for index, buffer in enumerate((elsewhere, in_place, elsewhere)):
-        machine.write(buffer, DATA)
-        kernel.set_buffer(index, buffer)
-    machine.run(kernel)
+    elsewhere, in_place = machine.written(DATA), machine.written(DATA)
+    machine.run(machine.kernel(increment, "HBM", "", "HBM", given=[elsewhere, in_place, elsewhere]))
     told = [(reason.split()[1], source is target) for reason, source, target in machine.watcher.migrations]
     assert sorted(told) == [("0", False), ("1", True), ("2", True)]
 
 
 def test_each_memory_argument_of_a_launch_is_migrated_to_its_memory(boards: Boards) -> None:
     machine = boards("hetero", "hetero")
-    buffers = [machine.buffer(4096) for _ in range(3)]
-    kernel = machine.kernel(increment, "QDR", "DDR", "HBM")
-    for index, buffer in enumerate(buffers):
-        machine.write(buffer, DATA)
-        kernel.set_buffer(index, buffer)
-    machine.run(kernel, device=1)
+    buffers = [machine.written(DATA) for _ in range(3)]
+    machine.run(machine.kernel(increment, "QDR", "DDR", "HBM", given=buffers), device=1)
     places = [(reason.split()[1], target.device.id, target.memory) for reason, _, target in machine.watcher.migrations]
     assert places == [("0", 1, 2), ("1", 1, 0), ("2", 1, 1)]
 
 
 def test_one_launch_is_programming_migrations_and_the_kernel_in_that_order(boards: Boards) -> None:
     machine = boards("hetero")
-    buffer = machine.buffer(4096)
-    machine.write(buffer, DATA)
-    kernel = machine.kernel(increment, "HBM")
-    kernel.set_buffer(0, buffer)
+    buffer = machine.written(DATA)
+    kernel = machine.kernel(increment, "HBM", given=[buffer])
     machine.watcher.operations.clear()
     machine.run(kernel)
     machine.run(kernel)
@@ -398,9 +374,7 @@ def test_use_host_ptr_is_written_to_the_board_when_a_kernel_needs_it(boards: Boa
     machine = boards("usm_s10")
     host = ctypes.create_string_buffer(DATA, len(DATA))
     buffer = machine.buffer(4096, cl.CL_MEM_USE_HOST_PTR, host_ptr=ctypes.addressof(host))
-    kernel = machine.kernel(increment, "")
-    kernel.set_buffer(0, buffer)
-    machine.run(kernel)
+    machine.run(machine.kernel(increment, "", given=[buffer]))
     assert machine.calls() == {"write": (1, 4096)}
     assert first_byte(machine, buffer) == 1
 
@@ -436,18 +410,9 @@ def test_a_mapping_whose_contents_did_not_come_keeps_its_region_and_writes_nothi
 def test_watchers_hear_of_each_buffer_once(boards: Boards) -> None:
     machine = boards("usm_s10")
     heard: list[Buffer] = []
-
-    class Listener:
-        def buffer_created(self, buffer: Buffer) -> None:
-            heard.append(buffer)
-
-    listener = Listener()
-    NOTICES.listen(listener)
-    try:
+    with listening(SimpleNamespace(buffer_created=heard.append)):
         buffer = machine.buffer(4096)
         part = machine.sub_buffer(buffer, 1024, 1024)
-    finally:
-        NOTICES.silence(listener)
     assert heard == [buffer, part]
 
 
@@ -456,9 +421,7 @@ def test_mapping_use_host_ptr_after_a_kernel_brings_its_results_to_the_hosts_mem
     host = ctypes.create_string_buffer(DATA, len(DATA))
     address = ctypes.addressof(host)
     buffer = machine.buffer(4096, cl.CL_MEM_USE_HOST_PTR, host_ptr=address)
-    kernel = machine.kernel(increment, "")
-    kernel.set_buffer(0, buffer)
-    machine.run(kernel)
+    machine.run(machine.kernel(increment, "", given=[buffer]))
     region = (0, 4096, cl.CL_MAP_READ)
     assert buffer.map(*region) == address
     machine.queue.run(cl.CL_COMMAND_MAP_BUFFER, MapBuffer(machine.device, buffer, address, region), blocking=True)
@@ -470,8 +433,7 @@ def test_mapping_use_host_ptr_after_a_kernel_brings_its_results_to_the_hosts_mem
 
 def test_migrating_to_a_device_brings_contents_once(boards: Boards) -> None:
     machine = boards("a10_ref", "usm_s10")
-    buffer = machine.buffer(4096)
-    machine.write(buffer, DATA)
+    buffer = machine.written(DATA)
     for _ in range(2):
         operation = migrate_to_device(machine.devices[1], [buffer], keep=True)
         machine.queues[1].run(cl.CL_COMMAND_MIGRATE_MEM_OBJECTS, operation, blocking=True)
@@ -482,8 +444,7 @@ def test_migrating_to_a_device_brings_contents_once(boards: Boards) -> None:
 
 def test_migrating_undefined_contents_moves_no_byte(boards: Boards) -> None:
     machine = boards("a10_ref", "usm_s10")
-    buffer = machine.buffer(4096)
-    machine.write(buffer, DATA)
+    buffer = machine.written(DATA)
     operation = migrate_to_device(machine.devices[1], [buffer], keep=False)
     machine.queues[1].run(cl.CL_COMMAND_MIGRATE_MEM_OBJECTS, operation, blocking=True)
     assert machine.calls(1) == {}
@@ -492,16 +453,13 @@ def test_migrating_undefined_contents_moves_no_byte(boards: Boards) -> None:
 
 def test_migrating_to_the_host_reads_the_buffer_and_frees_its_block(boards: Boards) -> None:
     machine = boards("usm_s10")
-    buffer = machine.buffer(4096)
-    machine.write(buffer, DATA)
+    buffer = machine.written(DATA)
     operation = MigrateToHost(machine.device, [buffer], keep=True)
     machine.queue.run(cl.CL_COMMAND_MIGRATE_MEM_OBJECTS, operation, blocking=True)
     assert machine.calls() == {"write": (1, 4096), "read": (1, 4096)}
     assert len(machine.watcher.freed) == 1
     assert machine.read(buffer) == DATA
-    kernel = machine.kernel(increment, "")
-    kernel.set_buffer(0, buffer)
-    machine.run(kernel)
+    machine.run(machine.kernel(increment, "", given=[buffer]))
     assert first_byte(machine, buffer) == 1
 
 
@@ -510,8 +468,7 @@ def test_watchers_hear_of_a_migration_to_the_host_and_of_where_the_contents_came
     boards: Boards, keep: bool
 ) -> None:
     machine = boards("usm_s10")
-    buffer = machine.buffer(4096)
-    machine.write(buffer, DATA)
+    buffer = machine.written(DATA)
     home = buffer.home
     machine.watcher.migrations.clear()
     buffer.migrate_to_host("test", keep=keep)
@@ -523,13 +480,10 @@ def test_watchers_hear_of_a_migration_to_the_host_and_of_where_the_contents_came
 
 def test_a_simulator_keeps_what_is_written_until_a_binary_is_loaded(boards: Boards) -> None:
     machine = boards("hetero", simulator=True)
-    buffer = machine.buffer(4096)
-    machine.write(buffer, DATA)
+    buffer = machine.written(DATA)
     assert machine.calls() == {}
     assert machine.watcher.reserved == []
-    kernel = machine.kernel(increment, "HBM")
-    kernel.set_buffer(0, buffer)
-    machine.run(kernel)
+    machine.run(machine.kernel(increment, "HBM", given=[buffer]))
     assert machine.calls() == {"write": (1, 4096)}
     assert [block.address for block in machine.watcher.reserved] == [0x100000000]
     assert machine.read(buffer) == b"\1" + DATA[1:]
@@ -538,8 +492,7 @@ def test_a_simulator_keeps_what_is_written_until_a_binary_is_loaded(boards: Boar
 def test_a_simulator_with_a_binary_places_what_is_written(boards: Boards) -> None:
     machine = boards("hetero", simulator=True)
     machine.run(machine.kernel(increment))
-    buffer = machine.buffer(4096)
-    machine.write(buffer, DATA)
+    machine.written(DATA)
     assert [block.address for block in machine.watcher.reserved] == [0x400]
 
 
@@ -563,7 +516,7 @@ class Busy:
         if kind == "migration":
             return Migration(device, [], "test")
         source = {"kernel": "loaded", "program": "other"}[kind]
-        return new_launch(self.machine.kernel(increment, source=source), device, 1, (0,) * 3 + (1,) * 6, True)
+        return self.machine.launch_of(self.machine.kernel(increment, source=source))
 
 
 CONFLICTS = {
@@ -622,12 +575,10 @@ def test_a_transfer_passes_programming_that_waits_for_a_kernel(boards: Boards) -
 
 def test_a_migration_yields_to_transfers_while_a_kernel_uses_its_block(boards: Boards) -> None:
     machine = boards("hetero")
-    buffer = machine.buffer(4096)
-    machine.write(buffer, DATA)
-    kernel = machine.kernel(increment, "")
-    kernel.set_buffer(0, buffer)
+    buffer = machine.written(DATA)
+    kernel = machine.kernel(increment, "", given=[buffer])
     machine.run(kernel)
-    running = new_launch(kernel, machine.device, 1, (0,) * 3 + (1,) * 6, True)
+    running = machine.launch_of(kernel)
     moving = Migration(machine.device, [(buffer, buffer.reserve(machine.device, 1))], "test")
     assert running.claim() is Claim.TAKEN
     assert moving.claim() is Claim.YIELDS
@@ -638,15 +589,13 @@ def test_a_migration_yields_to_transfers_while_a_kernel_uses_its_block(boards: B
 @pytest.mark.parametrize("where", ["the host", "another memory"])
 def test_a_kernel_does_not_begin_while_its_buffer_moves(boards: Boards, where: str) -> None:
     machine = boards("hetero")
-    buffer = machine.buffer(4096)
-    machine.write(buffer, DATA)
-    kernel = machine.kernel(increment, "")
-    kernel.set_buffer(0, buffer)
+    buffer = machine.written(DATA)
+    kernel = machine.kernel(increment, "", given=[buffer])
     machine.run(kernel)
     moving: Operation = MigrateToHost(machine.device, [buffer], keep=True)
     if where != "the host":
         moving = Migration(machine.device, [(buffer, buffer.reserve(machine.device, 1))], "test")
-    launch = new_launch(kernel, machine.device, 1, (0,) * 3 + (1,) * 6, True)
+    launch = machine.launch_of(kernel)
     assert moving.claim() is Claim.TAKEN
     assert launch.claim() is Claim.TAKEN
     migration = launch.run()
@@ -685,11 +634,9 @@ def test_global_pointers_are_device_addresses_of_8_bytes(boards: Boards) -> None
     parent = machine.buffer(8192)
     machine.bind(parent, 1)
     window = machine.sub_buffer(parent, 4096, 1024)
-    kernel = machine.kernel(increment, "", "", None)
-    kernel.set_buffer(0, window)
-    kernel.set_buffer(1, None)
+    kernel = machine.kernel(increment, "", "", None, given=[window, None])
     kernel.set_value(2, b"abcd")
-    launch = new_launch(kernel, machine.devices[1], 1, (0,) * 3 + (1,) * 6, True)
+    launch = machine.launch_of(kernel, 1)
     expected = (1 << 54 | 0x400 + 4096).to_bytes(8, "little") + bytes(8) + b"abcd"
     assert launch.invocation_image()[72:] == expected
 

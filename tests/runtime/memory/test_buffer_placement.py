@@ -58,9 +58,7 @@ def test_a_buffer_written_before_any_kernel_is_in_the_default_memory(boards: Boa
     machine = boards(default_above())
     buffer = machine.buffer(4096)
     machine.write(buffer, bytes(4096))
-    kernel = machine.kernel(nothing, "")
-    kernel.set_buffer(0, buffer)
-    machine.run(kernel)
+    machine.run(machine.kernel(nothing, "", given=[buffer]))
     assert [block.address for block in machine.watcher.reserved] == [64 * MIB]
     assert machine.calls() == {"write": (1, 4096)}
 
@@ -74,9 +72,7 @@ def test_a_board_may_place_what_is_written_at_the_lowest_address(boards: Boards)
     machine = boards(default_above('lowest_first="1"'))
     buffer = machine.buffer(4096)
     machine.write(buffer, bytes(4096))
-    kernel = machine.kernel(nothing, "")
-    kernel.set_buffer(0, buffer)
-    machine.run(kernel)
+    machine.run(machine.kernel(nothing, "", given=[buffer]))
     assert [block.address for block in machine.watcher.reserved] == [KIB, 64 * MIB]
     assert machine.calls() == {"write": (1, 4096), "copy": (1, 4096)}
 
@@ -280,8 +276,7 @@ HETERO_LOCATIONS = [("DDR", 0x400), ("HBM", 0x100000000), ("QDR", 0x300000000), 
 def test_buffer_location_of_a_kernel_argument_chooses_the_memory(boards: Boards, location: str, address: int) -> None:
     machine = boards("hetero")
     buffer = machine.buffer(4096)
-    kernel = machine.kernel(nothing, location)
-    kernel.set_buffer(0, buffer)
+    machine.kernel(nothing, location, given=[buffer])
     assert machine.bind(buffer) == address
 
 
@@ -293,8 +288,7 @@ def test_a_buffer_can_be_where_a_kernel_reaches_the_hosts_memory(boards: Boards)
         data[:] = [byte ^ 255 for byte in data]
 
     buffer = machine.buffer(4096)
-    kernel = machine.kernel(invert, "host")
-    kernel.set_buffer(0, buffer)
+    kernel = machine.kernel(invert, "host", given=[buffer])
     machine.write(buffer, b"\x0f" * 4096)
     machine.run(kernel)
     assert machine.read(buffer) == b"\xf0" * 4096
@@ -306,9 +300,7 @@ def test_a_buffer_moves_to_where_a_kernel_reaches_the_hosts_memory(boards: Board
     seen: list[bytes] = []
     buffer = machine.buffer(4096)
     machine.write(buffer, b"\x55" * 4096)
-    kernel = machine.kernel(lambda address: seen.append(ctypes.string_at(address, 4096)), "host")
-    kernel.set_buffer(0, buffer)
-    machine.run(kernel)
+    machine.run(machine.kernel(lambda address: seen.append(ctypes.string_at(address, 4096)), "host", given=[buffer]))
     assert seen == [b"\x55" * 4096]
 
 
@@ -327,8 +319,7 @@ def test_a_placed_buffer_keeps_its_place_when_it_is_set_as_an_argument(boards: B
     machine = boards("hetero")
     buffer = machine.buffer(4096)
     machine.write(buffer, bytes(4096))
-    kernel = machine.kernel(nothing, "HBM")
-    kernel.set_buffer(0, buffer)
+    machine.kernel(nothing, "HBM", given=[buffer])
     assert machine.bind(buffer) == 0x400
     assert len(machine.watcher.reserved) == 1
 

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from machine import Machine
+from machine import Machine, listening
 
 from fpgart.base.errors import DeviceNotAvailable
-from fpgart.base.notices import NOTICES
 from fpgart.board.mmd import BoardError, Capability, Info
 from fpgart.runtime.memory.device import Device
 
@@ -179,17 +179,8 @@ def test_buffers_are_in_memories_of_the_boards_own(boards: Boards) -> None:
 
 def test_who_watches_hears_of_what_finds_no_room(boards: Boards) -> None:
     device, refused = boards("a10_ref").device, list[tuple[Device, int, int]]()
-
-    class Listener:
-        def block_refused(self, device: Device, size: int, owner: int) -> None:
-            refused.append((device, size, owner))
-
-    listener = Listener()
-    NOTICES.listen(listener)
-    try:
+    with listening(SimpleNamespace(block_refused=lambda *told: refused.append(told))):
         assert device.allocate(1 << 60, None, 0, 5) is None
-    finally:
-        NOTICES.silence(listener)
     assert refused == [(device, 1 << 60, 5)]
 
 

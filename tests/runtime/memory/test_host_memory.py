@@ -6,12 +6,12 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
-from machine import Machine
+from machine import Machine, listening
 
 from fpgart.base.errors import OutOfHostMemory
-from fpgart.base.notices import NOTICES
 from fpgart.runtime.memory import svm
 from fpgart.runtime.memory.board_malloc import BoardMalloc
 from fpgart.runtime.memory.host_store import HostStore
@@ -56,16 +56,10 @@ def test_shared_virtual_memory_is_known_from_its_allocation_until_it_is_freed(bo
     machine = boards("usm_s10")
     heard: list[tuple[int, ...]] = []
 
-    class Listener:
-        def svm_allocated(self, address: int, size: int) -> None:
-            heard.append((address, size))
+    def hear(*told: int) -> None:
+        heard.append(told)
 
-        def svm_freed(self, address: int) -> None:
-            heard.append((address,))
-
-    listener = Listener()
-    NOTICES.listen(listener)
-    try:
+    with listening(SimpleNamespace(svm_allocated=hear, svm_freed=hear)):
         address = svm.allocate(machine.context, 100, 0)
         found = machine.context.svm.find(address + 99)
         assert found is not None
@@ -73,8 +67,6 @@ def test_shared_virtual_memory_is_known_from_its_allocation_until_it_is_freed(bo
         assert machine.context.svm.find(address + 100) is None
         assert svm.free(machine.context, address)
         assert machine.context.svm.find(address) is None
-    finally:
-        NOTICES.silence(listener)
     assert heard == [(address, 100), (address,)]
     assert machine.device.mmd.traffic["free"].calls == 1
 

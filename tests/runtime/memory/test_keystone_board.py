@@ -8,13 +8,13 @@ import threading
 import weakref
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
-from machine import Machine
+from machine import Machine, listening
 
 from fpgart.base import opencl as cl
 from fpgart.base.errors import InvalidOperation, MemObjectAllocationFailure, OutOfResources
-from fpgart.base.notices import NOTICES
 from fpgart.board.catalogue import describe
 from fpgart.board.description import BoardDescription
 from fpgart.board.keystone.partition import parse
@@ -54,10 +54,8 @@ def small_board() -> BoardDescription:
     return parse(SMALL_BOARD.encode(), "small.xml").description()
 
 
-def make(machine: Machine, kernel: Kernel, *buffers: Buffer, items: int = 1) -> LaunchKernel:
-    for index, buffer in enumerate(buffers):
-        kernel.set_buffer(index, buffer)
-    return new_launch(kernel, machine.device, 1, (0, 0, 0, items, 1, 1, 1, 1, 1), False)
+def launch_with(machine: Machine, *buffers: Buffer, items: int = 1) -> LaunchKernel:
+    return new_launch(kernel_of(machine, *buffers), machine.device, 1, (0, 0, 0, items, 1, 1, 1, 1, 1), False)
 
 
 def wait_until(fact: Callable[[], bool]) -> None:
@@ -65,8 +63,8 @@ def wait_until(fact: Callable[[], bool]) -> None:
         threading.Event().wait(0.001)
 
 
-def kernel_of(machine: Machine, count: int, function: Callable[..., None] = nothing) -> Kernel:
-    return machine.kernel(function, *("",) * count)
+def kernel_of(machine: Machine, *given: Buffer | int, function: Callable[..., None] = nothing) -> Kernel:
+    return machine.kernel(function, *("",) * len(given), given=given)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +112,7 @@ def test_nomap_restricts_a_board_to_the_low_2_gib(monkeypatch: pytest.MonkeyPatc
 def test_buffers_that_fit_together_are_launched(boards: Boards, sizes: tuple[int, ...]) -> None:
     machine = boards("k2h")
     buffers = [machine.buffer(size) for size in sizes]
-    made = make(machine, kernel_of(machine, len(buffers)), *buffers)
+    made = launch_with(machine, *buffers)
     assert made.showing is not None
     assert len(made.showing.regions) <= 7
     assert all(address < 1 << 32 for address in made.showing.addresses)
@@ -124,10 +122,9 @@ def test_buffers_that_fit_together_are_launched(boards: Boards, sizes: tuple[int
 def test_a_launch_that_cannot_be_mapped_fails_with_words(boards: Boards, sizes: tuple[int, ...]) -> None:
     machine = boards("k2h")
     buffers = [machine.buffer(size) for size in sizes]
-    kernel = kernel_of(machine, len(buffers))
     with pytest.raises(OutOfResources, match=r"kernel 'k' cannot be launched: argument \d"):
-        make(machine, kernel, *buffers)
-    assert make(machine, kernel_of(machine, 1), machine.buffer(512 * MIB)).showing is not None
+        launch_with(machine, *buffers)
+    assert launch_with(machine, machine.buffer(512 * MIB)).showing is not None
 
 
 def test_sub_buffers_map_only_their_window(boards: Boards) -> None:
@@ -135,7 +132,7 @@ def test_sub_buffers_map_only_their_window(boards: Boards) -> None:
     parents = [machine.buffer(2 * GIB) for _ in range(3)]
     for part in range(4):
         windows = [machine.sub_buffer(parent, part * 512 * MIB, 512 * MIB) for parent in parents]
-        made = make(machine, kernel_of(machine, 3), *windows)
+        made = launch_with(machine, *windows)
         assert made.showing is not None
         assert sum(region.size for region in made.showing.regions) == 3 * 512 * MIB
 
@@ -146,7 +143,7 @@ def test_four_consecutive_buffers_share_a_region(boards: Boards) -> None:
     buffers = [machine.buffer(128 * MIB) for _ in range(4)]
     for buffer in buffers:
         machine.bind(buffer)
-    made = make(machine, kernel_of(machine, 4), *buffers)
+    made = launch_with(machine, *buffers)
     assert made.showing is not None
     assert [region.size for region in made.showing.regions] == [512 * MIB]
 
@@ -154,9 +151,9 @@ def test_four_consecutive_buffers_share_a_region(boards: Boards) -> None:
 def test_a_launch_keeps_its_regions_while_others_are_planned(boards: Boards) -> None:
     machine = boards("k2h")
     buffers = [machine.keep(machine.buffer(GIB)) for _ in range(2)]
-    first = make(machine, kernel_of(machine, 1), buffers[0])
+    first = launch_with(machine, buffers[0])
     before = first.showing, first.invocation_image()
-    second = make(machine, kernel_of(machine, 1), buffers[1])
+    second = launch_with(machine, buffers[1])
     assert second.showing is not None
     assert first.showing is not None
     assert [region.kernel for region in second.showing.regions] == [region.kernel for region in first.showing.regions]
@@ -170,7 +167,7 @@ def test_sets_of_three_buffers_fill_the_mapped_heap_and_each_is_launched(boards:
     for buffers in placed:
         for buffer in buffers:
             machine.bind(buffer)
-        assert make(machine, kernel_of(machine, 3), *buffers).showing is not None
+        assert launch_with(machine, *buffers).showing is not None
     with pytest.raises(MemObjectAllocationFailure):
         machine.bind(machine.buffer(size))
 
@@ -179,7 +176,7 @@ def test_fixed_buffers_are_seen_where_they_always_are(boards: Boards) -> None:
     machine = boards("k2h")
     buffer = machine.buffer(KIB)
     address = machine.bind(buffer)
-    made = make(machine, kernel_of(machine, 1), buffer)
+    made = launch_with(machine, buffer)
     assert made.showing is not None
     assert made.showing.addresses == (address - 0x8_0000_0000 + 0x8000_0000,)
     assert made.showing.regions == ()
@@ -188,7 +185,7 @@ def test_fixed_buffers_are_seen_where_they_always_are(boards: Boards) -> None:
 def test_the_invocation_image_has_the_addresses_of_the_dsp(boards: Boards) -> None:
     machine = boards("k2h")
     buffer = machine.buffer(64 * MIB)
-    made = make(machine, kernel_of(machine, 1), buffer)
+    made = launch_with(machine, buffer)
     assert made.showing is not None
     assert made.invocation_image().endswith(made.showing.addresses[0].to_bytes(8, "little"))
 
@@ -199,9 +196,7 @@ def test_kernels_change_mapped_buffers_and_windows(boards: Boards) -> None:
     machine.write(parent, b"\5" * KIB)
     window = machine.sub_buffer(parent, 16 * MIB, 4 * MIB)
     machine.write(parent, b"\7", 16 * MIB)
-    kernel = kernel_of(machine, 1, increment)
-    kernel.set_buffer(0, window)
-    machine.run(kernel)
+    machine.run(kernel_of(machine, window, function=increment))
     assert machine.read(parent, 2) == b"\5\5"
     assert machine.read(parent, 1, 16 * MIB) == b"\x08"
 
@@ -211,9 +206,7 @@ def test_contents_move_between_boards_of_both_kinds(boards: Boards) -> None:
     buffer = machine.buffer(20 * MIB)
     machine.write(buffer, b"\1" * KIB)
     for device in (0, 1, 0):
-        kernel = kernel_of(machine, 1, increment)
-        kernel.set_buffer(0, buffer)
-        machine.run(kernel, device=device)
+        machine.run(kernel_of(machine, buffer, function=increment), device=device)
     assert machine.read(buffer, 2) == b"\4\1"
 
 
@@ -222,7 +215,7 @@ def test_on_chip_buffers_are_there_by_name(boards: Boards) -> None:
     buffer = machine.buffer(MIB)
     buffer.hint = "msmc"
     address = machine.bind(buffer)
-    made = make(machine, kernel_of(machine, 1), buffer)
+    made = launch_with(machine, buffer)
     assert (buffer.memory, address) == (ON_CHIP, 0x0C00_0000)
     assert made.showing is not None
     assert made.showing.addresses == (0x0C00_0000,)
@@ -277,31 +270,20 @@ def test_the_regions_show_what_they_show_at_boot_when_the_kernel_has_ended(board
     machine = boards("k2h")
     told: list[object] = []
 
-    class Regions:
-        def regions_set(self, launch: LaunchKernel, showing: Showing) -> None:
-            told.append(("set", [region.size for region in showing.regions]))
+    def teller(what: str) -> Callable[[LaunchKernel, Showing], None]:
+        return lambda launch, showing: told.append((what, [region.size for region in showing.regions]))
 
-        def regions_restored(self, launch: LaunchKernel, showing: Showing) -> None:
-            told.append(("restored", [region.size for region in showing.regions]))
-
-    watcher = Regions()
-    NOTICES.listen(watcher)
-    try:
+    with listening(SimpleNamespace(regions_set=teller("set"), regions_restored=teller("restored"))):
         mapped = machine.keep(machine.buffer(32 * MIB))
         for buffer in (mapped, machine.keep(machine.buffer(KIB))):
-            kernel = kernel_of(machine, 1, lambda address: told.append("kernel"))
-            kernel.set_buffer(0, buffer)
-            machine.run(kernel)
-    finally:
-        NOTICES.silence(watcher)
+            machine.run(kernel_of(machine, buffer, function=lambda address: told.append("kernel")))
     assert told == [("set", [32 * MIB]), "kernel", ("restored", [32 * MIB]), "kernel"]
 
 
 def test_shared_virtual_memory_is_out_of_the_dsps_reach(boards: Boards) -> None:
     machine = boards("usm_s10", "k2h")
     address = svm.allocate(machine.context, 4096, 0)
-    kernel = kernel_of(machine, 1)
-    kernel.set_pointer(0, address + 8)
+    kernel = kernel_of(machine, address + 8)
     machine.run(kernel)
     with pytest.raises(InvalidOperation, match=r"is shared virtual memory, which device 1 \('k2h'\) does not reach"):
         machine.enqueue(kernel, 1)
@@ -363,8 +345,7 @@ def test_eight_tasks_run_at_once_and_no_more(boards: Boards) -> None:
     kernel = machine.kernel(task)
     queue = CommandQueue(machine.context, machine.device, cl.CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)
     for _ in range(16):
-        made = new_launch(kernel, machine.device, 1, (0, 0, 0, 1, 1, 1, 1, 1, 1), True)
-        queue.enqueue(cl.CL_COMMAND_TASK, made)
+        queue.enqueue(cl.CL_COMMAND_TASK, machine.launch_of(kernel))
     queue.finish()
     assert max(most) == 8
     assert machine.device.occupancy.busy_cores == 0
@@ -372,21 +353,21 @@ def test_eight_tasks_run_at_once_and_no_more(boards: Boards) -> None:
 
 def test_an_nd_range_has_all_cores(boards: Boards) -> None:
     machine = boards("k2h")
-    made = make(machine, kernel_of(machine, 0), items=64)
+    made = launch_with(machine, items=64)
     assert SIZES.unpack(made.sizes)[3] == 64
     assert made.cores == machine.device.board.cores == 8
 
 
 def test_a_kernel_that_waits_for_others_takes_no_core_from_them(boards: Boards) -> None:
     machine = boards("k2h")
-    kernel = kernel_of(machine, 0)
+    kernel = kernel_of(machine)
     kernel.engine_kernel.waits_for_others = True
-    assert make(machine, kernel).cores == 0
+    assert machine.launch_of(kernel).cores == 0
 
 
 def test_a_launch_on_a_board_without_cores_counts_none(boards: Boards) -> None:
     machine = boards("a10_small")
-    assert make(machine, kernel_of(machine, 0)).cores == 0
+    assert launch_with(machine).cores == 0
 
 
 def test_the_largest_buffer_is_that_of_the_largest_heap(boards: Boards) -> None:
@@ -476,9 +457,7 @@ def test_no_order_is_told_where_none_would_have_fitted(boards: Boards, tmp_path:
 
 def test_the_page_draws_the_last_mapping_and_has_the_advice(boards: Boards, tmp_path: Path) -> None:
     def work(machine: Machine) -> None:
-        kernel = kernel_of(machine, 1)
-        kernel.set_buffer(0, machine.keep(machine.buffer(17 * MIB)))
-        machine.run(kernel)
+        machine.run(kernel_of(machine, machine.keep(machine.buffer(17 * MIB))))
 
     found = traced(boards, tmp_path, "k2h", work)
     text = as_html(found, report.ordered(tmp_path / "trace.json"), "test")

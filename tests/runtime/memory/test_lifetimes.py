@@ -26,7 +26,6 @@ from fpgart.runtime.commands.boxes import Box
 from fpgart.runtime.commands.host_work import HostWork
 from fpgart.runtime.commands.mapping import MapBuffer, UnmapBuffer
 from fpgart.runtime.commands.migration import MigrateToHost, map_in_place, migrate_to_device
-from fpgart.runtime.commands.new_launch import new_launch
 from fpgart.runtime.commands.packets import MovePacket, MoveVariable
 from fpgart.runtime.commands.programming import ProgramDevice
 from fpgart.runtime.commands.transfers import CopyBuffer, FillBuffer, ReadBuffer, ReadRect, WriteBuffer, WriteRect
@@ -67,20 +66,13 @@ class Setting:
 
     @classmethod
     def on(cls, machine: Machine) -> Setting:
-        written, empty = machine.buffer(SIZE), machine.buffer(SIZE)
-        machine.write(written, bytes(SIZE))
-        kernel = machine.kernel(nothing, "", "")
-        kernel.set_buffer(0, written)
-        kernel.set_buffer(1, empty)
+        written, empty = machine.written(bytes(SIZE)), machine.buffer(SIZE)
+        kernel = machine.kernel(nothing, "", "", given=[written, empty])
         return cls(machine, machine.devices[-1], written, empty, kernel)
 
     def bound(self, buffer: Buffer) -> Buffer:
         buffer.bind(self.target)
         return buffer
-
-
-def launch(setting: Setting) -> Operation:
-    return new_launch(setting.kernel, setting.target, 1, (0, 0, 0, 1, 1, 1, 1, 1, 1), True)
 
 
 def map_buffer(setting: Setting) -> Operation:
@@ -113,7 +105,7 @@ OPERATIONS: dict[str, Callable[[Setting], Operation]] = {
     "migration to a device": lambda s: migrate_to_device(s.target, [s.written, s.empty], keep=True),
     "migration of nothing": lambda s: migrate_to_device(s.target, [s.written, s.empty], keep=False),
     "migration to the host": lambda s: MigrateToHost(s.target, [s.written], keep=True),
-    "launch": launch,
+    "launch": lambda s: s.machine.launch_of(s.kernel, s.target.id),
     "program": lambda s: ProgramDevice(s.target, s.kernel.program),
     "work on the host": lambda s: HostWork(s.target, lambda: None),
     "copy of USM": lambda s: usm_commands.UsmCopy(s.target, *usm_places(s), SIZE),
@@ -333,7 +325,7 @@ def test_a_write_keeps_its_place_when_the_launch_that_claimed_it_does_not_run(bo
     setting = Setting.on(boards("usm_s10"))
     machine, before = setting.machine, Ending(setting).user_event()
     other = CommandQueue(machine.context, setting.target)
-    other.enqueue(cl.CL_COMMAND_TASK, launch(setting), (before,))
+    other.enqueue(cl.CL_COMMAND_TASK, OPERATIONS["launch"](setting), (before,))
     late = Ending(setting).user_event()
     data = ctypes.create_string_buffer(b"y" * SIZE, SIZE)
     write = WriteBuffer(setting.target, setting.bound(setting.empty), 0, SIZE, ctypes.addressof(data))
@@ -353,7 +345,7 @@ def test_a_launch_keeps_its_pipes(boards: Boards) -> None:
     declared = type("Declared", (), {"blocking": False})()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(type(kernel.interface.arguments[0]), "pipe", declared, raising=False)
-        made = new_launch(kernel, machine.device, 1, (0, 0, 0, 1, 1, 1, 1, 1, 1), True)
+        made = machine.launch_of(kernel)
     kernel.arguments[0] = None
     assert made.pipes == [pipe]
     assert made.arguments[0] == (POINTER, 8, pipe.fifo.end(blocking=False))
@@ -361,12 +353,10 @@ def test_a_launch_keeps_its_pipes(boards: Boards) -> None:
 
 def test_a_launch_that_finds_no_room_leaves_nothing_behind(boards: Boards) -> None:
     machine = boards("usm_s10")
-    kernel, small, large = machine.kernel(nothing, "", ""), machine.buffer(SIZE), machine.buffer(SIZE)
+    small, large = machine.buffer(SIZE), machine.buffer(SIZE)
     large.size = 1 << 50
-    kernel.set_buffer(0, small)
-    kernel.set_buffer(1, large)
     with pytest.raises(CLError):
-        machine.enqueue(kernel)
+        machine.enqueue(machine.kernel(nothing, "", "", given=[small, large]))
     assert machine.device.bytes_in_use() == 0
 
 

@@ -45,8 +45,8 @@ def unmap(machine: Machine, buffer: Buffer, pointer: int) -> None:
 
 def test_a_mapping_is_where_the_kernels_find_the_buffer(boards: Boards) -> None:
     machine = boards("soc_a10")
-    buffer, kernel = machine.buffer(SIZE), machine.kernel(increment, "")
-    kernel.set_buffer(0, buffer)
+    buffer = machine.buffer(SIZE)
+    kernel = machine.kernel(increment, "", given=[buffer])
     machine.run(kernel)
     pointer, block = map_in_place(machine, buffer)
     assert pointer == block.pointer
@@ -71,11 +71,9 @@ def test_a_window_is_mapped_at_its_place_in_the_parent(boards: Boards) -> None:
 
 def test_a_mapped_block_stays_when_the_contents_leave(boards: Boards) -> None:
     machine = boards("soc_a10", "soc_a10")
-    buffer, kernel = machine.buffer(SIZE), machine.kernel(increment, "")
-    machine.write(buffer, DATA)
+    buffer = machine.written(DATA)
     pointer, block = map_in_place(machine, buffer)
-    kernel.set_buffer(0, buffer)
-    machine.run(kernel, device=1)
+    machine.run(machine.kernel(increment, "", given=[buffer]), device=1)
     assert machine.watcher.freed == []
     assert ctypes.string_at(pointer, SIZE) == DATA
     unmap(machine, buffer, pointer)
@@ -103,9 +101,7 @@ def test_kernels_use_the_hosts_memory_under_use_host_ptr(boards: Boards) -> None
     machine = boards("soc_a10")
     host = ctypes.create_string_buffer(DATA, SIZE)
     buffer = machine.buffer(SIZE, cl.CL_MEM_USE_HOST_PTR, host_ptr=ctypes.addressof(host))
-    kernel = machine.kernel(increment, "")
-    kernel.set_buffer(0, buffer)
-    machine.run(kernel)
+    machine.run(machine.kernel(increment, "", given=[buffer]))
     assert host.raw[0] == 1
     assert machine.watcher.reserved == []
     assert machine.read(buffer, 2) == b"\1\1"
@@ -118,9 +114,7 @@ def test_one_board_with_memory_of_its_own_makes_a_context_copy(boards: Boards, n
     host = ctypes.create_string_buffer(DATA, SIZE)
     buffer = machine.buffer(SIZE, cl.CL_MEM_USE_HOST_PTR, host_ptr=ctypes.addressof(host))
     assert buffer.reserve_for_mapping(machine.device) is None
-    kernel = machine.kernel(increment, "")
-    kernel.set_buffer(0, buffer)
-    machine.run(kernel)
+    machine.run(machine.kernel(increment, "", given=[buffer]))
     assert machine.calls() == {"write": (1, SIZE)}
 
 

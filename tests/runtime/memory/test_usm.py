@@ -17,12 +17,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from interleavings import Explored, schedules
-from machine import Machine
+from machine import Machine, listening
 
 from fpgart.base import config
 from fpgart.base import opencl as cl
 from fpgart.base.errors import InvalidOperation, InvalidValue, OutOfHostMemory, OutOfResources
-from fpgart.base.notices import NOTICES
 from fpgart.runtime.commands.new_launch import new_launch
 from fpgart.runtime.commands.transfers import FILL_CHUNK, WriteBuffer
 from fpgart.runtime.commands.usm import UsmCopy, UsmFill, UsmPointer
@@ -124,9 +123,7 @@ def test_encoded_pointers_have_bit_61_device_and_board_address(boards: Boards) -
 def test_encoded_arguments_are_translated_also_inside_allocations(boards: Boards) -> None:
     machine = boards("a10_ref")
     allocation = allocate(machine, Kind.DEVICE)
-    kernel = machine.kernel(increment, "")
-    kernel.set_pointer(0, allocation.pointer + 100)
-    machine.run(kernel)
+    machine.run(machine.kernel(increment, "", given=[allocation.pointer + 100]))
     host = ctypes.create_string_buffer(200)
     copy(machine, ctypes.addressof(host), allocation.pointer, 200)
     assert host.raw[100] == 1
@@ -139,10 +136,8 @@ def test_the_invocation_image_has_the_pointers_that_a_board_would_be_given(
     monkeypatch.setattr(config.USM_POINTERS, "_value", pointers)
     machine = boards("usm_s10", "usm_s10")
     device, host = allocate(machine, Kind.DEVICE, device=1), allocate(machine, Kind.HOST)
-    kernel = machine.kernel(increment, "", "", "")
-    for index, pointer in enumerate((device.pointer + 8, host.pointer + 16, 0)):
-        kernel.set_pointer(index, pointer)
-    image = new_launch(kernel, machine.devices[1], 1, (0,) * 3 + (1,) * 6, True).invocation_image()
+    kernel = machine.kernel(increment, "", "", "", given=[device.pointer + 8, host.pointer + 16, 0])
+    image = machine.launch_of(kernel, 1).invocation_image()
     expected = 1 << 61 | 1 << 54 | (1 << 48) + 8, host.pointer + 16, 0
     assert image[72:] == b"".join(value.to_bytes(8, "little") for value in expected)
 
@@ -181,8 +176,7 @@ def test_a_kernel_may_follow_mapped_pointers_in_memory(boards: Boards) -> None:
 def test_a_pointer_is_what_it_was_until_another_is_set(boards: Boards) -> None:
     machine = boards("usm_s10")
     allocation = allocate(machine, Kind.SHARED)
-    kernel = machine.kernel(increment, "")
-    kernel.set_pointer(0, allocation.pointer)
+    kernel = machine.kernel(increment, "", given=[allocation.pointer])
     for _ in range(3):
         machine.run(kernel)
     assert ctypes.c_ubyte.from_address(allocation.pointer).value == 3
@@ -252,8 +246,7 @@ def test_memory_for_all_devices_is_made_by_each_that_can(boards: Boards, kind: K
 def test_memory_for_all_devices_is_reached_by_those_that_can(boards: Boards, kind: Kind) -> None:
     machine = boards("a10_ref", "usm_s10", "usm_s10")
     allocation = OF_ALL[kind](machine, PAGE)
-    kernel = machine.kernel(increment, "")
-    kernel.set_pointer(0, allocation.pointer)
+    kernel = machine.kernel(increment, "", given=[allocation.pointer])
     for device in (1, 2):
         machine.run(kernel, device)
     assert ctypes.string_at(allocation.pointer, 1) == b"\2"
@@ -292,9 +285,7 @@ def test_memory_that_one_device_has_no_room_for_is_given_back_by_the_others(boar
 def test_the_owning_device_reaches_every_kind(boards: Boards, kind: Kind) -> None:
     machine = boards("usm_s10")
     allocation = allocate(machine, kind)
-    kernel = machine.kernel(increment, "")
-    kernel.set_pointer(0, allocation.pointer)
-    machine.run(kernel)
+    machine.run(machine.kernel(increment, "", given=[allocation.pointer]))
     value = ctypes.create_string_buffer(1)
     copy(machine, ctypes.addressof(value), allocation.pointer, 1)
     assert value.raw == b"\1"
@@ -305,8 +296,7 @@ def test_memory_of_another_device_is_refused(boards: Boards, kind: Kind, other: 
     """Device allocations by all others, shared ones by those whose boards have none."""
     machine = boards("usm_s10", other)
     allocation = allocate(machine, kind, device=0)
-    kernel = machine.kernel(increment, "")
-    kernel.set_pointer(0, allocation.pointer)
+    kernel = machine.kernel(increment, "", given=[allocation.pointer])
     words = rf"{kind.name.lower()} allocation of device 0, which device 1 \('{other}'\) does not reach"
     with pytest.raises(InvalidOperation, match=words):
         machine.enqueue(kernel, device=1)
@@ -323,8 +313,7 @@ def test_shared_memory_crosses_to_another_device_through_the_host(boards: Boards
             (offset, size, side.id if side is not None else None)
         )
     )
-    kernel = machine.kernel(increment, "")
-    kernel.set_pointer(0, allocation.pointer)
+    kernel = machine.kernel(increment, "", given=[allocation.pointer])
     machine.run(kernel)
     allocation.move(PAGE, PAGE, None, "test")
     other = machine.kernel(increment, "")
@@ -333,11 +322,8 @@ def test_shared_memory_crosses_to_another_device_through_the_host(boards: Boards
         other.set_pointer(0, allocate(machine, Kind.HOST).pointer)
     else:
         other.set_pointer(0, allocation.pointer)
-    NOTICES.listen(listener)
-    try:
+    with listening(listener):
         machine.run(other, 1)
-    finally:
-        NOTICES.silence(listener)
     assert told == [(0, PAGE, None), (0, 2 * PAGE, 1)]
     assert sides(allocation) == [(0, 2 * PAGE, 1)]
     assert ctypes.string_at(allocation.pointer, 1) == (b"\1" if indirect else b"\2")
@@ -402,10 +388,7 @@ def test_a_fill_repeats_its_pattern_over_its_range_of_device_memory_and_no_furth
 
 def test_a_launch_with_pointers_makes_no_copy(boards: Boards) -> None:
     machine = boards("usm_s10")
-    kernel = machine.kernel(increment, "", "", "")
-    for index, kind in enumerate(Kind):
-        kernel.set_pointer(index, allocate(machine, kind).pointer)
-    machine.run(kernel)
+    machine.run(machine.kernel(increment, "", "", "", given=[allocate(machine, kind).pointer for kind in Kind]))
     assert not {"write", "read", "copy"} & machine.calls().keys()
     assert machine.watcher.migrations == []
 
@@ -442,8 +425,7 @@ def test_a_shared_allocation_is_for_one_device_of_several(boards: Boards) -> Non
     assert allocation.device is machine.devices[1]
     assert allocation.givers == (machine.devices[1],)
     assert [machine.calls(device) for device in range(3)] == [{}, {"shared_alloc": (1, PAGE)}, {}]
-    kernel = machine.kernel(increment, "")
-    kernel.set_pointer(0, allocation.pointer)
+    kernel = machine.kernel(increment, "", given=[allocation.pointer])
     machine.run(kernel, 1)
     assert ctypes.string_at(allocation.pointer, 1) == b"\1"
     with pytest.raises(InvalidOperation, match="allocation of device 1, which device 0"):
@@ -517,9 +499,7 @@ def test_a_kernel_brings_shared_memory_to_its_device_and_hints_bring_it_back(boa
     machine = boards("usm_s10")
     allocation = allocate(machine, Kind.SHARED, 4 * PAGE)
     assert sides(allocation) == [(0, 4 * PAGE, None)]
-    kernel = machine.kernel(increment, "")
-    kernel.set_pointer(0, allocation.pointer)
-    machine.run(kernel)
+    machine.run(machine.kernel(increment, "", given=[allocation.pointer]))
     assert sides(allocation) == [(0, 4 * PAGE, 0)]
     allocation.move(PAGE, 10, None, "hint")
     assert sides(allocation) == [(0, PAGE, 0), (PAGE, 2 * PAGE, None), (2 * PAGE, 4 * PAGE, 0)]
@@ -551,7 +531,7 @@ def test_a_launch_may_touch_the_kinds_that_it_may_find_its_way_to(boards: Boards
 def test_a_launch_may_touch_nothing_that_its_kernel_was_not_told_of(boards: Boards) -> None:
     machine = boards("usm_s10")
     allocations = [allocate(machine, kind) for kind in Kind]
-    launch = new_launch(machine.kernel(increment), machine.device, 1, (0, 0, 0, 1, 1, 1, 1, 1, 1), True)
+    launch = machine.launch_of(machine.kernel(increment))
     assert launch.usm is not None
     assert [each.kind for each in allocations if launch.usm.may_touch(each)] == []
     launch.abandon()
@@ -574,13 +554,12 @@ def test_a_blocking_free_waits_for_the_commands_that_may_touch_the_allocation_al
 ) -> None:
     machine = boards("usm_s10")
     allocation, other = allocate(machine, Kind.DEVICE), allocate(machine, Kind.DEVICE)
-    kernel = machine.kernel(increment, "")
-    kernel.set_pointer(0, allocation.pointer)
-    launch = new_launch(kernel, machine.device, 1, (0, 0, 0, 1, 1, 1, 1, 1, 1), True)
-    plain = new_launch(machine.kernel(increment), machine.device, 1, (0, 0, 0, 1, 1, 1, 1, 1, 1), True)
+    kernel = machine.kernel(increment, "", given=[allocation.pointer])
+    launch = machine.launch_of(kernel)
+    plain = machine.launch_of(machine.kernel(increment))
     follows = machine.kernel(increment)
     follows.indirect = Indirect.DEVICE
-    reaching = new_launch(follows, machine.device, 1, (0, 0, 0, 1, 1, 1, 1, 1, 1), True)
+    reaching = machine.launch_of(follows)
     into, beside = (
         UsmFill(machine.device, UsmPointer(machine.context, each.pointer, 8), b"x", 8) for each in (allocation, other)
     )
@@ -592,17 +571,8 @@ def test_a_blocking_free_waits_for_the_commands_that_may_touch_the_allocation_al
     seen: list[Event] = []
     monkeypatch.setattr(machine.scheduler, "unfinished", lambda queues: events)
     monkeypatch.setattr(machine.scheduler, "wait", waited.append)
-
-    class Listener:
-        def end_observed(self, event: Event) -> None:
-            seen.append(event)
-
-    listener = Listener()
-    NOTICES.listen(listener)
-    try:
+    with listening(SimpleNamespace(end_observed=seen.append)):
         blocking_free(machine.context, allocation.pointer)
-    finally:
-        NOTICES.silence(listener)
     assert waited == seen == [events[1], events[3], events[5]]
     assert machine.context.usm.find(allocation.pointer) is None
     assert machine.context.usm.find(other.pointer) is other
@@ -643,8 +613,7 @@ def test_who_frees_what_is_no_allocation_waits_for_nobody(boards: Boards, monkey
 def test_a_kernel_brings_shared_memory_without_a_device_to_its_own(boards: Boards) -> None:
     machine = boards("usm_s10", "usm_s10")
     allocation = OF_ALL[Kind.SHARED](machine, PAGE)
-    kernel = machine.kernel(increment, "")
-    kernel.set_pointer(0, allocation.pointer)
+    kernel = machine.kernel(increment, "", given=[allocation.pointer])
     for device in (1, 0):
         machine.run(kernel, device)
         assert sides(allocation) == [(0, PAGE, device)]
@@ -664,11 +633,8 @@ def test_threads_that_move_ranges_of_one_allocation_move_all_of_them(
         monkeypatch.setattr(usm, "_joined", lambda parts, threads=threads: (threads.pause(), joined(parts))[1])
         for page in range(2):
             threads.host(partial(allocation.move, PAGE * page, PAGE, machine.device, "test"))
-        NOTICES.listen(listener)
-        try:
+        with listening(listener):
             threads.run()
-        finally:
-            NOTICES.silence(listener)
             monkeypatch.undo()
         assert sides(allocation) == [(0, 2 * PAGE, 0)]
 
@@ -678,9 +644,7 @@ def test_host_and_device_allocations_stay_where_they_are(boards: Boards, kind: K
     machine = boards("usm_s10")
     allocation = allocate(machine, kind)
     before = allocation.address, sides(allocation)
-    kernel = machine.kernel(increment, "")
-    kernel.set_pointer(0, allocation.pointer)
-    machine.run(kernel)
+    machine.run(machine.kernel(increment, "", given=[allocation.pointer]))
     assert (allocation.address, sides(allocation)) == before
 
 
@@ -700,17 +664,14 @@ class Sides:
 def touches(monkeypatch: pytest.MonkeyPatch) -> Iterator[Sides]:
     """Yields a watcher of notices about sides, while the host's accesses are watched."""
     monkeypatch.setattr(config.USM_TOUCHES, "_value", "on")
-    watcher = Sides()
-    NOTICES.listen(watcher)
-    yield watcher
-    NOTICES.silence(watcher)
+    with listening(Sides()) as watcher:
+        yield watcher
 
 
 def used_by_a_kernel(machine: Machine, pages: int) -> tuple[UsmAllocation, Kernel]:
     """A shared allocation on the device's side; the kernel touches its first page."""
     allocation = allocate(machine, Kind.SHARED, pages * PAGE)
-    kernel = machine.kernel(increment, "")
-    kernel.set_pointer(0, allocation.pointer)
+    kernel = machine.kernel(increment, "", given=[allocation.pointer])
     machine.run(kernel)
     return allocation, kernel
 

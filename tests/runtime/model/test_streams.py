@@ -15,11 +15,10 @@ from calls import calls_of
 from effort import EFFORT
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from machine import Machine, PythonKernel
+from machine import Machine, PythonKernel, listening
 
 from fpgart.base import opencl as cl
 from fpgart.base.errors import OutOfHostMemory
-from fpgart.base.notices import NOTICES
 from fpgart.channels.stream_clock import StreamClock
 from fpgart.engine.interface import Plugs, no_plugs
 from fpgart.kernels.interface import ArgumentInterface, KernelInterface
@@ -370,10 +369,8 @@ class Told:
 
 @pytest.fixture
 def told() -> Any:
-    listener = Told()
-    NOTICES.listen(listener)
-    yield listener
-    NOTICES.silence(listener)
+    with listening(Told()) as listener:
+        yield listener
 
 
 @dataclass

@@ -20,7 +20,7 @@ import pytest
 from effort import EFFORT
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from machine import Machine, machine_of
+from machine import Machine, listening, machine_of
 
 from fpgart.aocx import container, system
 from fpgart.aocx.autodiscovery import format as written
@@ -28,7 +28,6 @@ from fpgart.aocx.compiler import memories_of
 from fpgart.base import config
 from fpgart.base import opencl as cl
 from fpgart.base.errors import ExecStatusErrorForEventsInWaitList, ProfilingInfoNotAvailable
-from fpgart.base.notices import NOTICES
 from fpgart.board.catalogue import describe
 from fpgart.board.description import Timing
 from fpgart.board.timing import Access, Bank, Pace, memory_rate, nanoseconds, pcie_rate
@@ -81,16 +80,6 @@ class Listener:
         self.steps += steps
 
 
-@contextmanager
-def listening() -> Any:
-    listener = Listener()
-    NOTICES.listen(listener)
-    try:
-        yield listener
-    finally:
-        NOTICES.silence(listener)
-
-
 def times(event: Event) -> tuple[int, int, int, int]:
     """Queued, submit, start, end."""
     stage = event.context.scheduler.stage_time
@@ -136,9 +125,7 @@ def kernel_on(machine: Machine, buffer: Buffer, location: str = "", source: str 
     def work(address: int, kept: Buffer = buffer) -> None:
         nothing(address)
 
-    kernel = machine.kernel(work, location, source=source)
-    kernel.set_buffer(0, buffer)
-    return kernel
+    return machine.kernel(work, location, source=source, given=[buffer])
 
 
 # Formulas
@@ -287,7 +274,7 @@ def test_work_items_of_an_ndrange_enter_its_loops_one_after_the_other(boards: Bo
 
 def test_a_kernel_whose_loops_cannot_be_counted_says_so(boards: Boards) -> None:
     machine = boards("a10_ref", modelled=True)
-    with listening() as told:
+    with listening(Listener()) as told:
         launch(machine.queue, looping(machine, LOOP.replace("i < a1", "i < x[0]"), 1000), 1)
         launch(machine.queue, looping(machine, LOOP, 1000), 1)
         launch(machine.queue, looping(machine, f'#include "missing.h"\n{LOOP}', 1000), 1)
@@ -369,9 +356,8 @@ def test_a_kernel_reaches_an_allocation_in_the_memory_of_its_kind(
     boards: Boards, allocate: Callable[[Machine], UsmAllocation], memory: str
 ) -> None:
     machine = boards("usm_s10", modelled=True)
-    kernel = machine.kernel(nothing, "")
-    kernel.set_pointer(0, allocate(machine).pointer)
-    with listening() as listener:
+    kernel = machine.kernel(nothing, "", given=[allocate(machine).pointer])
+    with listening(Listener()) as listener:
         launch(machine.queue, kernel, 1)
     step = listener.steps[-1]
     assert (step.size, step.bound) == (MIB, f"memory '{memory}'")
@@ -406,7 +392,7 @@ def test_a_migration_lies_between_submit_and_start(boards: Boards) -> None:
     buffer = machine.buffer(MIB)
     machine.write(buffer, bytes(MIB))
     kernel = kernel_on(machine, buffer, "HBM")
-    with listening() as listener:
+    with listening(Listener()) as listener:
         launch(machine.queue, kernel, 1)
         launch(machine.queue, kernel, 1)
     assert [step.name for step in listener.steps] == ["program", "migration", "kernel", "kernel"]
@@ -419,7 +405,7 @@ def test_where_contents_are_is_looked_up_once_boards_are_as_new(boards: Boards) 
     buffer = machine.buffer(MIB)
     machine.write(buffer, bytes(MIB))
     machine.scheduler.boards_renewed()
-    with listening() as listener:
+    with listening(Listener()) as listener:
         launch(machine.queue, kernel_on(machine, buffer, "HBM"), 1)
         machine.queue.finish()
     assert [step.name for step in listener.steps] == ["program", "migration", "kernel"]
@@ -446,7 +432,7 @@ def test_a_copy_between_boards_is_bound_by_the_slower_direction_and_of_equal_one
         source, target = machine.buffer(16 * MIB), machine.buffer(16 * MIB)
         write(machine.queue, source, MIB)
         write(machine.queues[1], target, MIB)
-        with listening() as listener:
+        with listening(Listener()) as listener:
             copy(machine.queue, source, target, 16 * MIB)
         assert [step.bound for step in listener.steps] == [bound, bound]
 
@@ -455,7 +441,7 @@ def test_a_simulator_without_a_binary_has_nothing_to_write_to(boards: Boards) ->
     machine = boards("hetero", simulator=True, modelled=True)
     buffer = machine.buffer(MIB)
     assert duration(write(machine.queue, buffer, MIB)) == 0
-    with listening() as listener:
+    with listening(Listener()) as listener:
         launch(machine.queue, kernel_on(machine, buffer, "HBM"), 1)
     machine.queue.finish()
     assert [step.name for step in listener.steps] == ["program", "migration", "kernel"]
@@ -748,7 +734,7 @@ def test_without_the_model_the_times_are_those_of_the_simulation(boards: Boards)
 
 
 def bound(machine: Machine, act: Callable[[], object]) -> str:
-    with listening() as listener:
+    with listening(Listener()) as listener:
         act()
     return str(listener.steps[-1].bound)
 
@@ -770,7 +756,7 @@ def test_the_bound_of_a_step_is_named(boards: Boards) -> None:
 def test_no_step_is_faster_than_the_link_or_the_memory(boards: Boards) -> None:
     machine = boards("hetero", modelled=True)
     pace = Pace(machine.device.board, [m.interleaved for m in machine.device.board.memories])
-    with listening() as listener:
+    with listening(Listener()) as listener:
         for size in (1, 1024, 4097, MIB, 16 * MIB):
             write(machine.queue, machine.buffer(size), size)
     for step in listener.steps:
@@ -886,7 +872,7 @@ class Player:
 @given(acts(1))
 @settings(deadline=None, max_examples=60 * EFFORT)
 def test_the_clock_charges_the_bytes_that_move(chosen: list[Act]) -> None:
-    with contextmanager(machine_of)("hetero", "usm_s10", modelled=True) as machine, listening() as listener:
+    with contextmanager(machine_of)("hetero", "usm_s10", modelled=True) as machine, listening(Listener()) as listener:
         player = Player(machine, [machine.queue])
         player.play(chosen)
         machine.queue.finish()

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
-from machine import Machine
+from machine import Machine, listening
 
 from fpgart.base.errors import InvalidArgIndex, InvalidArgSize, InvalidArgValue
-from fpgart.base.notices import NOTICES
 from fpgart.engine.interface import BYTES, LOCAL, NULL, POINTER
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.usm_use import Indirect
@@ -148,20 +148,12 @@ def test_the_first_argument_of_a_buffer_without_a_place_says_where_it_is_to_be(b
     machine = boards("hetero")
     kernel = machine.kernel(nothing, "DDR", "QDR", "")
     heard: list[tuple[Buffer, str, str]] = []
-
-    class Listener:
-        def place_hinted(self, buffer: Buffer, location: str, words: str) -> None:
-            heard.append((buffer, location, words))
-
-    listener, buffer, placed = Listener(), machine.buffer(64), machine.buffer(64)
+    buffer, placed = machine.buffer(64), machine.buffer(64)
     machine.bind(placed)
-    NOTICES.listen(listener)
-    try:
+    with listening(SimpleNamespace(place_hinted=lambda *told: heard.append(told))):
         for index in (2, 1, 0):
             kernel.set_buffer(index, buffer)
         kernel.set_buffer(0, placed)
-    finally:
-        NOTICES.silence(listener)
     assert (buffer.hint, placed.hint) == ("QDR", "")
     assert heard == [
         (buffer, "QDR", "argument 1 ('a1') of kernel 'k'"),

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from machine import Machine, PythonBatch, PythonKernel
+from machine import Machine, PythonBatch, PythonKernel, listening
 
 from fpgart.base import opencl as cl
 from fpgart.base.errors import CLError, OutOfResources
@@ -300,13 +300,9 @@ def test_who_listens_for_operations_gets_each_by_itself(host: Host) -> None:
 @pytest.mark.parametrize("notice", ["operation_began", "operation_ended"])
 def test_who_listens_for_one_side_of_operations_gets_each_by_itself(host: Host, notice: str) -> None:
     kernel, heard = host.kernel("a"), list[tuple[object, ...]]()
-    listener = SimpleNamespace(**{notice: lambda *told: heard.append(told)})
-    NOTICES.listen(listener)
-    try:
+    with listening(SimpleNamespace(**{notice: lambda *told: heard.append(told)})):
         events = [host.enqueue(kernel) for _ in range(2)]
         host.finish()
-    finally:
-        NOTICES.silence(listener)
     assert host.batched == []
     assert [told[0] for told in heard] == events
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 from commands import Work
+from machine import listening
 
 from fpgart.base import opencl as cl
 from fpgart.base.errors import CLError, ExecStatusErrorForEventsInWaitList, InvalidValue, OutOfResources
-from fpgart.base.notices import NOTICES
 from fpgart.board.mmd import BoardError
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.scheduling import scheduler
@@ -707,11 +707,8 @@ def heard() -> Any:
         began=[], ended=[], operation_began=lambda *told: listener.began.append(told),
         operation_ended=lambda *told: listener.ended.append(told),
     )  # fmt: skip
-    NOTICES.listen(listener)
-    try:
+    with listening(listener):
         yield listener
-    finally:
-        NOTICES.silence(listener)
 
 
 def test_watchers_hear_of_each_stage_with_its_begin_and_its_status(world: World) -> None:
