@@ -17,6 +17,7 @@ pytest.importorskip("pyopencl")
 ROOT = Path(__file__).resolve().parents[2]
 PLUGIN = "fpgart.testing.plugin"
 COMMON = """
+import os, subprocess, sys
 import numpy as np
 import pyopencl as cl
 import pytest
@@ -24,13 +25,6 @@ import pytest
 RW = cl.mem_flags.READ_WRITE
 DATA = np.arange(256, dtype=np.int32)
 SOURCE = "__kernel void twice(__global int *x) { x[get_global_id(0)] *= 2; }"
-"""
-
-
-HOSTS = """
-import os, subprocess, sys
-import pytest
-
 HOST = [sys.executable, "-c", '''
 import sys
 import numpy as np, pyopencl as cl
@@ -54,7 +48,10 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytes
     return pytester
 
 
-def run(project: pytest.Pytester, *options: str, board: str = "usm_s10") -> pytest.RunResult:
+def run(project: pytest.Pytester, tests: str = "", *options: str, board: str = "usm_s10") -> pytest.RunResult:
+    """The result of pytest; `tests` are the project's, which begin with what is common to all."""
+    if tests:
+        project.makepyfile(COMMON + tests)
     named = [f"--fpgart-board={board}"] if board else []
     return project.runpytest_subprocess("-p", PLUGIN, *named, "-p", "no:cacheprovider", *options)
 
@@ -87,16 +84,15 @@ def test_a_misspelt_board_ends_pytest_with_the_names_that_there_are(project: pyt
 
 
 def test_without_a_board_the_fixture_fails_and_says_how_to_name_one(project: pytest.Pytester) -> None:
-    project.makepyfile("def test_it(fpga): pass")
-    result = run(project, board="")
+    result = run(project, "def test_it(fpga): pass", board="")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines("*pytest --fpgart-board usm_s10*")
 
 
 def test_the_ini_file_may_name_the_board(project: pytest.Pytester) -> None:
     project.makeini("[pytest]\nfpgart_board = hetero")
-    project.makepyfile("def test_it(fpga): assert fpga.boards == ('hetero',) and fpga.device.name == 'hetero'")
-    run(project, board="").assert_outcomes(passed=1)
+    tests = "def test_it(fpga): assert fpga.boards == ('hetero',) and fpga.device.name == 'hetero'"
+    run(project, tests, board="").assert_outcomes(passed=1)
 
 
 def test_a_boards_file_is_found_from_wherever_programs_run(project: pytest.Pytester) -> None:
@@ -145,9 +141,7 @@ def test_fpgart_run_hides_other_platforms_from_the_tests_too(project: pytest.Pyt
 def test_a_trace_of_the_whole_session_is_not_disturbed(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    project.makepyfile(
-        COMMON
-        + """
+    tests = """
 @pytest.mark.parametrize("turn", range(2))
 def test_it(fpga, fpga_trace, turn):
     context = cl.Context([fpga.device])
@@ -155,9 +149,8 @@ def test_it(fpga, fpga_trace, turn):
     assert fpga_trace.bytes("write") == 1024
     assert len(fpga_trace.calls("clCreateBuffer")) == 1
 """
-    )
     monkeypatch.setenv("FPGART_TRACE", str(project.path / "session-%p.json"))
-    run(project).assert_outcomes(passed=2)
+    run(project, tests).assert_outcomes(passed=2)
     (file,) = project.path.glob("session-*.json")
     found = report.read(file)
     assert found.whole
@@ -166,9 +159,7 @@ def test_it(fpga, fpga_trace, turn):
 
 
 def test_hosts_that_take_the_first_platform_get_the_boards(project: pytest.Pytester) -> None:
-    project.makepyfile(
-        COMMON
-        + """
+    tests = """
 FIRST = cl.get_platforms()[0]  # when tests are collected, before any fixture
 
 def test_it(fpga):
@@ -176,14 +167,11 @@ def test_it(fpga):
     assert cl.create_some_context(interactive=False).devices == [fpga.device]
     assert [device.name for device in fpga.devices] == ["a10_ref", "hetero"]
 """
-    )
-    run(project, board="a10_ref,hetero").assert_outcomes(passed=1)
+    run(project, tests, board="a10_ref,hetero").assert_outcomes(passed=1)
 
 
 def test_traces_tell_bytes_copies_kernels_and_calls(project: pytest.Pytester) -> None:
-    project.makepyfile(
-        COMMON
-        + """
+    tests = """
 def test_it(fpga, fpga_trace):
     context = cl.Context([fpga.device])
     queue = cl.CommandQueue(context)
@@ -223,8 +211,7 @@ def test_questions_that_cannot_be_answered(fpga, fpga_trace):
     with pytest.raises(TypeError, match="a buffer's number or an object of pyopencl"):
         fpga_trace.copies(of="first")
 """
-    )
-    run(project).assert_outcomes(passed=2)
+    run(project, tests).assert_outcomes(passed=2)
 
 
 def test_the_calls_of_the_trace_are_those_of_the_mmd() -> None:
@@ -237,9 +224,7 @@ def test_the_calls_of_the_trace_are_those_of_the_mmd() -> None:
 
 
 def test_advice_names_a_needless_copy(project: pytest.Pytester) -> None:
-    project.makepyfile(
-        COMMON
-        + """
+    tests = """
 def test_it(fpga, fpga_trace):
     context = cl.Context([fpga.device])
     queue = cl.CommandQueue(context)
@@ -249,15 +234,12 @@ def test_it(fpga, fpga_trace):
     (advice,) = fpga_trace.advice()
     assert (advice.copies, advice.bytes) == (1, DATA.nbytes)
 """
-    )
-    run(project).assert_outcomes(passed=1)
+    run(project, tests).assert_outcomes(passed=1)
 
 
 def test_every_test_has_fresh_boards(project: pytest.Pytester) -> None:
     """Memory that reads as 0 at the same address, no program; what wider fixtures hold is where it was."""
-    project.makepyfile(
-        COMMON
-        + """
+    tests = """
 @pytest.fixture(scope="module")
 def context():
     return cl.create_some_context(interactive=False)
@@ -292,16 +274,13 @@ def test_it(table, context, twice, fpga, fpga_trace, turn):
     assert [call.name for call in fpga_trace.transfers(of=table)] == ["read", "read", "write"]
     assert fpga_trace.bytes("read") == 2 * DATA.nbytes
 """
-    )
-    run(project).assert_outcomes(passed=3, warnings=0)
+    run(project, tests).assert_outcomes(passed=3, warnings=0)
 
 
 def test_checks_find_no_mistake_in_what_makes_boards_fresh(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    project.makepyfile(
-        COMMON
-        + """
+    tests = """
 @pytest.fixture(scope="module")
 def context():
     return cl.create_some_context(interactive=False)
@@ -316,11 +295,10 @@ def test_it(table, context, fpga, turn):
     cl.Kernel(cl.Program(context, SOURCE).build(cache_dir=False), "twice")(queue, (100,), None, table)
     queue.finish()
 """
-    )
     findings = project.path / "findings"
     monkeypatch.setenv("FPGART_CHECK", "usm,buffers,order")
     monkeypatch.setenv("FPGART_FINDINGS", str(findings))
-    run(project).assert_outcomes(passed=3)
+    run(project, tests).assert_outcomes(passed=3)
     assert findings.read_text() == ""
 
 
@@ -328,9 +306,7 @@ def test_fresh_boards_take_the_same_time_in_every_test(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In the model of time, where it is known: programming counts anew."""
-    project.makepyfile(
-        COMMON
-        + """
+    tests = """
 TIMES = set()
 
 @pytest.mark.parametrize("turn", range(3))
@@ -345,15 +321,12 @@ def test_it(fpga, turn):
     TIMES.add(ran.profile.end - ran.profile.submit)
     assert len(TIMES) == 1
 """
-    )
     monkeypatch.setenv("FPGART_TIME", "model")
-    run(project).assert_outcomes(passed=3)
+    run(project, tests).assert_outcomes(passed=3)
 
 
 def test_what_a_failed_test_held_makes_room_and_stays_usable(project: pytest.Pytester) -> None:
-    project.makepyfile(
-        COMMON
-        + """
+    tests = """
 KEPT = []
 
 def fill(device):
@@ -374,13 +347,10 @@ def test_next(fpga):
     cl.enqueue_copy(KEPT[0], found, KEPT[1])
     assert (found == DATA).all()
 """
-    )
-    run(project, board="a10_small").assert_outcomes(failed=1, passed=1)
+    run(project, tests, board="a10_small").assert_outcomes(failed=1, passed=1)
 
 
-LEAKS = (
-    COMMON
-    + """
+LEAKS = """
 KEPT = []
 
 def test_leak(fpga):
@@ -393,25 +363,20 @@ def test_next(fpga):
     cl.enqueue_copy(cl.CommandQueue(KEPT[0].context), found, KEPT[0])
     assert (found == DATA).all()
 """
-)
 
 
 def test_a_leak_is_a_warning_at_the_test_that_left_it(project: pytest.Pytester) -> None:
-    project.makepyfile(LEAKS)
-    result = run(project)
+    result = run(project, LEAKS)
     result.assert_outcomes(passed=2, warnings=1)
     result.stdout.fnmatch_lines(["*::test_leak", "*LeakWarning: test_leak left behind: buffer 1 of 3 MiB"])
 
 
 def test_a_leak_is_an_error_where_the_project_says_so(project: pytest.Pytester) -> None:
-    project.makepyfile(LEAKS)
-    run(project, "-W", "error::fpgart.testing.LeakWarning").assert_outcomes(passed=2, errors=1)
+    run(project, LEAKS, "-W", "error::fpgart.testing.LeakWarning").assert_outcomes(passed=2, errors=1)
 
 
 def test_a_command_that_never_ends_is_left_behind_too(project: pytest.Pytester) -> None:
-    project.makepyfile(
-        COMMON
-        + """
+    tests = """
 KEPT = []
 
 def test_wait(fpga):
@@ -426,29 +391,23 @@ def test_next(fpga):
     KEPT[1].set_status(cl.command_execution_status.COMPLETE)
     KEPT[0].finish()
 """
-    )
-    result = run(project)
+    result = run(project, tests)
     result.assert_outcomes(passed=3, warnings=1)
     result.stdout.fnmatch_lines("*test_wait left behind: a command that has not ended")
 
 
 def test_a_test_that_is_expected_to_fail_is_not_blamed_for_what_its_traceback_holds(project: pytest.Pytester) -> None:
-    project.makepyfile(
-        COMMON
-        + """
+    tests = """
 @pytest.mark.xfail
 def test_it(fpga):
     buffer = cl.Buffer(cl.Context([fpga.device]), RW, 64)
     raise AssertionError
 """
-    )
-    run(project, "-W", "error").assert_outcomes(xfailed=1)
+    run(project, tests, "-W", "error").assert_outcomes(xfailed=1)
 
 
 def test_what_fixtures_and_cycles_hold_is_no_leak(project: pytest.Pytester) -> None:
-    project.makepyfile(
-        COMMON
-        + """
+    tests = """
 @pytest.fixture
 def buffer(fpga):
     return cl.Buffer(cl.Context([fpga.device]), RW, 64)
@@ -460,14 +419,11 @@ def test_cycle(fpga):
     owner = type("Owner", (), {})()
     owner.itself, owner.buffer = owner, cl.Buffer(cl.Context([fpga.device]), RW, 64)
 """
-    )
-    run(project, "-W", "error").assert_outcomes(passed=2)
+    run(project, tests, "-W", "error").assert_outcomes(passed=2)
 
 
 def test_unified_shared_memory_that_is_left_behind_keeps_place_and_contents(project: pytest.Pytester) -> None:
-    project.makepyfile(
-        COMMON
-        + """
+    tests = """
 from fpgart import usm
 KEPT = []
 
@@ -483,16 +439,13 @@ def test_next(fpga):
     usm.memcpy(KEPT[0], found, KEPT[1])
     assert (found == DATA).all()
 """
-    )
-    result = run(project)
+    result = run(project, tests)
     result.assert_outcomes(passed=2, warnings=1)
     result.stdout.fnmatch_lines("*test_leak left behind: device allocation 1 of 1 KiB")
 
 
 def test_buffers_that_the_host_has_pointers_to_stay_where_they_are(project: pytest.Pytester) -> None:
-    project.makepyfile(
-        COMMON
-        + """
+    tests = """
 KEPT = []
 
 def test_failure(fpga):
@@ -518,38 +471,31 @@ def test_next(fpga):
     cl.enqueue_copy(queue, found, over)
     assert (found == DATA).all()
 """
-    )
-    run(project).assert_outcomes(failed=1, passed=1)
+    run(project, tests).assert_outcomes(failed=1, passed=1)
 
 
 def test_workers_of_xdist_have_boards_of_their_own(project: pytest.Pytester) -> None:
     pytest.importorskip("xdist")
-    project.makepyfile(
-        COMMON
-        + """
+    tests = """
 @pytest.mark.parametrize("turn", range(4))
 def test_it(fpga, fpga_trace, turn):
     context = cl.Context([fpga.device])
     cl.enqueue_copy(cl.CommandQueue(context), cl.Buffer(context, RW, DATA.nbytes), DATA)
     assert fpga_trace.transfers("write")[0].address == 1 << 48
 """
-    )
-    run(project, "-p", "xdist", "-n", "2").assert_outcomes(passed=4)
+    run(project, tests, "-p", "xdist", "-n", "2").assert_outcomes(passed=4)
 
 
 def test_traces_of_all_workers_are_kept_and_become_one_report(project: pytest.Pytester) -> None:
     pytest.importorskip("xdist")
-    project.makepyfile(
-        COMMON
-        + """
+    tests = """
 @pytest.mark.parametrize("number", range(3))
 def test_buffer(fpga, number):
     context = cl.Context([fpga.device])
     buffer = cl.Buffer(context, RW, 1024 * (number + 1))
     cl.enqueue_copy(cl.CommandQueue(context), buffer, np.zeros(1024 * (number + 1), np.uint8))
 """
-    )
-    run(project, "-p", "xdist", "-n", "2", "--fpgart-traces", "kept").assert_outcomes(passed=3)
+    run(project, tests, "-p", "xdist", "-n", "2", "--fpgart-traces", "kept").assert_outcomes(passed=3)
     files = sorted((project.path / "kept").iterdir())
     assert len(files) == 3
     assert {file.name.split("-")[0] for file in files} == {"gw0", "gw1"}
@@ -563,10 +509,7 @@ def test_buffer(fpga, number):
 
 
 def test_faults_strike_in_the_tests_process_and_in_programs_and_end_with_the_test(project: pytest.Pytester) -> None:
-    project.makepyfile(
-        HOSTS
-        + COMMON
-        + """
+    tests = """
 import fpgart.faults
 
 def written(device):
@@ -596,17 +539,13 @@ def test_next(fpga, fpga_trace, fpga_faults):
     assert fpga.run([*HOST, "100"], check=True).trace.bytes("write") == 100
     assert (fpga_faults.injected, fpga_trace.bytes("write")) == (0, 1124)
 """
-    )
-    run(project).assert_outcomes(passed=2)
+    run(project, tests).assert_outcomes(passed=2)
 
 
 def test_faults_of_the_whole_session_stay_and_spare_the_plugins_own_work(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    project.makepyfile(
-        HOSTS
-        + COMMON
-        + """
+    tests = """
 import fpgart.faults
 
 @pytest.fixture(scope="module")
@@ -626,31 +565,25 @@ def test_it(table, fpga, fpga_trace, fpga_faults, turn):
     assert fpga.env["FPGART_FAULTS"] == "read:fail; write:fail:size=1G"
     assert len(fpgart.faults.active()) == 2
 """
-    )
     monkeypatch.setenv("FPGART_FAULTS", "read:fail")
-    run(project).assert_outcomes(passed=3)
+    run(project, tests).assert_outcomes(passed=3)
 
 
 def test_a_failed_test_shows_what_moved_and_is_not_blamed_for_leaks(project: pytest.Pytester) -> None:
-    project.makepyfile(
-        COMMON
-        + """
+    tests = """
 def test_it(fpga, fpga_trace):
     context = cl.Context([fpga.device])
     buffer = cl.Buffer(context, RW, DATA.nbytes)
     cl.enqueue_copy(cl.CommandQueue(context), buffer, DATA)
     assert fpga_trace.bytes("write") == 0
 """
-    )
-    result = run(project)
+    result = run(project, tests)
     result.assert_outcomes(failed=1, warnings=0)
     result.stdout.fnmatch_lines(["*fpgart report*", "*device 0: aocl_mmd_write: 1 call, 1 KiB*"])
 
 
 def test_programs_run_on_boards_of_their_own_with_a_trace_each(project: pytest.Pytester) -> None:
-    project.makepyfile(
-        HOSTS
-        + """
+    tests = """
 def test_it(fpga, fpga_trace):
     small = fpga.run([*HOST, "100"], check=True)
     large = fpga.run([*HOST, "4096"], board="hetero", check=True)
@@ -662,28 +595,22 @@ def test_it(fpga, fpga_trace):
     with pytest.raises(LookupError, match="2 processes have a buffer 1"):
         fpga_trace.bytes("write", of=1)
 """
-    )
-    run(project).assert_outcomes(passed=1)
+    run(project, tests).assert_outcomes(passed=1)
 
 
 def test_programs_that_the_test_starts_itself_show_in_its_trace(project: pytest.Pytester) -> None:
-    project.makepyfile(
-        HOSTS
-        + """
+    tests = """
 def test_it(fpga, fpga_trace):
     both = " ; ".join(f"'{HOST[0]}' -c \\"$HOST\\" {size}" for size in (10, 20))
     subprocess.run(["sh", "-c", both], env={**fpga.env, "HOST": HOST[2]}, check=True)
     assert fpga_trace.bytes("write") == 30
     assert "FPGART_TRACE" not in os.environ
 """
-    )
-    run(project).assert_outcomes(passed=1)
+    run(project, tests).assert_outcomes(passed=1)
 
 
 def test_a_program_that_crashes_leaves_its_trace_up_to_then(project: pytest.Pytester) -> None:
-    project.makepyfile(
-        HOSTS
-        + """
+    tests = """
 def test_it(fpga):
     host = fpga.run([*HOST[:2], HOST[2] + "import os; os.abort()", "100"])
     assert host.returncode < 0
@@ -694,8 +621,7 @@ def test_it(fpga):
     with pytest.raises(subprocess.CalledProcessError):
         fpga.run([*HOST[:2], "raise SystemExit(3)"], check=True)
 """
-    )
-    run(project).assert_outcomes(passed=1)
+    run(project, tests).assert_outcomes(passed=1)
 
 
 def test_the_environment_is_put_back_when_pytest_ends(project: pytest.Pytester) -> None:
@@ -718,18 +644,15 @@ def test_the_example_project_passes(project: pytest.Pytester, monkeypatch: pytes
 
 def test_the_ini_file_may_name_the_platform(project: pytest.Pytester) -> None:
     project.makeini("[pytest]\nfpgart_board = hetero\nfpgart_platform = emulator")
-    project.makepyfile(
-        """
-        def test_it(fpga):
-            assert fpga.platform.name == "Intel(R) FPGA Emulation Platform for OpenCL(TM)"
-        """
-    )
-    run(project, board="").assert_outcomes(passed=1)
+    tests = """
+def test_it(fpga):
+    assert fpga.platform.name == "Intel(R) FPGA Emulation Platform for OpenCL(TM)"
+"""
+    run(project, tests, board="").assert_outcomes(passed=1)
 
 
 def test_options_that_make_no_sense_end_the_session(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FPGART_WATCHDOG", "soon")
-    project.makepyfile("def test_it(fpga): pass")
-    result = run(project)
+    result = run(project, "def test_it(fpga): pass")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*FPGART_WATCHDOG=soon: a number of seconds from 0 is expected*"])
