@@ -1618,6 +1618,53 @@ static const struct host hosts[] = {
      true},
 };
 
+/* Without other threads: what is said of decided commands behind a user event, which then dies. */
+static void describe_what_waits(void)
+{
+    enum { FIRST = 1, SECOND, THIRD };
+    uintptr_t known[4] = {0};
+    int32_t errors[4];
+    struct core_command *carried, *made[3], *gate = core_user_event();
+    static const struct host described = {.name = "a description of what waits"};
+    host = &described;
+    host_name = host->name;
+    caller = core_caller_new(NULL, NULL);
+    struct core_queue *queue = core_queue_new(caller, true), *other = core_queue_new(caller, false);
+    made[0] = core_decide(queue, CORE_WORK, FIRST, 1, &gate);
+    made[1] = core_decide(queue, CORE_WORK, SECOND, 0, NULL);
+    struct core_command *const list[] = {gate, made[1]};
+    made[2] = core_decide(other, CORE_WORK, THIRD, 2, list);
+    CHECK(core_awaited(made[0], 4, known) == 0, "a user event is a command to wait for");
+    CHECK(core_awaited(made[2], 4, known) == 1 && known[0] == SECOND, "another one is awaited");
+    CHECK(core_awaited(made[2], 0, known) == 0, "more are written than there is room for");
+    CHECK(core_followers(gate) == 2 && core_followers(made[0]) == 1 && core_followers(made[2]) == 0,
+          "another number follows");
+    CHECK(core_needed(made[2], &carried) == 0 && carried == NULL, "one that waits can be run");
+    CHECK(core_forget(made[0], 4, known) == 0, "commands behind a command are forgotten");
+    CHECK(core_forget(gate, 1, known) == 1, "more are written than there is room for");
+    CHECK(core_forget(gate, 4, known + 1) == 2, "not all are forgotten");
+    CHECK(known[0] != known[1] && known[0] + known[1] + known[2] == FIRST + SECOND + THIRD,
+          "others are forgotten");
+    CHECK(core_forget(gate, 4, known) == 0, "commands are forgotten twice");
+    CHECK(core_awaited(made[2], 4, known) == 0, "a command that was forgotten is awaited");
+    core_set(gate, CL_COMPLETE);
+    CHECK(core_forget(gate, 4, known) == 0, "commands behind one that has ended are forgotten");
+    core_let_follow(gate, true);
+    for (int i = 0; i < 3; i++) {
+        CHECK(core_take_ready(caller, 4, known, errors) == 1 && known[0] == 0,
+              "it is not its turn");
+        core_set(made[i], CL_COMPLETE);
+        core_let_follow(made[i], true);
+        CHECK(core_awaited(made[i], 4, known) == 0, "one that has ended waits");
+        core_release(made[i]);
+    }
+    core_release(gate);
+    core_queue_release(queue);
+    core_queue_release(other);
+    core_caller_release(caller);
+    check_memory();
+}
+
 /* Two threads that use one queue. */
 static void share(struct host *made, int count)
 {
@@ -1697,6 +1744,7 @@ int main(int count, char **words)
         return 2;
     }
     unsigned long most = strtoul(words[2], NULL, 10), done = 0;
+    describe_what_waits();
     if (systematic) {
         for (unsigned i = 0; i < sizeof hosts / sizeof hosts[0]; i++) {
             unsigned long here = 0;
