@@ -7,7 +7,7 @@ from time import monotonic_ns
 from weakref import WeakKeyDictionary
 
 from fpgart.channels.interface import History, KernelNetwork
-from fpgart.kernels.spirv_facts import read_facts
+from fpgart.kernels.spirv_facts import PipeFacts, read_facts
 from fpgart.runtime.commands.operation import DeviceOperation
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.programs.program import Program
@@ -21,10 +21,13 @@ class ChannelEvents:
     def __init__(self, timeline: Timeline) -> None:
         self._timeline = timeline
         self._devices: WeakKeyDictionary[KernelNetwork, int] = WeakKeyDictionary()
+        self._pipes: WeakKeyDictionary[Program, tuple[PipeFacts, ...]] = WeakKeyDictionary()
 
     def network_made(self, device: Device, network: KernelNetwork, program: Program) -> None:
         self._devices[network] = device.id
-        for pipe in read_facts(program.il).pipes:
+        if program not in self._pipes:
+            self._pipes[program] = read_facts(program.il).pipes
+        for pipe in self._pipes[program]:
             facts = {"device": device.id, "packet": pipe.packet, "capacity": pipe.capacity, "kernels": pipe.kernels}
             self._timeline.mark("pipe", pipe.name, facts)
 
