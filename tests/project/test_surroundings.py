@@ -87,7 +87,7 @@ def test_pocl_is_passed_over_where_it_would_not_get_its_memory(
 ) -> None:
     if "libpocl" not in Path(engine.path).name:
         pytest.skip("the engine is another one")
-    status, said = run(tmp_path, limit=limit, FPGART_BOARD=board)
+    status, said = run(tmp_path, limit=limit, FPGART_BOARD=board, FPGART_ENGINE="pocl")
     assert status == REFUSED, said
     assert f"may not have as much memory as PoCL needs (ulimit {limit.split()[0]}: {limit.split()[1]} KiB)" in said
 
@@ -175,7 +175,7 @@ def test_a_process_with_functions_of_another_python_is_told_so_once(tmp_path: Pa
 
 
 def test_few_files_make_the_engine_be_passed_over_in_words(tmp_path: Path) -> None:
-    status, said = run(tmp_path, "few-files", "found", "4")
+    status, said = run(tmp_path, "few-files", "found", "4", FPGART_ENGINE="pocl")
     assert (status, "files can be opened, but PoCL needs" in said) in ((REFUSED, True), (RIGHT, False)), said
 
 
