@@ -197,3 +197,36 @@ def test_kernels_and_pipes_of_sycl_have_their_names_in_the_source() -> None:
     assert (
         "  device 0: sycl::ext::intel::pipe<Between, int, 8>: 1 packet of 4 bytes; kernels Producer, Consumer" in told
     )
+
+
+def test_causes_of_copies_have_the_names_of_sycl_kernels_in_the_source() -> None:
+    moved = {"buffer": 1, "size": 4, "skipped": False, "from": "device 0, A at 0x0", "to": "device 0, B at 0x1"}
+    reason = "argument 0 ('x') of kernel '_ZTS8Producer'"
+    made = report.of(report.in_order([BOARD, event("device", "migration", 1.0, 0.0, reason=reason, **moved), END]))
+    assert [copy.cause for copy in made.copies] == ["argument 0 ('x') of kernel 'Producer'"]
+
+
+def test_the_page_has_a_table_of_pipes() -> None:
+    pipe = event("pipe", "p", 1.0, 0.0, packet=4, capacity=8, kernels=["Producer"])
+    events = report.in_order([BOARD, pipe, END])
+    page = as_html(report.of(events), events, "t")
+    assert '<a href="#pipes">pipes</a>' in page
+    assert '<tr><td class="n">0</td><td>p</td><td class="n">4</td><td class="n">8</td><td>Producer</td></tr>' in page
+    without = report.in_order([BOARD, END])
+    assert "#pipes" not in as_html(report.of(without), without, "t")
+
+
+def test_a_sycl_program_is_advised_to_name_the_memory_in_its_accessors() -> None:
+    """It cannot set arguments: the runtime does, after it has written the buffer."""
+    moved = {"buffer": 1, "size": 4, "skipped": False, "from": "device 0, DDR at 0x0", "to": "device 0, HBM at 0x1"}
+    memories = [{"name": name, "banks": 1, "interleaved": False} for name in ("DDR", "HBM")]
+    board = {**BOARD, "args": {"device": 0, "board": "b", "memories": memories}}
+    written = event("device", "transfer", 1.0, 0.0, buffer=1, size=4, command="WRITE_BUFFER")
+    reason = "argument 0 ('x') of kernel '_ZTS8Producer'"
+    adviser = report.Adviser()
+    for each in report.in_order([board, written, event("device", "migration", 2.0, 0.0, reason=reason, **moved)]):
+        adviser.take(each)
+    assert [each.words for each in adviser.advice()] == [
+        "give all accessors to buffer 1 the property buffer_location<1> (HBM), "
+        "where argument 0 ('x') of kernel 'Producer' needs it"
+    ]

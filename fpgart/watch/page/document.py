@@ -13,7 +13,7 @@ from fpgart.watch import history, lanes, time_use
 from fpgart.watch.page import figures
 from fpgart.watch.page.colours import Colours
 from fpgart.watch.page.mapping import last_mapping
-from fpgart.watch.page.tables import advice_of, bandwidth_of, buffers_of, copies_of, head_of, lanes_of
+from fpgart.watch.page.tables import advice_of, bandwidth_of, buffers_of, copies_of, head_of, lanes_of, pipes_of
 from fpgart.watch.page.where import where_the_time_went
 from fpgart.watch.report.merge import packets
 from fpgart.watch.report.model import Report
@@ -83,6 +83,7 @@ def as_html(report: Report, events: list[Args], title: str) -> str:
         Section("lanes", "Lanes", lanes_of(real, simulated), screen=True),
         Section("buffers", "Buffers", buffers_of(report, linked=True), screen=True),
         Section("copies", "Copies", copies_of(report, lanes.sites_of(events).place), screen=True),
+        *([Section("pipes", "Pipes", pipes_of(report), screen=True)] if report.pipes else []),
         Section("bandwidth", "Bandwidth", bandwidth_of(events), screen=True),
         Section("words", "In words", printed, screen=True),
     ]

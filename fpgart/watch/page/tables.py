@@ -140,6 +140,14 @@ def _cause(copy: Copy, place: str) -> str:
     return f'<a href="#command-{copy.command}" title="the call, on the timeline">{words}</a>'
 
 
+def pipes_of(report: Report) -> str:
+    rows = [
+        [str(device), escape(name), str(pipe.packet), str(pipe.capacity), escape(", ".join(pipe.kernels)) or "none"]
+        for (device, name), pipe in sorted(report.pipes.items())
+    ]
+    return _table("pipes", ["device", "pipe", "bytes of a packet", "packets", "kernels"], rows, {0, 2, 3})
+
+
 def bandwidth_of(events: list[Args]) -> str:
     rows = []
     for use in history.uses(events):

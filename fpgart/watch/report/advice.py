@@ -17,7 +17,7 @@ from fpgart.watch.report.overlap_advice import OverlapAdviser
 from fpgart.watch.report.pattern_advice import PatternAdviser
 from fpgart.watch.report.place_advice import PlaceAdviser
 from fpgart.watch.report.sites import Sites
-from fpgart.watch.report.trace_events import Args, Take, Takes, taken_by
+from fpgart.watch.report.trace_events import SYCL, Args, Take, Takes, taken_by
 from fpgart.watch.report.transfer_advice import TransferAdviser
 from fpgart.watch.report.usm_advice import UsmAdviser
 
@@ -154,6 +154,11 @@ class Adviser:
         """Advises how to get the buffer into the memory that the launch needs, before the host writes the buffer."""
         argument, names = args["reason"], self._memories.get(args["device"], [])
         memory = args["to"].split(", ")[1].rsplit(" at ", 1)[0]
+        if args.get(SYCL) and memory in names:
+            return (
+                f"give all accessors to {THE_BUFFER} the property buffer_location<{names.index(memory)}> ({memory}), "
+                f"where {argument} needs it"
+            )
         if memory in names and (buffer in self._located or memory == names[0]):
             return (
                 f"create {THE_BUFFER} with CL_MEM_ALLOC_BUFFER_LOCATION_INTEL {names.index(memory)} ({memory}), "

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import gc
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,10 +22,15 @@ Takes = Mapping[str, Take]
 """The functions for the events of a category, as in `usm`, or of a category and a name, as in `device kernel`."""
 Tell = Callable[[int], None]
 NO_EVENT = frozenset(("", "]"))
-OF_KERNELS = frozenset(("device", "engine", "time"))
+OF_KERNELS = frozenset(("device", "engine", "time", "usm", "placing"))
 """The categories of events that name a kernel."""
+NAMING = ("kernel", "reason", "argument")
+"""The facts of an event that name a kernel, or contain its name."""
 SYCL_KERNEL = "_ZTS"
 """Begins the symbols of SYCL kernels, which are those of the types that name them."""
+SYMBOL = re.compile(rf"{SYCL_KERNEL}\w+")
+SYCL = "sycl"
+"""The fact that a SYCL kernel was renamed in an event."""
 MAPPING = frozenset(("MAP_BUFFER", "UNMAP_MEM_OBJECT"))
 
 
@@ -147,8 +153,12 @@ def in_order(unordered: Iterable[Args]) -> list[Args]:
         found.append(event)
         begins.append(event.get("ts", 0.0))
         category = event.get("cat")
-        if category in OF_KERNELS and event["args"].get("kernel", "").startswith(SYCL_KERNEL):
-            event["args"]["kernel"] = kernel_name(event["args"]["kernel"])
+        if category in OF_KERNELS:
+            args = event["args"]
+            for fact in NAMING:
+                if fact in args and SYCL_KERNEL in args[fact]:
+                    args[fact] = SYMBOL.sub(lambda found: kernel_name(found[0]), args[fact])
+                    args[SYCL] = True
         if category == "device" and event["args"].get("command") in MAPPING:
             mapping.append(event["args"])
         elif category == "mmd":
