@@ -29,7 +29,8 @@ int main() {
 def find_tools(folder: Path, asked: str = "") -> Tools:
     """Returns the tools; `asked` names a compiler for the host, `folder` is private. Raises IcpxError."""
     runtime = sycl_runtime()
-    return Tools(runtime, host_compiler(asked), ac_types(), write_headers(runtime, folder))
+    ac = ac_types()
+    return Tools(runtime, host_compiler(asked), ac, write_headers(runtime, ac, folder))
 
 
 def compile_sample() -> Tools:
@@ -73,17 +74,16 @@ def compile_source(source: Source, asked: CommandLine, tools: Tools) -> Path:
 def link_program(objects: Sequence[Path], folder: Path, asked: CommandLine, tools: Tools) -> None:
     """Links the program.
 
-    Only the linker knows which members of static libraries belong to a program, so it links twice: the first time
-    for the device's code, the second time with the images that are made of that code.
+    Only the linker knows which members of static libraries belong to a program, so a program with kernels is linked
+    twice: the first time for the device's code, the second time with the images that are made of that code.
     """
-    first = folder / "first"
-    link(objects, first, asked, tools)
-    images = device_link(first, folder, asked, tools)
-    output = asked.output or Path("a.out")
-    registration = [registration_pass(images, folder, asked, tools)] if images else []
-    sys.stderr.write(link([*objects, *registration], output, asked, tools))
+    linked = folder / "program"
+    said = link(objects, linked, asked, tools)
+    images = device_link(linked, folder, asked, tools)
     if images:
-        remove_section(output, asked.verbose)
+        said = link([*objects, registration_pass(images, folder, asked, tools)], linked, asked, tools)
+    sys.stderr.write(said)
+    remove_section(linked, asked.output or Path("a.out"), asked.verbose)
 
 
 def device_link(linked: Path, folder: Path, asked: CommandLine, tools: Tools) -> list[DeviceImage]:

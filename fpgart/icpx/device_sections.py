@@ -28,9 +28,9 @@ def add_section(host: Path, bitcode: Path, verbose: bool) -> Path:
     return made
 
 
-def remove_section(program: Path, verbose: bool) -> None:
-    """Removes the section from a program, which does not need it."""
-    run(["objcopy", "--remove-section", SECTION, str(program)], verbose)
+def remove_section(linked: Path, program: Path, verbose: bool) -> None:
+    """Writes a linked file without the section, which no program needs."""
+    run(["objcopy", "--remove-section", SECTION, str(linked), str(program)], verbose)
 
 
 def bitcodes_of(linked: Path) -> Iterator[bytes]:

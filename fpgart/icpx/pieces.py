@@ -15,7 +15,8 @@ SYCL_VERSION = "2025.3.3"
 """The version whose device compiler has the interface in device_compiler.py; later ones have no FPGAs."""
 COMPILER_LIBRARY = "libsycl-jit.so"
 INSTALL = "pip install 'fpgart[sycl]'"
-HOST_COMPILERS = ("clang++-16", "clang++-17", "clang++-18", "clang++-19", "clang++")
+HOST_COMPILERS = ("clang++-19", "clang++-18", "clang++-17", "clang++-16", "clang++")
+"""The newest first: it differs least from the device compiler."""
 INSTALL_CLANG = "apt install clang-16"
 AC_TYPES = "hls4ml"
 """The distribution that includes the ac_types headers of the HLS Libraries project."""
