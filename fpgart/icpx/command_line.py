@@ -192,6 +192,9 @@ def _check(made: CommandLine) -> None:
         raise UsageError("no input files")
     if made.wanted is Wanted.OBJECTS and made.output is not None and len(made.sources) > 1:
         raise UsageError(f"-o {made.output} is one file, but -c makes {len(made.sources)}, one for each source")
+    if made.output is not None and (made.output.is_dir() or not made.output.parent.is_dir()):
+        why = "this is a folder" if made.output.is_dir() else f"there is no folder {made.output.parent}"
+        raise UsageError(f"-o {made.output}: {why}")
     for source in made.sources:
         if not source.is_file():
             raise UsageError(f"{source}: {'this is a folder' if source.is_dir() else 'no such file'}")

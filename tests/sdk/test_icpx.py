@@ -51,6 +51,8 @@ def test_options_reach_the_compiler_that_they_are_for(source: Path) -> None:
         (["-fp-model=quick"], "precise, fast, strict"),
         (["-o"], "needs a value"),
         (["-c", "-o", "one.o", "other.cpp"], "is one file"),
+        (["-o", "/missing/program"], "there is no folder /missing"),
+        (["-o", "/"], "this is a folder"),
         (["missing.cpp"], "no such file"),
     ],
 )
