@@ -386,6 +386,7 @@ def build_native(into: Path, work: Path, python: Python) -> Path:
         "engine/containment/exits.c",
         "engine/containment/interrupts.c",
         "engine/isolated/lanes.c",
+        "engine/isolated/ring.c",
         "engine/containment/redirect.c",
         "engine/containment/signals.c",
         "engine/containment/stacks.c",
@@ -400,6 +401,7 @@ def build_native(into: Path, work: Path, python: Python) -> Path:
         "channels/io_file.c",
         "channels/network.c",
         "engine/isolated/outlet.c",
+        "engine/isolated/ring_board.c",
         "engine/isolated/tally.c",
         "channels/waiting.c",
     )

@@ -40,6 +40,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
         "fpgart.engine.models:_loading",
     ),
     ("fpgart.engine.compiling.compiler_process:_doing", "fpgart.engine.opencl_engine.engine:_beginning"),
+    ("fpgart.engine.isolated.carried:_attaching",),
     ("fpgart.engine.isolated.process:_opening",),
     ("fpgart.engine.isolated.process:_ending",),
     ("fpgart.bridge.watched:_lock",),

@@ -51,6 +51,7 @@ class PythonKernel:
     waits_for_others: bool = False
     last_ns: int = 0
     compile_ns: int = 0
+    carried: int = 0
     new_batch: Callable[[int], Batch] | None = None
 
     def accepts(self, index: int, size: int) -> bool:

@@ -76,6 +76,11 @@ class Served:
             m.WriteVariable: self._write_variable,
         }
 
+    @property
+    def carries(self) -> bool:
+        """True if the engine takes commands of a ring."""
+        return self._engine.carrier() is not None
+
     def acquire_queue(self) -> int:
         """Returns a queue of the engine for one lane; 0 if it has none. Raises CLError."""
         return self._engine.queues.acquire() if isinstance(self._engine, OpenCLEngine) else 0

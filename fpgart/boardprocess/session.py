@@ -55,7 +55,6 @@ class Session:
         self._engine: Engine = NoEngine("the session has not begun")
         self._served: Served | None = None
         self._compiling: Compiling | None = None
-        self._scratch = ffi.new("char[]", lib.LANE_BYTES)
 
     def run(self) -> None:
         """Answers messages until the host closes the socket. Raises ProtocolError, OSError."""
@@ -79,6 +78,8 @@ class Session:
             return m.Done()
         if isinstance(message, m.OpenLane):
             return self._open_lane(message, descriptor)
+        if isinstance(message, m.OpenRing):
+            return self._open_ring(message, descriptor)
         if isinstance(message, m.OpenCompiler):
             return self._open_compiler(message)
         if isinstance(message, m.DoStep) and self._compiling is not None:
@@ -106,7 +107,9 @@ class Session:
         lib.fifo_share_watch(self._begin + CHANNELS_WATCHED)
         engine = self._choose_engine(hello.modules)
         missing = engine.reason if isinstance(engine, NoEngine) else ""
-        return m.Welcome(engine.name, engine.version, engine.path, engine.works_on_own_buffers, missing)
+        assert self._served is not None
+        carries = self._served.carries
+        return m.Welcome(engine.name, engine.version, engine.path, engine.works_on_own_buffers, missing, carries)
 
     def _choose_engine(self, modules: tuple[str, ...]) -> Engine:
         """Returns the session's engine, which the first call chooses. `modules`: further folders with packages."""
@@ -132,12 +135,31 @@ class Session:
         self._begin, self._size = begin, size
         lib.lane_stretch(begin, size)
 
+    def _check_shared(self, address: int, size: int, what: str) -> None:
+        """Raises InvalidValue if not all of the bytes are memory of the host's."""
+        place = address - self._begin
+        if not 0 <= place <= self._size - size or address % LANE_ALIGNMENT:
+            raise InvalidValue(f"{what} at {address:#x} is not within the host's memory")
+        last = ffi.new("char[1]")
+        if not lib.copy_if_readable(int(ffi.cast("uintptr_t", last)), address + size - 1, 1):
+            raise InvalidValue(f"{what} at {address:#x} is behind the end of the host's memory")
+
+    def _open_ring(self, ask: m.OpenRing, descriptor: int) -> m.Done:
+        self._check_shared(ask.address, int(lib.ring_bytes()), "a ring")
+        if descriptor < 0 or self._served is None or not self._served.carries:
+            raise InvalidValue("a ring comes with a descriptor, after the greeting, if the engine takes its commands")
+        carrier = self._engine.carrier()
+        assert carrier is not None
+        of_ring = ask.address, carrier.context, carrier.device, descriptor
+        ring = threading.Thread(target=lib.ring_serve, args=of_ring, daemon=True)
+        try:
+            ring.start()
+        except RuntimeError:
+            raise OutOfResources("the system cannot create a thread for the ring") from None
+        return m.Done()
+
     def _open_lane(self, ask: m.OpenLane, descriptor: int) -> m.Done:
-        place = ask.address - self._begin
-        if not 0 <= place <= self._size - lib.LANE_BYTES or ask.address % LANE_ALIGNMENT:
-            raise InvalidValue(f"a lane at {ask.address:#x} is not within the host's memory")
-        if not lib.copy_if_readable(int(ffi.cast("uintptr_t", self._scratch)), ask.address, lib.LANE_BYTES):
-            raise InvalidValue(f"a lane at {ask.address:#x} is behind the end of the host's memory")
+        self._check_shared(ask.address, int(lib.LANE_BYTES), "a lane")
         if descriptor < 0:
             raise InvalidValue("a lane comes with a socket")
         served = self._served

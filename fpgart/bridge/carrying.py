@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING
 
 from _fpgart_icd import ffi, lib
 
-from fpgart._native import ffi as native_ffi
-from fpgart._native import lib as native
 from fpgart.base import config
 from fpgart.base import opencl as cl
 from fpgart.base.errors import MemObjectAllocationFailure
@@ -27,8 +25,6 @@ from fpgart.bridge.blocks import Spares
 from fpgart.bridge.handles import reap_soon, release_put_off
 from fpgart.bridge.watched import may_show, tell_carried, write_launches
 from fpgart.engine.interface import LOCAL, POINTER, pack_arguments
-from fpgart.engine.opencl_engine.engine import OpenCLEngine
-from fpgart.engine.opencl_engine.kernel import DriverKernel
 from fpgart.runtime.commands.launch import SPLIT_KERNELS
 from fpgart.runtime.programs.kernel import Kernel
 from fpgart.runtime.programs.local_memory import check_local_memory, local_memory, own_local_memory
@@ -207,14 +203,16 @@ def board_of(queue: CommandQueue) -> CarriedBoard | None:
 
 def _new_board(device: Device) -> CarriedBoard | None:
     engine = device.platform.engine_in_use
-    if engine.__class__ is not OpenCLEngine or not native.carrier_can(engine.driver.device):
+    carrier = engine.carrier() if engine is not None and not device.mmd.is_shared else None
+    if carrier is None:
         return None
-    functions = int(native_ffi.cast("uintptr_t", native.carrier_functions()))
-    driver = engine.driver
-    address = lib.fpgart_board_new(device.handle, functions, driver.context, driver.device, device.mmd.own_traffic)
+    address = lib.fpgart_board_new(
+        device.handle, carrier.functions, carrier.context, carrier.device, device.mmd.own_traffic
+    )
     if not address:
         return None
     board = CarriedBoard(device, address)
+    carrier.lost.append(board.end_epoch)
     BOARDS[device] = board
     device.scheduler.while_none_begins(lambda: _begin_to_carry(device, board))
     device.epoch_ended = board.end_epoch
@@ -257,11 +255,12 @@ def _learn_kernel(queue: CommandQueue, kernel: Kernel, board: CarriedBoard) -> b
     ):
         return False
     engine_kernel = kernel.engine_kernel_on(program)
-    if engine_kernel.__class__ is not DriverKernel or not engine_kernel.launched:
+    if not engine_kernel.launched:
         return False
     kernel.hear()
     epoch = int(lib.fpgart_board_epoch(board.address))
-    if not _may_be_loaded(program, device):
+    number = engine_kernel.carried
+    if not number or not _may_be_loaded(program, device):
         return False
     image = _image_of(kernel, device, board, epoch)
     if image is None:
@@ -273,9 +272,7 @@ def _learn_kernel(queue: CommandQueue, kernel: Kernel, board: CarriedBoard) -> b
     loads = [PROGRAMS.number(program.identity), len(program.image())]
     local_room = max(0, local_memory(device) - own_local_memory(kernel))
     limits = [*kernel.interface.required_work_group_size, most, *sizes, local_room, *loads]
-    lib.fpgart_kernel_is(
-        kernel.handle, board.address, epoch, engine_kernel.handle, image, len(image), locations, limits
-    )
+    lib.fpgart_kernel_is(kernel.handle, board.address, epoch, number, image, len(image), locations, limits)
     return True
 
 

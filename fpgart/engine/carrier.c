@@ -72,14 +72,18 @@ static void fill(const struct carried *this)
     }
 }
 
-/* The driver passes a copy of its argument, which is the address of the operation. */
-static void CL_CALLBACK do_in_turn(void *given)
+void carrier_do(const struct carried *carried)
 {
-    const struct carried *carried = *(struct carried **)given;
     if (carried->kind == CARRIED_MOVE)
         move(carried);
     else if (carried->kind == CARRIED_FILL)
         fill(carried);
+}
+
+/* The driver passes a copy of its argument, which is the address of the operation. */
+static void CL_CALLBACK do_in_turn(void *given)
+{
+    carrier_do(*(struct carried **)given);
 }
 
 static int32_t submit_function(cl_command_queue lane, struct carried *this, cl_uint count,
@@ -211,7 +215,8 @@ const struct core_engine *carrier_engine(void)
 
 const struct carrier *carrier_functions(void)
 {
-    static struct carrier functions = {NULL, carrier_lane_new, carrier_lane_free, carrier_flush};
+    static struct carrier functions = {NULL, carrier_lane_new, carrier_lane_free, carrier_flush,
+                                       NULL};
     functions.engine = carrier_engine();
     return &functions;
 }

@@ -39,6 +39,8 @@ const struct core_engine *carrier_engine(void);
 bool carrier_can(uintptr_t device);
 void *carrier_lane_new(uintptr_t context, uintptr_t device, bool in_order, bool has_profiling);
 void carrier_lane_free(void *lane);
+/* Moves or fills, on this thread. */
+void carrier_do(const struct carried *carried);
 /* Makes the driver begin all commands of the lane. */
 void carrier_flush(void *lane);
 /* These functions, for a library that is not linked with this one. */
@@ -47,6 +49,8 @@ struct carrier {
     void *(*lane_new)(uintptr_t context, uintptr_t device, bool in_order, bool has_profiling);
     void (*lane_free)(void *lane);
     void (*flush)(void *lane);
+    /* Returns true if the engine reaches all bytes that a move or a fill needs. NULL: it does. */
+    bool (*reaches)(uintptr_t context, const struct carried *carried);
 };
 const struct carrier *carrier_functions(void);
 /* cffi */

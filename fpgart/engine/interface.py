@@ -149,6 +149,18 @@ class Batch(Protocol):
         """Waits for the oldest launch; returns its status and those of the next that have ended, `most` at most."""
 
 
+class Carrier(NamedTuple):
+    """What C needs to carry commands: functions (`struct carrier` in engine/carrier.h), and their arguments.
+
+    `lost`: called when all numbers of kernels become void.
+    """
+
+    functions: int
+    context: int
+    device: int
+    lost: list[Callable[[], None]]
+
+
 class EngineKernel(Protocol):
     """A kernel that can be launched."""
 
@@ -163,6 +175,10 @@ class EngineKernel(Protocol):
     """True if launch() needs the memory that each pointer may reach."""
     waits_for_others: bool
     """True if it may wait for kernels that run at the same time, so that it needs a thread of its own and a network."""
+
+    @property
+    def carried(self) -> int:
+        """The number by which C launches the kernel; 0 if it does not."""
 
     @property
     def interface(self) -> KernelInterface:
@@ -257,6 +273,9 @@ class Engine(Protocol):
     mirrors: Mirrors | None
     """The copies of boards' memory in buffers of the engine; boards have to report what is read and written there."""
 
+    def carrier(self) -> Carrier | None:
+        """Returns what C needs to carry commands; None if it carries none."""
+
     def device_info(self, query: int) -> bytes:
         """Returns the answer of the driver's device to clGetDeviceInfo; empty if it has none."""
 
@@ -285,6 +304,9 @@ class NoEngine:
 
     def __init__(self, reason: str) -> None:
         self.reason = reason
+
+    def carrier(self) -> None:
+        return None
 
     def device_info(self, query: int) -> bytes:
         return b""

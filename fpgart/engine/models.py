@@ -247,6 +247,7 @@ class ModelKernel:
     new_batch: Callable[[int], Batch] | None = None
     last_ns = 0
     compile_ns = 0
+    carried = 0
     wants_reaches = True
     waits_for_others = False
 

@@ -368,6 +368,15 @@ static void give_event(const struct command *command, struct core_command *made)
     *call->event = (cl_event)command->held.event;
 }
 
+/* Returns true if the engine can move the bytes of the command, or it moves none. */
+static bool is_reached(const struct command *command)
+{
+    const struct carrier *carrier = command->queue->board->carrier;
+    uint32_t kind = command->carried->kind;
+    return (kind != CARRIED_MOVE && kind != CARRIED_FILL) || carrier->reaches == NULL ||
+           carrier->reaches(command->queue->board->context, command->carried);
+}
+
 /* `size`: the bytes behind the operation. Everything that was held is released if the core
  * refuses the command. */
 int fpgart_enqueue_command(struct command *command, enum core_role role, size_t size)
@@ -377,7 +386,7 @@ int fpgart_enqueue_command(struct command *command, enum core_role role, size_t 
     uintptr_t held[MOST_WAITS];
     size_t place = (sizeof(struct carried) + size + 15) / 16 * 16;
     int count = find_waits(command, waits, held);
-    if (count < 0 || !may_wait(command, count, waits) ||
+    if (count < 0 || !may_wait(command, count, waits) || !is_reached(command) ||
         (command->carried->kind != CARRIED_LAUNCH && fpgart_others_run(command->queue)) ||
         !prepare_event(command)) {
         while (count > 0)

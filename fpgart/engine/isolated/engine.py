@@ -5,18 +5,23 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
+from fpgart._native import ffi, lib
 from fpgart.base import config, log
-from fpgart.base.errors import InvalidOperation, OutOfResources
+from fpgart.base.errors import CLError, InvalidOperation, OutOfResources
 from fpgart.base.shared_memory import SharedMemory
-from fpgart.engine.interface import BuiltProgram
+from fpgart.engine.interface import BuiltProgram, Carrier
 from fpgart.engine.isolated import messages as m
 from fpgart.engine.isolated.loss import BoardLost
 from fpgart.engine.isolated.process import BoardProcess, start_process
 from fpgart.engine.isolated.program import IsolatedProgram, linked
 from fpgart.engine.isolated.spawning import ProcessError, Spawned, spawn
 from fpgart.engine.mirrors import Mirrors
+
+if TYPE_CHECKING:
+    from fpgart.engine.isolated.carried import CarriedCommands
+    from fpgart.engine.isolated.kernel import IsolatedKernel
 
 T = TypeVar("T")
 
@@ -34,6 +39,7 @@ class IsolatedEngine:
         self.memory: SharedMemory | None = memory
         self.shared = memory
         self._starting = threading.Lock()
+        self._carried: CarriedCommands | None = None
         self._start = start
         self._process = start_process(memory, spawned, start)
         welcome = self._process.welcome
@@ -51,6 +57,32 @@ class IsolatedEngine:
     def process(self) -> BoardProcess:
         process = self._process
         return process if process.alive else self._start_anew()
+
+    @property
+    def carried(self) -> CarriedCommands:
+        """The commands that C carries. The first call makes the object; raises OutOfResources."""
+        with self._starting:
+            if self._carried is None:
+                from fpgart.engine.isolated.carried import CarriedCommands  # for hosts that launch kernels
+
+                self._carried = CarriedCommands(self)
+            return self._carried
+
+    def carrier(self) -> Carrier | None:
+        try:
+            if not self.process.welcome.carries:
+                return None
+            carried = self.carried
+        except CLError as error:
+            log.note(f"C carries no commands: {error}")
+            return None
+        return Carrier(int(ffi.cast("uintptr_t", lib.ring_carrier())), carried.address, 0, carried.lost)
+
+    def number_of(self, kernel: IsolatedKernel) -> int:
+        try:
+            return self.carried.number_of(kernel) if self.process.welcome.carries else 0
+        except CLError:  # the launch reports it
+            return 0
 
     def _start_anew(self) -> BoardProcess:
         with self._starting:

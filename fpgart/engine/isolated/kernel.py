@@ -40,6 +40,9 @@ class Processes(Protocol):
     def process(self) -> BoardProcess:
         """The board process, restarted if it has died. Raises OutOfResources."""
 
+    def number_of(self, kernel: IsolatedKernel) -> int:
+        """Returns the number by which C launches a kernel; 0 if it does not."""
+
     def ask(self, query: Callable[[BoardProcess], object], kind: type[T]) -> T:
         """Returns the answer to a query, from another board process if one dies of it. Raises CLError."""
 
@@ -89,6 +92,10 @@ class IsolatedKernel:
                 made = process.ask(m.OnOwnThread(made.number), m.Made)
             self._made, self._process = made, process
         return self._made
+
+    @property
+    def carried(self) -> int:
+        return self._engine.number_of(self)
 
     @property
     def argument_count(self) -> int:

@@ -227,12 +227,6 @@ uint64_t lane_statuses(uint64_t bytes, uint32_t kernels)
 
 /* The board process's side: kernels by their numbers */
 
-struct offered {
-    uintptr_t kernel; /* 0: the number is free */
-    uint32_t arguments;
-    uint32_t running;
-};
-
 static struct offered *offers;
 static uint32_t offers_room = 0;
 static pthread_mutex_t offers_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -274,8 +268,7 @@ void lane_withdraw(uint32_t number)
     pthread_mutex_unlock(&offers_lock);
 }
 
-/* Returns the kernel of a number, which stays until drop(); kernel 0 for an unknown number. */
-static struct offered take(uint32_t number)
+struct offered offer_take(uint32_t number)
 {
     struct offered found = {0, 0, 0};
     pthread_mutex_lock(&offers_lock);
@@ -287,7 +280,7 @@ static struct offered take(uint32_t number)
     return found;
 }
 
-static void drop(uint32_t number)
+void offer_drop(uint32_t number)
 {
     pthread_mutex_lock(&offers_lock);
     if (--offers[number - 1].running == 0)
@@ -306,7 +299,7 @@ void lane_stretch(uintptr_t begin, uint64_t size)
     stretch_size = size;
 }
 
-static bool is_in_stretch(uint64_t begin, uint64_t size)
+bool is_in_stretch(uint64_t begin, uint64_t size)
 {
     return begin >= stretch_begin && size <= stretch_size &&
            begin - stretch_begin <= stretch_size - size;
@@ -376,14 +369,14 @@ static int64_t run_one(struct lane *lane, uintptr_t queue, struct private *own)
         return refusal();
     memcpy(sizes, lane->sizes, sizeof sizes);
     const char *image = copied(own, lane->image, bytes);
-    struct offered kernel = take(number);
+    struct offered kernel = offer_take(number);
     if (kernel.kernel == 0)
         return refusal();
     int64_t result = refusal();
     if (image != NULL && launch_is_whole(image, bytes, kernel.arguments))
         result = driver_launch(queue, kernel.kernel, kernel.arguments, image, dimensions, sizes,
                                lane->has_local != 0);
-    drop(number);
+    offer_drop(number);
     flush_output();
     return result;
 }
@@ -478,7 +471,7 @@ static bool take_all(struct several *all)
 {
     bool there = true;
     for (uint32_t i = 0; i < all->count; i++) {
-        all->kernels[i] = take(all->numbers[i]);
+        all->kernels[i] = offer_take(all->numbers[i]);
         there = there && all->kernels[i].kernel != 0;
     }
     return there;
@@ -488,7 +481,7 @@ static void drop_all(const struct several *all)
 {
     for (uint32_t i = 0; i < all->count; i++)
         if (all->kernels[i].kernel != 0)
-            drop(all->numbers[i]);
+            offer_drop(all->numbers[i]);
 }
 
 static void refuse(struct lane *lane, uint32_t request)
@@ -520,16 +513,15 @@ static void run_several(struct lane *lane, uint32_t request, uintptr_t queue, st
     free(all.kernels);
 }
 
-static uint32_t next_request(struct lane *lane)
+uint32_t lane_await(_Atomic uint32_t *word, uint32_t seen, _Atomic uint32_t *sleeps)
 {
-    uint32_t seen = atomic_load(&lane->answered);
-    if (!changes_soon(&lane->request, seen)) {
-        atomic_store(&lane->board_sleeps, 1);
-        while (atomic_load(&lane->request) == seen)
-            futex_sleep(&lane->request, seen, 0);
-        atomic_store(&lane->board_sleeps, 0);
+    if (!changes_soon(word, seen)) {
+        atomic_store(sleeps, 1);
+        while (atomic_load(word) == seen)
+            futex_sleep(word, seen, 0);
+        atomic_store(sleeps, 0);
     }
-    return atomic_load(&lane->request);
+    return atomic_load(word);
 }
 
 void lane_serve(uintptr_t address, uintptr_t queue)
@@ -537,7 +529,9 @@ void lane_serve(uintptr_t address, uintptr_t queue)
     struct lane *lane = (struct lane *)address;
     struct private own = {NULL, 0, NULL};
     while (true) {
-        uint32_t request = next_request(lane), kind = lane->kind;
+        uint32_t request =
+            lane_await(&lane->request, atomic_load(&lane->answered), &lane->board_sleeps);
+        uint32_t kind = lane->kind;
         if (kind == LANE_SUBMIT && queue != 0) {
             run_several(lane, request, queue, &own);
             continue;

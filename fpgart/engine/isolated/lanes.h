@@ -6,6 +6,8 @@
  * does not trust a lane: it copies a request before it checks it. */
 #ifndef FPGART_LANES_H
 #define FPGART_LANES_H
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 /* cffi */
@@ -67,4 +69,16 @@ void flush_output(void);
 /* Runs the launches of a lane on a queue of the driver's until there is a message to read. */
 void lane_serve(uintptr_t lane, uintptr_t queue);
 /* cffi */
+struct offered {
+    uintptr_t kernel; /* 0: the number is free */
+    uint32_t arguments;
+    uint32_t running;
+};
+/* Returns the kernel of a number, which stays until offer_drop(); kernel 0 for an unknown number.
+ */
+struct offered offer_take(uint32_t number);
+void offer_drop(uint32_t number);
+bool is_in_stretch(uint64_t begin, uint64_t size);
+/* Waits until a word is not `seen`, which it sets `sleeps` for; returns the word. */
+uint32_t lane_await(_Atomic uint32_t *word, uint32_t seen, _Atomic uint32_t *sleeps);
 #endif

@@ -21,7 +21,7 @@ from fpgart.engine.build_step import BuildStep, StepDone
 from fpgart.engine.isolated.codec import MOST_BYTES, ProtocolError, decoded, encoded
 from fpgart.kernels.interface import KernelInterface
 
-VERSION = 4
+VERSION = 5
 """The version of the messages: host and board process need the same, and the same release of fpgart."""
 MOST_OF_SERVICE = 1 << 20
 """The most bytes of a message to a service, which holds no programs and no data."""
@@ -42,13 +42,14 @@ class Hello(NamedTuple):
 
 
 class Welcome(NamedTuple):
-    """The engine of the board process; `missing` is the reason if there is none."""
+    """The engine of the board process; `missing`: why there is none. `carries`: it takes commands of a ring."""
 
     name: str
     engine_version: str
     path: str
     works_on_own_buffers: bool
     missing: str
+    carries: bool
 
 
 class WarmUp(NamedTuple):
@@ -59,6 +60,12 @@ class WarmUp(NamedTuple):
 
 class OpenLane(NamedTuple):
     """Opens another lane, with its socket attached; answered by `Done`."""
+
+    address: int
+
+
+class OpenRing(NamedTuple):
+    """Serves a ring (ring.h), with the descriptor of its bell attached; answered by `Done`."""
 
     address: int
 
@@ -451,7 +458,7 @@ KINDS: tuple[type[Any], ...] = (
     NetworkMade, Histories, MakeNetwork, StopNetwork, GetHistory,
     FindChannel, ReadChannel, WriteChannel, FindVariable, ReadVariable, WriteVariable,
     WarmUp, Enter, ServedBoard, Boards, GetBoards, GetProcess, OpenBoard, CloseBoard, SetProgram, ResetBoard,
-    StopService, OpenCompiler, CompilerReady, DoStep, StepDone,
+    StopService, OpenCompiler, CompilerReady, DoStep, StepDone, OpenRing,
 )  # fmt: skip
 """The kinds of messages by their numbers. The version has to grow if a number gets another meaning."""
 NUMBER_OF = {kind: number for number, kind in enumerate(KINDS)}

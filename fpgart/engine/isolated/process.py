@@ -71,6 +71,8 @@ class BoardProcess:
         self._crash.signal = 0
         self.kernels: dict[int, str] = {}
         """The names of running kernels, by launch."""
+        self.ended_hook: Callable[[], None] | None = None
+        """Is called once, when the process has ended."""
         self._released: deque[tuple[int, int]] = deque()
         self._warned = False
         spawned = spawned or spawn()
@@ -131,6 +133,18 @@ class BoardProcess:
         self.ended()
         self._lanes.append(lane)
         self._free_lanes()
+
+    def open_ring(self, address: int, bell: int) -> None:
+        """Makes the process serve a ring. Raises CLError, OSError, ProtocolError."""
+        with self._opening:
+            m.send_with_descriptors(self._session, m.OpenRing(address), [bell])
+            answer = m.receive(self._session)
+        check(answer)
+
+    @property
+    def outlet(self) -> object:
+        """The copying of its output, for C."""
+        return self._outlet
 
     def _free_lanes(self) -> None:
         """Frees the memory of lanes, unless the process may still use it."""
@@ -250,6 +264,11 @@ class BoardProcess:
         """True if its end is not known."""
         return self._loss is None and not lib.lane_is_lost(self.life)
 
+    @property
+    def ended_status(self) -> int | None:
+        """The status that wait() gives; None if it is not known to have ended."""
+        return self._loss.status if self._loss is not None else None
+
     def warn(self, sentence: str) -> None:
         """Logs the cause of its end once, however many commands were lost with it."""
         with self._ending:
@@ -272,6 +291,9 @@ class BoardProcess:
                 self._session.close()
                 lib.outlet_close(self._outlet)
                 self._free_lanes()
+            hook, self.ended_hook = self.ended_hook, None
+            if hook is not None:
+                hook()
             return self._loss
 
     def _read_loss(self) -> Loss:

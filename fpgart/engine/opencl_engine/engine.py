@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cached_property
 
+from fpgart._native import ffi, lib
 from fpgart.base import log
 from fpgart.base import opencl as cl
 from fpgart.base.errors import CLError, InvalidBinary, InvalidOperation, LinkProgramFailure
@@ -16,7 +17,7 @@ from fpgart.channels.network import table
 from fpgart.engine.build_step import BUILD, LINK, BuildStep, Objects, ProgramInput, StepDone
 from fpgart.engine.compiling.compiler_process import CompilerEnded, CompilerProcess
 from fpgart.engine.driver import Driver, Handover, keeping_signal_handlers
-from fpgart.engine.interface import BuildFailed, BuiltProgram
+from fpgart.engine.interface import BuildFailed, BuiltProgram, Carrier
 from fpgart.engine.mirrors import Mirrors
 from fpgart.engine.opencl_engine.binary import has_objects, is_lowered, merged, objects_in, without_notes
 from fpgart.engine.opencl_engine.concurrent import ConcurrentKernel, SeatedKernel
@@ -62,6 +63,12 @@ class OpenCLEngine:
     def make_kernel(self, program: DriverProgram, name: str) -> DriverKernel:
         kind = ConcurrentKernel if program.lowered else DriverKernel if program.driver.on_caller else SeatedKernel
         return kind(program, name)
+
+    def carrier(self) -> Carrier | None:
+        if self.__class__ is not OpenCLEngine or not lib.carrier_can(self.driver.device):
+            return None
+        functions = int(ffi.cast("uintptr_t", lib.carrier_functions()))
+        return Carrier(functions, self.driver.context, self.driver.device, [])
 
     def device_info(self, query: int) -> bytes:
         return self.driver.query_or(b"", "clGetDeviceInfo", self.driver.device, query)

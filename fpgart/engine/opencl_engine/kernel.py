@@ -101,6 +101,10 @@ class DriverKernel:
         self.name = name
 
     @property
+    def carried(self) -> int:
+        return self.handle if self.__class__ is DriverKernel else 0
+
+    @property
     def argument_count(self) -> int:
         """The number of arguments of a launch."""
         return self._count
