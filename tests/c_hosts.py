@@ -14,6 +14,7 @@ from fpgart.engine.interface import NoEngine
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "fpgart"
+INCLUDES = (f"-I{ROOT / 'include'}", f"-I{ROOT / 'conformance' / 'c'}")
 
 
 def build(name: str, into: Path, *flags: str) -> Path:
@@ -21,9 +22,7 @@ def build(name: str, into: Path, *flags: str) -> Path:
     built = into / name
     source = ROOT / "tests" / "programs" / f"{name}.c"
     linked = [f"-L{PACKAGE}", "-l:libfpgart.so", f"-Wl,-rpath,{PACKAGE}"]
-    subprocess.run(
-        ["gcc", "-Wall", "-Werror", f"-I{ROOT / 'include'}", source, "-o", built, *linked, *flags], check=True
-    )
+    subprocess.run(["gcc", "-Wall", "-Werror", *INCLUDES, source, "-o", built, *linked, *flags], check=True)
     return built
 
 

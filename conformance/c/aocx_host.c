@@ -21,25 +21,21 @@ int main(int count, char **words)
     rewind(file);
     must_be(fread(contents, 1, size, file) == size, "the file is read");
     fclose(file);
-    find_device(&host);
-    host.context = clCreateContext(NULL, 1, &host.device, NULL, NULL, &status);
-    must(status, "clCreateContext");
+    find_context(&host);
     host.queue = new_queue(&host);
     host.program =
         clCreateProgramWithBinary(host.context, 1, &host.device, &size,
                                   (const unsigned char **)&contents, &binary_status, &status);
     must(status, "clCreateProgramWithBinary");
     must(binary_status, "the binary's own status");
-    must(clBuildProgram(host.program, 1, &host.device, "", NULL, NULL), "clBuildProgram");
+    MUST(clBuildProgram(host.program, 1, &host.device, "", NULL, NULL));
     cl_kernel kernel = new_kernel(&host, "twice");
     cl_mem buffer = new_buffer(&host, sizeof data);
     for (int i = 0; i < COUNT; i++)
         data[i] = i;
-    must(clEnqueueWriteBuffer(host.queue, buffer, CL_FALSE, 0, sizeof data, data, 0, NULL, NULL),
-         "clEnqueueWriteBuffer");
+    MUST(clEnqueueWriteBuffer(host.queue, buffer, CL_FALSE, 0, sizeof data, data, 0, NULL, NULL));
     set_argument(kernel, 0, sizeof buffer, &buffer);
-    must(clEnqueueNDRangeKernel(host.queue, kernel, 2, NULL, whole, local, 0, NULL, NULL),
-         "clEnqueueNDRangeKernel");
+    MUST(clEnqueueNDRangeKernel(host.queue, kernel, 2, NULL, whole, local, 0, NULL, NULL));
     read_back(host.queue, buffer, sizeof got, got);
     for (int i = 0; i < COUNT; i++)
         must_be(got[i] == 2 * i, "the kernel's result");

@@ -27,18 +27,9 @@ static cl_mem buffer_of(cl_mem_flags flags, void *host)
     return buffer;
 }
 
-static cl_kernel kernel_of(const char *name)
-{
-    cl_int status;
-    cl_kernel kernel = clCreateKernel(program, name, &status);
-    must(status, "clCreateKernel");
-    return kernel;
-}
-
 static void write_all(cl_command_queue queue, cl_mem buffer)
 {
-    must(clEnqueueWriteBuffer(queue, buffer, CL_TRUE, 0, SIZE, data, 0, NULL, NULL),
-         "clEnqueueWriteBuffer");
+    write_buffer(queue, buffer, SIZE, data);
 }
 
 static void expect(cl_command_queue queue, cl_mem buffer, int factor, const char *what)
@@ -54,7 +45,7 @@ static void scale(cl_command_queue queue, cl_kernel kernel, cl_mem buffer, cl_in
     set_argument(kernel, 0, sizeof buffer, &buffer);
     set_argument(kernel, 1, sizeof factor, &factor);
     launch(queue, kernel, COUNT, NULL);
-    must(clFinish(queue), "clFinish");
+    MUST(clFinish(queue));
 }
 
 /* The order of the SYCL runtime, and the one that boards prefer. */
@@ -62,7 +53,7 @@ static void both_call_orders(void)
 {
     for (cl_uint i = 0; i < device_count; i++) {
         for (int set_first = 0; set_first < 2; set_first++) {
-            cl_kernel kernel = kernel_of("scale");
+            cl_kernel kernel = kernel_in(program, "scale");
             cl_mem buffer = buffer_of(CL_MEM_READ_WRITE, NULL);
             if (set_first)
                 set_argument(kernel, 0, sizeof buffer, &buffer);
@@ -77,7 +68,7 @@ static void both_call_orders(void)
 
 static void around_the_devices(void)
 {
-    cl_kernel kernel = kernel_of("scale");
+    cl_kernel kernel = kernel_in(program, "scale");
     cl_mem buffer = buffer_of(CL_MEM_READ_WRITE, NULL);
     int factor = 1;
     write_all(queues[0], buffer);
@@ -89,12 +80,12 @@ static void around_the_devices(void)
     }
     for (cl_uint i = 0; i < device_count; i++) {
         must(clEnqueueMigrateMemObjects(queues[i], 1, &buffer, 0, 0, NULL, NULL), "migrate");
-        must(clFinish(queues[i]), "clFinish");
+        MUST(clFinish(queues[i]));
         expect(queues[0], buffer, factor, "contents are kept when migrated to a device");
         must(clEnqueueMigrateMemObjects(queues[i], 1, &buffer, CL_MIGRATE_MEM_OBJECT_HOST, 0, NULL,
                                         NULL),
              "migrate to the host");
-        must(clFinish(queues[i]), "clFinish");
+        MUST(clFinish(queues[i]));
         expect(queues[0], buffer, factor, "contents are kept when migrated to the host");
     }
     clReleaseMemObject(buffer);
@@ -105,7 +96,7 @@ static void host_pointers(void)
 {
     static cl_int own[COUNT] __attribute__((aligned(4096)));
     cl_int status;
-    cl_kernel kernel = kernel_of("scale");
+    cl_kernel kernel = kernel_in(program, "scale");
     cl_mem copied = buffer_of(CL_MEM_COPY_HOST_PTR, data), used, allocated;
     void *pointer;
     expect(queues[device_count - 1], copied, 1, "CL_MEM_COPY_HOST_PTR copies");
@@ -123,7 +114,7 @@ static void host_pointers(void)
     allocated = buffer_of(CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR, data);
     scale(queues[0], kernel, allocated, 7);
     expect(queues[0], allocated, 7, "CL_MEM_ALLOC_HOST_PTR");
-    must(clFinish(queues[0]), "clFinish");
+    MUST(clFinish(queues[0]));
     clReleaseMemObject(copied);
     clReleaseMemObject(used);
     clReleaseMemObject(allocated);
@@ -163,7 +154,7 @@ static void sub_buffers_alias(void)
 {
     cl_int status;
     cl_uint alignment;
-    cl_kernel kernel = kernel_of("sum");
+    cl_kernel kernel = kernel_in(program, "sum");
     cl_mem parent, halves[2];
     cl_buffer_region region;
     must(clGetDeviceInfo(devices[0], CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof alignment, &alignment,
@@ -206,8 +197,7 @@ int main(void)
     struct host host;
     cl_int status;
     find_device(&host);
-    must(clGetDeviceIDs(host.platform, CL_DEVICE_TYPE_ALL, MOST_DEVICES, devices, &device_count),
-         "clGetDeviceIDs");
+    MUST(clGetDeviceIDs(host.platform, CL_DEVICE_TYPE_ALL, MOST_DEVICES, devices, &device_count));
     context = clCreateContext(NULL, device_count, devices, NULL, NULL, &status);
     must(status, "clCreateContext");
     for (cl_uint i = 0; i < device_count; i++) {
@@ -216,7 +206,7 @@ int main(void)
     }
     program = clCreateProgramWithSource(context, 1, (const char **)&source, NULL, &status);
     must(status, "clCreateProgramWithSource");
-    must(clBuildProgram(program, device_count, devices, "", NULL, NULL), "clBuildProgram");
+    MUST(clBuildProgram(program, device_count, devices, "", NULL, NULL));
     for (int i = 0; i < COUNT; i++)
         data[i] = i - COUNT / 2;
     both_call_orders();
@@ -224,10 +214,10 @@ int main(void)
     host_pointers();
     mapping();
     sub_buffers_alias();
-    must(clReleaseProgram(program), "clReleaseProgram");
+    MUST(clReleaseProgram(program));
     for (cl_uint i = 0; i < device_count; i++)
-        must(clReleaseCommandQueue(queues[i]), "clReleaseCommandQueue");
-    must(clReleaseContext(context), "clReleaseContext");
+        MUST(clReleaseCommandQueue(queues[i]));
+    MUST(clReleaseContext(context));
     puts("ok");
     return 0;
 }

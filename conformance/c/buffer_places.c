@@ -21,9 +21,7 @@ static cl_int create(const cl_mem_properties *properties, cl_mem_flags flags)
     must_be((buffer != NULL) == (status == CL_SUCCESS), "a buffer comes with success");
     if (buffer != NULL) {
         cl_int value = 42, got = 0;
-        must(clEnqueueWriteBuffer(host.queue, buffer, CL_TRUE, 0, sizeof value, &value, 0, NULL,
-                                  NULL),
-             "write");
+        write_buffer(host.queue, buffer, sizeof value, &value);
         read_back(host.queue, buffer, sizeof got, &got);
         must_be(got == value, "the buffer holds what was written");
         clReleaseMemObject(buffer);
@@ -59,7 +57,7 @@ static void locations(void)
              "CL_MEM_ALLOC_BUFFER_LOCATION_INTEL of a sub-buffer");
         must_be(location == 0, "the location of the sub-buffer is its parent's");
         fill(host.queue, buffer, 1, 8192);
-        must(clFinish(host.queue), "clFinish");
+        MUST(clFinish(host.queue));
     }
     clReleaseMemObject(window);
     clReleaseMemObject(buffer);

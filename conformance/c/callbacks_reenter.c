@@ -43,14 +43,12 @@ static void CL_CALLBACK on_complete(cl_event event, cl_int status, void *unused)
     cl_context context;
     cl_event next;
     must(status, "the command succeeds");
-    must(clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof queue, &queue, NULL),
-         "clGetEventInfo");
-    must(clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL),
-         "clGetCommandQueueInfo");
+    MUST(clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof queue, &queue, NULL));
+    MUST(clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL));
     must_be(queue == host.queue && context == host.context, "an event knows its queue");
     cl_mem temporary = new_buffer(&host, 4096);
-    must(clReleaseMemObject(temporary), "clReleaseMemObject");
-    must(clReleaseEvent(event), "clReleaseEvent");
+    MUST(clReleaseMemObject(temporary));
+    MUST(clReleaseEvent(event));
     change(&rounds_left, -1);
     pthread_mutex_lock(&lock);
     bool more = rounds_left > 0;
@@ -58,16 +56,15 @@ static void CL_CALLBACK on_complete(cl_event event, cl_int status, void *unused)
     if (!more)
         return;
     launch(queue, add, 64, &next);
-    must(clSetEventCallback(next, CL_COMPLETE, on_complete, unused), "clSetEventCallback");
-    must(clFlush(queue), "clFlush");
+    MUST(clSetEventCallback(next, CL_COMPLETE, on_complete, unused));
+    MUST(clFlush(queue));
 }
 
 static void CL_CALLBACK on_state(cl_event event, cl_int state, void *unused)
 {
     cl_int now;
     (void)unused;
-    must(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof now, &now, NULL),
-         "clGetEventInfo");
+    MUST(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof now, &now, NULL));
     must_be(now <= state, "the event has reached the state of its callback");
     pthread_mutex_lock(&lock);
     if (states_seen < 3)
@@ -93,9 +90,8 @@ static void CL_CALLBACK on_built(cl_program program, void *unused)
     cl_build_status status;
     cl_int error;
     (void)unused;
-    must(clGetProgramBuildInfo(program, host.device, CL_PROGRAM_BUILD_STATUS, sizeof status,
-                               &status, NULL),
-         "clGetProgramBuildInfo");
+    MUST(clGetProgramBuildInfo(program, host.device, CL_PROGRAM_BUILD_STATUS, sizeof status,
+                               &status, NULL));
     must_be(status == CL_BUILD_SUCCESS, "the build has ended when its callback comes");
     from_build = clCreateKernel(program, "add", &error);
     must(error, "clCreateKernel in a build callback");
@@ -111,12 +107,12 @@ static void chain_of_callbacks(void)
     set_argument(add, 0, sizeof buffer, &buffer);
     set_argument(add, 1, sizeof one, &one);
     launch(host.queue, add, 64, &first);
-    must(clSetEventCallback(first, CL_COMPLETE, on_complete, NULL), "clSetEventCallback");
-    must(clFlush(host.queue), "clFlush");
+    MUST(clSetEventCallback(first, CL_COMPLETE, on_complete, NULL));
+    MUST(clFlush(host.queue));
     wait_until(&rounds_left, 0); /* each completion's callback starts the next kernel */
     read_back(host.queue, buffer, sizeof back, back);
     must_be(back[0] == ROUNDS && back[63] == ROUNDS, "as many kernels ran as callbacks came");
-    must(clReleaseMemObject(buffer), "clReleaseMemObject");
+    MUST(clReleaseMemObject(buffer));
 }
 
 static void CL_CALLBACK on_ended(cl_event event, cl_int status, void *left)
@@ -132,28 +128,25 @@ static void callbacks_in_callbacks(void)
 {
     cl_event event;
     must(clEnqueueMarkerWithWaitList(host.queue, 0, NULL, &event), "marker");
-    must(clSetEventCallback(event, CL_COMPLETE, on_ended, (void *)(size_t)NESTED),
-         "clSetEventCallback");
-    must(clFlush(host.queue), "clFlush");
+    MUST(clSetEventCallback(event, CL_COMPLETE, on_ended, (void *)(size_t)NESTED));
+    MUST(clFlush(host.queue));
     wait_until(&nested, NESTED); /* each callback that a callback registers comes */
-    must(clReleaseEvent(event), "clReleaseEvent");
+    MUST(clReleaseEvent(event));
 }
 
 static void order_of_states(void)
 {
-    cl_int status;
-    cl_event gate = clCreateUserEvent(host.context, &status), marker;
-    must(status, "clCreateUserEvent");
+    cl_event gate = user_event(&host), marker;
     must(clEnqueueMarkerWithWaitList(host.queue, 1, &gate, &marker), "marker");
-    must(clSetEventCallback(marker, CL_COMPLETE, on_state, NULL), "clSetEventCallback");
-    must(clSetEventCallback(marker, CL_RUNNING, on_state, NULL), "clSetEventCallback");
-    must(clSetEventCallback(marker, CL_SUBMITTED, on_state, NULL), "clSetEventCallback");
-    must(clFlush(host.queue), "clFlush");
-    must(clSetUserEventStatus(gate, CL_COMPLETE), "clSetUserEventStatus");
+    MUST(clSetEventCallback(marker, CL_COMPLETE, on_state, NULL));
+    MUST(clSetEventCallback(marker, CL_RUNNING, on_state, NULL));
+    MUST(clSetEventCallback(marker, CL_SUBMITTED, on_state, NULL));
+    MUST(clFlush(host.queue));
+    MUST(clSetUserEventStatus(gate, CL_COMPLETE));
     wait_until(&states_seen, 3); /* a callback comes for each state */
     printf("states: %d %d %d\n", states[0], states[1], states[2]);
-    must(clReleaseEvent(marker), "clReleaseEvent");
-    must(clReleaseEvent(gate), "clReleaseEvent");
+    MUST(clReleaseEvent(marker));
+    MUST(clReleaseEvent(gate));
 }
 
 static void order_of_destructors(void)
@@ -162,7 +155,7 @@ static void order_of_destructors(void)
     cl_mem buffer = new_buffer(&host, 64);
     for (int i = 0; i < 3; i++)
         must(clSetMemObjectDestructorCallback(buffer, on_destroyed, &which[i]), "destructor");
-    must(clReleaseMemObject(buffer), "clReleaseMemObject");
+    MUST(clReleaseMemObject(buffer));
     wait_until(&destroyed, 3); /* each destructor callback comes */
     must_be(destroyed_order[0] == 2 && destroyed_order[1] == 1 && destroyed_order[2] == 0,
             "the destructor callback registered last comes first");
@@ -171,14 +164,12 @@ static void order_of_destructors(void)
 
 static void build_with_callback(void)
 {
-    cl_int status;
     const char *source = SPIN_SOURCE;
-    cl_program program = clCreateProgramWithSource(host.context, 1, &source, NULL, &status);
-    must(status, "clCreateProgramWithSource");
-    must(clBuildProgram(program, 1, &host.device, "", on_built, NULL), "clBuildProgram");
+    cl_program program = new_source(&host, source);
+    MUST(clBuildProgram(program, 1, &host.device, "", on_built, NULL));
     wait_until(&builds_done, 1); /* the build's callback comes */
-    must(clReleaseKernel(from_build), "clReleaseKernel");
-    must(clReleaseProgram(program), "clReleaseProgram");
+    MUST(clReleaseKernel(from_build));
+    MUST(clReleaseProgram(program));
 }
 
 int main(void)
@@ -190,7 +181,7 @@ int main(void)
     order_of_states();
     order_of_destructors();
     build_with_callback();
-    must(clReleaseKernel(add), "clReleaseKernel");
+    MUST(clReleaseKernel(add));
     stop(&host);
     puts("right");
     return 0;

@@ -127,14 +127,12 @@ static void start_from_file(struct host *host, const char *path)
     rewind(file);
     must_be(fread(contents, 1, size, file) == size, "the file is read");
     fclose(file);
-    find_device(host);
-    host->context = clCreateContext(NULL, 1, &host->device, NULL, NULL, &status);
-    must(status, "clCreateContext");
+    find_context(host);
     host->queue = new_queue(host);
     host->program = clCreateProgramWithBinary(host->context, 1, &host->device, &size,
                                               (const unsigned char **)&contents, NULL, &status);
     must(status, "clCreateProgramWithBinary");
-    must(clBuildProgram(host->program, 1, &host->device, "", NULL, NULL), "clBuildProgram");
+    MUST(clBuildProgram(host->program, 1, &host->device, "", NULL, NULL));
     free(contents);
 }
 
@@ -148,12 +146,12 @@ static void start_again(struct host *host)
     unsigned char *binary = malloc(size);
     must(clGetProgramInfo(host->program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL),
          "CL_PROGRAM_BINARIES");
-    must(clReleaseProgram(host->program), "clReleaseProgram");
+    MUST(clReleaseProgram(host->program));
     host->program =
         clCreateProgramWithBinary(host->context, 1, &host->device, &size,
                                   (const unsigned char **)&binary, &binary_status, &status);
     must(status, "clCreateProgramWithBinary");
-    must(clBuildProgram(host->program, 1, &host->device, "", NULL, NULL), "clBuildProgram");
+    MUST(clBuildProgram(host->program, 1, &host->device, "", NULL, NULL));
     free(binary);
 }
 
@@ -167,9 +165,8 @@ static cl_event task(struct host *host, cl_command_queue queue, const char *name
     if (buffer != NULL)
         set_argument(kernel, index++, sizeof buffer, &buffer);
     set_argument(kernel, index, sizeof count, &count);
-    must(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, &one, 0, NULL, &event),
-         "clEnqueueNDRangeKernel");
-    must(clReleaseKernel(kernel), "clReleaseKernel");
+    MUST(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, &one, 0, NULL, &event));
+    MUST(clReleaseKernel(kernel));
     return event;
 }
 
@@ -179,9 +176,7 @@ static cl_mem floats(struct host *host, int count)
     float *values = malloc((size_t)count * sizeof *values);
     for (int i = 0; i < count; i++)
         values[i] = (float)i;
-    must(clEnqueueWriteBuffer(host->queue, buffer, CL_TRUE, 0, (size_t)count * sizeof *values,
-                              values, 0, NULL, NULL),
-         "clEnqueueWriteBuffer");
+    write_buffer(host->queue, buffer, (size_t)count * sizeof *values, values);
     free(values);
     return buffer;
 }
@@ -202,14 +197,14 @@ static void producer_and_consumer(struct host *host)
     const char *readers[] = {"consume", "poll"};
     for (int turn = 0; turn < 4; turn++) {
         fill(host->queue, y, 0, COUNT * sizeof(float));
-        must(clFinish(host->queue), "clFinish");
+        MUST(clFinish(host->queue));
         if (turn % 2 == 0)
             task(host, host->queue, "produce", x, COUNT);
         task(host, other, readers[turn / 2], y, COUNT);
         if (turn % 2 == 1)
             task(host, host->queue, "produce", x, COUNT);
-        must(clFinish(other), "clFinish");
-        must(clFinish(host->queue), "clFinish");
+        MUST(clFinish(other));
+        MUST(clFinish(host->queue));
         must_be_times(host, y, COUNT, 2);
     }
 }
@@ -232,8 +227,8 @@ static void systolic_pipeline(struct host *host)
     set_argument(feed, 0, sizeof x, &x);
     task(host, other, "drain", y, COUNT);
     launch(host->queue, feed, COUNT, NULL);
-    must(clFinish(host->queue), "clFinish");
-    must(clFinish(other), "clFinish");
+    MUST(clFinish(host->queue));
+    MUST(clFinish(other));
     must_be_times(host, y, COUNT, 1 * 2 * 3 * 4);
 }
 
@@ -243,7 +238,7 @@ static void feedback(struct host *host)
              pong = task(host, other, "pong", NULL, 3);
     must_be(clWaitForEvents(1, &ping) == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
             "waiting for a deadlock ends with an error");
-    must(clFinish(other), "clFinish");
+    MUST(clFinish(other));
     must_be(status_of(ping) < 0 && status_of(pong) < 0, "both kernels have failed");
     producer_and_consumer(host);
 }
@@ -259,10 +254,9 @@ static void host_pipes(struct host *host)
     must(the.clEnqueueReadHostPipeINTEL(host->queue, host->program, "to_host", CL_FALSE, &x,
                                         sizeof x, 0, NULL, &event),
          "clEnqueueReadHostPipeINTEL");
-    must(clFinish(host->queue), "clFinish");
+    MUST(clFinish(host->queue));
     must_be(status_of(event) == -1, "reading an empty pipe without waiting fails with -1");
-    must(clEnqueueNDRangeKernel(other, add, 1, NULL, &one, &one, 0, NULL, NULL),
-         "clEnqueueNDRangeKernel");
+    MUST(clEnqueueNDRangeKernel(other, add, 1, NULL, &one, &one, 0, NULL, NULL));
     for (int i = 0; i < FEW; i++) {
         must(the.clEnqueueWriteHostPipeINTEL(host->queue, host->program, "from_host", CL_TRUE, &i,
                                              sizeof i, 0, NULL, NULL),
@@ -272,7 +266,7 @@ static void host_pipes(struct host *host)
              "clEnqueueReadHostPipeINTEL");
         must_be(x == i + amount, "the kernel answers");
     }
-    must(clFinish(other), "clFinish");
+    MUST(clFinish(other));
     status = the.clEnqueueReadHostPipeINTEL(host->queue, host->program, "narrow", CL_TRUE, &x,
                                             sizeof x, 0, NULL, NULL);
     must_be(status == CL_INVALID_VALUE, "a channel between kernels is none of the host's");
@@ -293,8 +287,7 @@ static void variables(struct host *host)
     must(the.clEnqueueWriteGlobalVariableINTEL(host->queue, host->program, "table", CL_TRUE,
                                                sizeof changed, 4, &changed, 0, NULL, NULL),
          "clEnqueueWriteGlobalVariableINTEL");
-    must(clEnqueueWriteBuffer(host->queue, x, CL_FALSE, 0, sizeof indices, indices, 0, NULL, NULL),
-         "clEnqueueWriteBuffer");
+    MUST(clEnqueueWriteBuffer(host->queue, x, CL_FALSE, 0, sizeof indices, indices, 0, NULL, NULL));
     launch(host->queue, look_up, 4, NULL);
     read_back(host->queue, x, sizeof indices, indices);
     must_be(indices[0] == 40 && indices[1] == 30 && indices[2] == 100 && indices[3] == 10,
@@ -346,12 +339,10 @@ static void pipe_objects(struct host *host)
         packets++;
     must_be(packets == 4,
             "what is written before the kernel runs is kept, as far as there is room");
-    must(clEnqueueNDRangeKernel(host->queue, through, 1, NULL, &one, &one, 0, NULL, NULL),
-         "clEnqueueNDRangeKernel");
-    must(clEnqueueNDRangeKernel(other, adder, 1, NULL, &one, &one, 0, NULL, NULL),
-         "clEnqueueNDRangeKernel");
-    must(clFlush(host->queue), "clFlush");
-    must(clFlush(other), "clFlush");
+    MUST(clEnqueueNDRangeKernel(host->queue, through, 1, NULL, &one, &one, 0, NULL, NULL));
+    MUST(clEnqueueNDRangeKernel(other, adder, 1, NULL, &one, &one, 0, NULL, NULL));
+    MUST(clFlush(host->queue));
+    MUST(clFlush(other));
     while (packets < FEW) {
         size_t mapped, unmapped;
         cl_int *place = the.clMapHostPipeIntelFPGA(in, 0, 0, &mapped, &status);
@@ -366,11 +357,11 @@ static void pipe_objects(struct host *host)
         must(the.clUnmapHostPipeIntelFPGA(in, place, used, &unmapped), "clUnmapHostPipeIntelFPGA");
         must_be(unmapped == used, "all of it is taken");
     }
-    must(clFinish(host->queue), "clFinish");
+    MUST(clFinish(host->queue));
     read_back(other, total, sizeof sum, &sum);
     must_be(sum == -(FEW * (FEW - 1) / 2), "the sum of all packets");
-    must(clReleaseMemObject(in), "clReleaseMemObject");
-    must(clReleaseMemObject(between), "clReleaseMemObject");
+    MUST(clReleaseMemObject(in));
+    MUST(clReleaseMemObject(between));
 }
 
 static const struct {

@@ -14,7 +14,6 @@
 int main(int count, char **arguments)
 {
     struct host host;
-    cl_int status;
     cl_uint rounds = 0xffffffff;
     const char *how = count > 1 ? arguments[1] : "kernel";
     signal(SIGINT, SIG_DFL); /* a shell starts background jobs with SIGINT ignored */
@@ -24,9 +23,8 @@ int main(int count, char **arguments)
     fill(host.queue, buffer, 1, 256);
     set_argument(spin, 0, sizeof buffer, &buffer);
     set_argument(spin, 1, sizeof rounds, &rounds);
-    must(clFinish(host.queue), "clFinish");
-    cl_event gate = clCreateUserEvent(host.context, &status);
-    must(status, "clCreateUserEvent");
+    MUST(clFinish(host.queue));
+    cl_event gate = user_event(&host);
     puts("running");
     fflush(stdout);
     if (strcmp(how, "kernel") == 0) {

@@ -34,9 +34,8 @@ int main(int count, char **arguments)
     for (int i = 0; i < 1000; i++)
         launch(host.queue, spin, 64, NULL);
     if (strcmp(from, "callback") == 0)
-        must(clSetEventCallback(first, CL_COMPLETE, leave_from_callback, NULL),
-             "clSetEventCallback");
-    must(clFlush(host.queue), "clFlush");
+        MUST(clSetEventCallback(first, CL_COMPLETE, leave_from_callback, NULL));
+    MUST(clFlush(host.queue));
     if (strcmp(from, "main") == 0)
         exit(7);
     if (strcmp(from, "thread") == 0 && pthread_create(&thread, NULL, leave_from_thread, NULL) != 0)

@@ -19,8 +19,7 @@ static cl_mem words;
 
 static void tell(cl_command_queue queue, cl_int told)
 {
-    must(clEnqueueWriteBuffer(queue, words, CL_TRUE, 0, sizeof told, &told, 0, NULL, NULL),
-         "clEnqueueWriteBuffer");
+    write_buffer(queue, words, sizeof told, &told);
 }
 
 int main(void)
@@ -33,35 +32,34 @@ int main(void)
     cl_kernel first = new_kernel(&host, "first"), second = new_kernel(&host, "second");
     set_argument(first, 0, sizeof words, &words);
     set_argument(second, 0, sizeof words, &words);
-    must(clEnqueueWriteBuffer(host.queue, words, CL_TRUE, 0, sizeof zeros, zeros, 0, NULL, NULL),
-         "clEnqueueWriteBuffer");
+    write_buffer(host.queue, words, sizeof zeros, zeros);
     for (int time = 0; time < TIMES; time++) {
         cl_event event;
         for (int i = 0; i < SHORT; i++) {
             tell(host.queue, 1);
             launch(host.queue, first, 1, NULL);
             launch(host.queue, second, 1, NULL);
-            must(clFinish(host.queue), "clFinish");
+            MUST(clFinish(host.queue));
         }
         tell(host.queue, 0);
         for (int i = 0; i < 2; i++) { /* waited for at once, as before */
             launch(host.queue, first, 1, NULL);
-            must(clFinish(host.queue), "clFinish");
+            MUST(clFinish(host.queue));
         }
         launch(host.queue, first, 1, &event);
         launch(host.queue, second, 1, NULL);
-        must(clWaitForEvents(1, &event), "clWaitForEvents");
+        MUST(clWaitForEvents(1, &event));
         tell(other, 1);
-        must(clFinish(host.queue), "clFinish");
-        must(clReleaseEvent(event), "clReleaseEvent");
+        MUST(clFinish(host.queue));
+        MUST(clReleaseEvent(event));
     }
     read_back(host.queue, words, sizeof last, last);
     must_be(last[1] == TIMES * (SHORT + 3), "the first kernel has run each time");
     must_be(last[2] == TIMES * (SHORT + 1), "the second kernel has run each time");
-    must(clReleaseKernel(first), "clReleaseKernel");
-    must(clReleaseKernel(second), "clReleaseKernel");
-    must(clReleaseMemObject(words), "clReleaseMemObject");
-    must(clReleaseCommandQueue(other), "clReleaseCommandQueue");
+    MUST(clReleaseKernel(first));
+    MUST(clReleaseKernel(second));
+    MUST(clReleaseMemObject(words));
+    MUST(clReleaseCommandQueue(other));
     stop(&host);
     return 0;
 }

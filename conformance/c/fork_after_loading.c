@@ -90,7 +90,7 @@ int main(int count, char **arguments)
         set_argument(spin, 1, sizeof rounds, &rounds);
         for (int i = 0; i < 8; i++)
             launch(host.queue, spin, 64, NULL);
-        must(clFlush(host.queue), "clFlush");
+        MUST(clFlush(host.queue));
     }
     fflush(stdout);
     pid_t child = fork();
@@ -114,10 +114,10 @@ int main(int count, char **arguments)
         fprintf(stderr, "the child died of signal %d\n", WTERMSIG(status));
     must_be(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ends well");
     add_once(&host, add, buffer);
-    must(clReleaseMemObject(buffer), "clReleaseMemObject");
-    must(clReleaseMemObject(other), "clReleaseMemObject");
-    must(clReleaseKernel(add), "clReleaseKernel");
-    must(clReleaseKernel(spin), "clReleaseKernel");
+    MUST(clReleaseMemObject(buffer));
+    MUST(clReleaseMemObject(other));
+    MUST(clReleaseKernel(add));
+    MUST(clReleaseKernel(spin));
     stop(&host);
     puts("parent: right");
     return 0;

@@ -93,7 +93,7 @@ static void refused(cl_int status, cl_int code)
 static void release_all(cl_mem *buffers, int count)
 {
     for (int i = 0; i < count; i++)
-        must(clReleaseMemObject(buffers[i]), "clReleaseMemObject");
+        MUST(clReleaseMemObject(buffers[i]));
 }
 
 /* -- Kernel arguments -- */
@@ -111,7 +111,7 @@ static void arguments_by_value(const char *name, const void *value, size_t size)
         if (begin(title))
             refused(clSetKernelArg(kernel, 1, wrong[i], tight(value, 1)), CL_INVALID_ARG_SIZE);
     }
-    must(clReleaseKernel(kernel), "clReleaseKernel");
+    MUST(clReleaseKernel(kernel));
 }
 
 static void kernel_arguments(void)
@@ -134,7 +134,7 @@ static void kernel_arguments(void)
         refused(clSetKernelArg(kernel, 1, 64, tight(&number, 1)), CL_INVALID_ARG_VALUE);
     if (begin("clSetKernelArg/no such argument"))
         refused(clSetKernelArg(kernel, 9, 64, tight(&number, 1)), CL_INVALID_ARG_INDEX);
-    must(clReleaseKernel(kernel), "clReleaseKernel");
+    MUST(clReleaseKernel(kernel));
     release_all(&buffer, 1);
 }
 
@@ -154,12 +154,12 @@ static void execution(void)
         refused(clEnqueueNDRangeKernel(host.queue, kernel, 4, tight(zeros, 8), tight(sizes, 8),
                                        tight(ones, 8), 0, NULL, NULL),
                 CL_INVALID_WORK_DIMENSION);
-    must(clFinish(host.queue), "clFinish");
+    MUST(clFinish(host.queue));
     if (begin("clSetKernelExecInfo/wrong size of a boolean"))
         expect(clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM, 1,
                                    tight(ones, 1)),
                CL_INVALID_VALUE, CL_INVALID_OPERATION, CL_INVALID_OPERATION);
-    must(clReleaseKernel(kernel), "clReleaseKernel");
+    MUST(clReleaseKernel(kernel));
     release_all(&buffer, 1);
 }
 
@@ -172,8 +172,8 @@ static void creating_buffers(void)
     const size_t odd[] = {1, 3, 13, 4096, 4097};
     cl_buffer_region region = {0, 64}, beyond = {0, SIZE + 1};
     cl_mem parent = new_buffer(&host, SIZE), made;
-    must(clGetDeviceInfo(host.device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof largest, &largest, NULL),
-         "clGetDeviceInfo");
+    MUST(
+        clGetDeviceInfo(host.device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof largest, &largest, NULL));
     for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++)
         if (begin("clCreateBuffer/CL_MEM_COPY_HOST_PTR")) {
             made = clCreateBuffer(host.context, CL_MEM_COPY_HOST_PTR, odd[i], tight(NULL, odd[i]),
@@ -272,7 +272,7 @@ static void transfers(void)
         refused(clEnqueueMigrateMemObjects(host.queue, 1000, tight(&host.queue, sizeof(void *)), 0,
                                            0, NULL, NULL),
                 CL_INVALID_MEM_OBJECT);
-    must(clFinish(host.queue), "clFinish");
+    MUST(clFinish(host.queue));
     release_all(&buffer, 1);
     release_all(&other, 1);
 }
@@ -301,13 +301,13 @@ static void shared_virtual_memory(void)
         cl_kernel kernel = new_kernel(&host, "fill");
         works(clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_SVM_PTRS, sizeof memory,
                                   tight(&memory, sizeof memory)));
-        must(clReleaseKernel(kernel), "clReleaseKernel");
+        MUST(clReleaseKernel(kernel));
     }
-    must(clFinish(host.queue), "clFinish");
+    MUST(clFinish(host.queue));
     if (begin("clEnqueueSVMFree/list")) {
         works(clEnqueueSVMFree(host.queue, 1, tight(&memory, sizeof memory), NULL, NULL, 0, NULL,
                                NULL));
-        must(clFinish(host.queue), "clFinish");
+        MUST(clFinish(host.queue));
     } else {
         clSVMFree(host.context, memory);
     }
@@ -330,7 +330,7 @@ static void contexts_and_queues(void)
             clCreateContext(tight(platform, sizeof platform), 1, device, NULL, NULL, &status);
         works(status);
         if (status == CL_SUCCESS)
-            must(clReleaseContext(made), "clReleaseContext");
+            MUST(clReleaseContext(made));
     }
     if (begin("clCreateContext/unknown property")) {
         device = tight(&host.device, sizeof host.device);
@@ -347,7 +347,7 @@ static void contexts_and_queues(void)
         cl_command_queue made = clCreateCommandQueueWithProperties(
             host.context, host.device, tight(properties, sizeof properties), &status);
         works(status);
-        must(clReleaseCommandQueue(made), "clReleaseCommandQueue");
+        MUST(clReleaseCommandQueue(made));
     }
     if (begin("clCreateCommandQueueWithProperties/unknown property"))
         refused((clCreateCommandQueueWithProperties(host.context, host.device,
@@ -378,9 +378,9 @@ static void wait_lists(void)
         refused(
             clEnqueueMarkerWithWaitList(host.queue, 1000, tight(&host.queue, sizeof(void *)), NULL),
             CL_INVALID_EVENT_WAIT_LIST);
-    must(clFinish(host.queue), "clFinish");
+    MUST(clFinish(host.queue));
     for (int i = 0; i < 2; i++)
-        must(clReleaseEvent(events[i]), "clReleaseEvent");
+        MUST(clReleaseEvent(events[i]));
     release_all(&buffer, 1);
 }
 
@@ -406,19 +406,16 @@ static void building(void)
         works(clBuildProgram(program, 1, device, tight("-DX=1", 6), NULL, NULL));
         cl_kernel kernel = clCreateKernel(program, tight("k", 2), &status);
         works(status);
-        must(clReleaseKernel(kernel), "clReleaseKernel");
+        MUST(clReleaseKernel(kernel));
         works(clCreateKernelsInProgram(program, 1, tight(NULL, sizeof kernel),
                                        tight(NULL, sizeof(cl_uint))));
     }
-    must(clReleaseProgram(program), "clReleaseProgram");
+    MUST(clReleaseProgram(program));
 }
 
 static cl_program program_of(const char *text)
 {
-    cl_int status;
-    cl_program program = clCreateProgramWithSource(host.context, 1, &text, NULL, &status);
-    must(status, "clCreateProgramWithSource");
-    return program;
+    return new_source(&host, text);
 }
 
 static void compiling(void)
@@ -435,9 +432,9 @@ static void compiling(void)
     cl_program linked = clLinkProgram(host.context, 1, device, tight("", 1), 1,
                                       tight(&part, sizeof part), NULL, NULL, &status);
     works(status);
-    must(clReleaseProgram(linked), "clReleaseProgram");
-    must(clReleaseProgram(part), "clReleaseProgram");
-    must(clReleaseProgram(header), "clReleaseProgram");
+    MUST(clReleaseProgram(linked));
+    MUST(clReleaseProgram(part));
+    MUST(clReleaseProgram(header));
 }
 
 static void binaries(void)
@@ -459,14 +456,14 @@ static void binaries(void)
         host.context, 1, tight(&host.device, sizeof host.device), tight(&size, sizeof size),
         tight(&binary, sizeof binary), tight(NULL, sizeof(cl_int)), &status);
     works(status);
-    must(clReleaseProgram(program), "clReleaseProgram");
+    MUST(clReleaseProgram(program));
 }
 
 static void answers(void)
 {
     size_t size;
     if (begin("clGetDeviceInfo/room for the answer")) {
-        must(clGetDeviceInfo(host.device, CL_DEVICE_NAME, 0, NULL, &size), "clGetDeviceInfo");
+        MUST(clGetDeviceInfo(host.device, CL_DEVICE_NAME, 0, NULL, &size));
         works(clGetDeviceInfo(host.device, CL_DEVICE_NAME, size, tight(NULL, size),
                               tight(NULL, sizeof size)));
     }

@@ -33,8 +33,7 @@ static void runs(cl_kernel kernel, size_t local, bool has_local_memory)
     set_argument(kernel, 0, sizeof buffer, &buffer);
     if (has_local_memory)
         set_argument(kernel, 1, local * sizeof(cl_int), NULL);
-    must(clEnqueueNDRangeKernel(host.queue, kernel, 1, NULL, &count, &local, 0, NULL, NULL),
-         "clEnqueueNDRangeKernel");
+    MUST(clEnqueueNDRangeKernel(host.queue, kernel, 1, NULL, &count, &local, 0, NULL, NULL));
     read_back(host.queue, buffer, count * sizeof *got, got);
     for (size_t i = 0; i < count; i++)
         must_be(got[i] == 3 * (cl_int)i, "the kernel's result");

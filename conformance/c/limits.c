@@ -41,48 +41,31 @@ static void all_made(void)
         most = kibibytes;
 }
 
-static cl_event gate(struct host *host)
-{
-    cl_int status;
-    cl_event made = clCreateUserEvent(host->context, &status);
-    must(status, "clCreateUserEvent");
-    return made;
-}
-
 static void open_gate(cl_event event)
 {
-    must(clSetUserEventStatus(event, CL_COMPLETE), "clSetUserEventStatus");
-    must(clReleaseEvent(event), "clReleaseEvent");
+    MUST(clSetUserEventStatus(event, CL_COMPLETE));
+    MUST(clReleaseEvent(event));
 }
 
 static cl_command_queue unordered(struct host *host)
 {
-    const cl_queue_properties asked[] = {CL_QUEUE_PROPERTIES,
-                                         CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, 0};
-    cl_int status;
-    cl_command_queue made =
-        clCreateCommandQueueWithProperties(host->context, host->device, asked, &status);
-    must(status, "clCreateCommandQueueWithProperties");
-    return made;
+    return new_queue_with(host, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
 }
 
 /* Writes that nobody waits for, behind one that cannot begin if they are `held`. */
 static void commands(struct host *host, size_t count, bool held)
 {
     static int number;
-    cl_int status;
-    cl_event first = held ? gate(host) : NULL;
-    cl_mem buffer = clCreateBuffer(host->context, 0, 4096, NULL, &status);
-    must(status, "clCreateBuffer");
+    cl_event first = held ? user_event(host) : NULL;
+    cl_mem buffer = new_buffer(host, 4096);
     for (size_t i = 0; i < count; i++)
-        must(clEnqueueWriteBuffer(host->queue, buffer, CL_FALSE, 0, sizeof number, &number,
-                                  held && i == 0, held && i == 0 ? &first : NULL, NULL),
-             "clEnqueueWriteBuffer");
+        MUST(clEnqueueWriteBuffer(host->queue, buffer, CL_FALSE, 0, sizeof number, &number,
+                                  held && i == 0, held && i == 0 ? &first : NULL, NULL));
     all_made();
     if (held)
         open_gate(first);
-    must(clFinish(host->queue), "clFinish");
-    must(clReleaseMemObject(buffer), "clReleaseMemObject");
+    MUST(clFinish(host->queue));
+    MUST(clReleaseMemObject(buffer));
 }
 
 static void unwaited(struct host *host, size_t count)
@@ -99,16 +82,15 @@ static void chain(struct host *host, size_t count)
 {
     cl_command_queue queue = unordered(host);
     cl_event *events = room(count + 1, sizeof *events);
-    cl_event first = events[0] = gate(host);
+    cl_event first = events[0] = user_event(host);
     for (size_t i = 0; i < count; i++)
-        must(clEnqueueMarkerWithWaitList(queue, 1, &events[i], &events[i + 1]),
-             "clEnqueueMarkerWithWaitList");
+        MUST(clEnqueueMarkerWithWaitList(queue, 1, &events[i], &events[i + 1]));
     all_made();
-    must(clSetUserEventStatus(first, CL_COMPLETE), "clSetUserEventStatus");
-    must(clWaitForEvents(1, &events[count]), "clWaitForEvents");
+    MUST(clSetUserEventStatus(first, CL_COMPLETE));
+    MUST(clWaitForEvents(1, &events[count]));
     for (size_t i = 0; i <= count; i++)
-        must(clReleaseEvent(events[i]), "clReleaseEvent");
-    must(clReleaseCommandQueue(queue), "clReleaseCommandQueue");
+        MUST(clReleaseEvent(events[i]));
+    MUST(clReleaseCommandQueue(queue));
     free(events);
 }
 
@@ -116,20 +98,18 @@ static void wait_list(struct host *host, size_t count)
 {
     cl_command_queue queue = unordered(host);
     cl_event *events = room(count, sizeof *events), last;
-    cl_event first = gate(host);
+    cl_event first = user_event(host);
     for (size_t i = 0; i < count; i++)
-        must(clEnqueueMarkerWithWaitList(queue, 1, &first, &events[i]),
-             "clEnqueueMarkerWithWaitList");
-    must(clEnqueueMarkerWithWaitList(queue, (cl_uint)count, events, &last),
-         "clEnqueueMarkerWithWaitList");
+        MUST(clEnqueueMarkerWithWaitList(queue, 1, &first, &events[i]));
+    MUST(clEnqueueMarkerWithWaitList(queue, (cl_uint)count, events, &last));
     all_made();
     open_gate(first);
-    must(clWaitForEvents((cl_uint)count, events), "clWaitForEvents");
-    must(clWaitForEvents(1, &last), "clWaitForEvents");
+    MUST(clWaitForEvents((cl_uint)count, events));
+    MUST(clWaitForEvents(1, &last));
     for (size_t i = 0; i < count; i++)
-        must(clReleaseEvent(events[i]), "clReleaseEvent");
-    must(clReleaseEvent(last), "clReleaseEvent");
-    must(clReleaseCommandQueue(queue), "clReleaseCommandQueue");
+        MUST(clReleaseEvent(events[i]));
+    MUST(clReleaseEvent(last));
+    MUST(clReleaseCommandQueue(queue));
     free(events);
 }
 
@@ -174,9 +154,7 @@ static char *program_text(size_t bytes, const char *line, const char *end)
 
 static cl_program built(struct host *host, const char *text, cl_int *result)
 {
-    cl_int status;
-    cl_program made = clCreateProgramWithSource(host->context, 1, &text, NULL, &status);
-    must(status, "clCreateProgramWithSource");
+    cl_program made = new_source(host, text);
     *result = clBuildProgram(made, 1, &host->device, "", NULL, NULL);
     return made;
 }
@@ -194,7 +172,7 @@ static void source(struct host *host, size_t bytes)
     cl_program made = built(host, text, &status);
     must(status, "clBuildProgram");
     all_made();
-    must(clReleaseProgram(made), "clReleaseProgram");
+    MUST(clReleaseProgram(made));
     free(text);
 }
 
@@ -207,14 +185,12 @@ static void build_log(struct host *host, size_t bytes)
     size_t size = 0;
     cl_program made = built(host, text, &status);
     must(status, "clBuildProgram");
-    must(clGetProgramBuildInfo(made, host->device, CL_PROGRAM_BUILD_LOG, 0, NULL, &size),
-         "clGetProgramBuildInfo");
+    MUST(clGetProgramBuildInfo(made, host->device, CL_PROGRAM_BUILD_LOG, 0, NULL, &size));
     char *log = room(size, 1);
-    must(clGetProgramBuildInfo(made, host->device, CL_PROGRAM_BUILD_LOG, size, log, NULL),
-         "clGetProgramBuildInfo");
+    MUST(clGetProgramBuildInfo(made, host->device, CL_PROGRAM_BUILD_LOG, size, log, NULL));
     all_made();
     free(log);
-    must(clReleaseProgram(made), "clReleaseProgram");
+    MUST(clReleaseProgram(made));
     free(text);
 }
 

@@ -47,7 +47,7 @@ int main(void)
     set_argument(receive, 0, sizeof out, &out);
     launch(host.queue, send, 1, NULL);
     launch(other, receive, 1, NULL);
-    must(clFinish(host.queue), "clFinish");
+    MUST(clFinish(host.queue));
     read_back(other, out, sizeof found, found);
     for (int i = 0; i < 4; i++)
         must_be(found[i] == first + i, "each channel has its own packets");

@@ -28,7 +28,7 @@ static void set_all(cl_kernel kernel, cl_mem target, cl_mem source_of, cl_int am
 
 static void release(cl_kernel kernel)
 {
-    must(clReleaseKernel(kernel), "clReleaseKernel");
+    MUST(clReleaseKernel(kernel));
 }
 
 static cl_int first_word(cl_command_queue queue, cl_mem buffer)
@@ -47,7 +47,7 @@ static void learn(void)
     set_all(kernel, to, from, 0);
     for (int i = 0; i < LEARNED; i++) {
         launch(host.queue, kernel, WORDS, NULL);
-        must(clFinish(host.queue), "clFinish");
+        MUST(clFinish(host.queue));
     }
     release(kernel);
 }
@@ -69,7 +69,7 @@ static void queries(void)
         cl_context context;
         cl_program program;
         must_be(references(kernel) == 1, "a new kernel has one reference");
-        must(clRetainKernel(kernel), "clRetainKernel");
+        MUST(clRetainKernel(kernel));
         must_be(references(kernel) == 2, "which is counted");
         release(kernel);
         must(clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof name, name, NULL), "a name");
@@ -117,7 +117,7 @@ static void arguments(void)
     launch(host.queue, second, WORDS, NULL);
     release(second); /* a launch keeps what it needs */
     must_be(first_word(host.queue, to) == before + 15 + 7, "the last launch ran");
-    must(clReleaseMemObject(other), "clReleaseMemObject");
+    MUST(clReleaseMemObject(other));
 }
 
 static void two_contexts(void)
@@ -125,8 +125,7 @@ static void two_contexts(void)
     cl_int status;
     learn();
     cl_kernel kernel = new_kernel(&host, "add");
-    cl_context context = clCreateContext(NULL, 1, &host.device, NULL, NULL, &status);
-    must(status, "clCreateContext");
+    cl_context context = new_context(host.device);
     cl_mem foreign = clCreateBuffer(context, CL_MEM_READ_WRITE, BYTES, NULL, &status);
     must(status, "clCreateBuffer");
     const cl_buffer_region region = {0, BYTES};
@@ -142,17 +141,17 @@ static void two_contexts(void)
     must_be(clEnqueueWriteBuffer(host.queue, foreign, CL_TRUE, 0, sizeof word, &word, 0, NULL,
                                  NULL) == CL_INVALID_CONTEXT,
             "but no other");
-    must(clReleaseCommandQueue(queue), "clReleaseCommandQueue");
+    MUST(clReleaseCommandQueue(queue));
     set_all(kernel, to, from, 1);
     must_be(clSetKernelArg(kernel, 0, sizeof foreign, &foreign) == CL_INVALID_MEM_OBJECT,
             "a buffer of another context is refused");
     must_be(clSetKernelArg(kernel, 0, sizeof window, &window) == CL_INVALID_MEM_OBJECT,
             "so is a region of it");
-    must(clReleaseMemObject(window), "clReleaseMemObject");
-    must(clReleaseMemObject(foreign), "clReleaseMemObject");
-    must(clReleaseContext(context), "clReleaseContext");
+    MUST(clReleaseMemObject(window));
+    MUST(clReleaseMemObject(foreign));
+    MUST(clReleaseContext(context));
     launch(host.queue, kernel, WORDS, NULL);
-    must(clFinish(host.queue), "clFinish");
+    MUST(clFinish(host.queue));
     release(kernel);
 }
 
@@ -170,7 +169,7 @@ static void built_anew(void)
                 CL_INVALID_OPERATION,
             "nothing is built while a kernel lives");
     release(kernel);
-    must(clBuildProgram(host.program, 1, &host.device, "-DMORE=2", NULL, NULL), "clBuildProgram");
+    MUST(clBuildProgram(host.program, 1, &host.device, "-DMORE=2", NULL, NULL));
     kernel = new_kernel(&host, "add");
     must_be(clSetKernelArg(kernel, 2, sizeof amount, &amount) == CL_INVALID_ARG_INDEX,
             "the kernel has two arguments now");
@@ -184,19 +183,17 @@ static void built_anew(void)
 static void program_goes_first(void)
 {
     struct host own = host;
-    cl_int status, before = first_word(host.queue, to);
+    cl_int before = first_word(host.queue, to);
     const char *text = source;
-    own.program = clCreateProgramWithSource(host.context, 1, &text, NULL, &status);
-    must(status, "clCreateProgramWithSource");
-    must(clBuildProgram(own.program, 1, &host.device, "", NULL, NULL), "clBuildProgram");
+    own.program = new_program(&host, text, "");
     cl_kernel kernels[3];
     for (int i = 0; i < 3; i++) {
         kernels[i] = new_kernel(&own, "add");
         set_all(kernels[i], to, from, 1);
         launch(host.queue, kernels[i], WORDS, NULL);
-        must(clFinish(host.queue), "clFinish");
+        MUST(clFinish(host.queue));
     }
-    must(clReleaseProgram(own.program), "clReleaseProgram");
+    MUST(clReleaseProgram(own.program));
     release(kernels[0]);
     launch(host.queue, kernels[1], WORDS, NULL);
     launch(host.queue, kernels[2], WORDS, NULL);
@@ -243,13 +240,13 @@ static void regions(void)
              "a buffer");
         must_be(size == BYTES && origin == BYTES && other == whole && flags == CL_MEM_WRITE_ONLY,
                 "the region is what was asked for");
-        must(clReleaseMemObject(half), "clReleaseMemObject");
+        MUST(clReleaseMemObject(half));
     }
     cl_int found[2 * WORDS];
     read_back(host.queue, whole, sizeof found, found);
     must_be(found[WORDS - 1] == 10 && found[WORDS] == 13, "and nothing else");
     release(kernel);
-    must(clReleaseMemObject(whole), "clReleaseMemObject");
+    MUST(clReleaseMemObject(whole));
 }
 
 static void refused_regions(void)
@@ -269,15 +266,15 @@ static void refused_regions(void)
     must_be(clEnqueueWriteBuffer(host.queue, half, CL_TRUE, BYTES, 4, found, 0, NULL, NULL) ==
                 CL_INVALID_VALUE,
             "a region has an end");
-    must(clReleaseMemObject(half), "clReleaseMemObject");
+    MUST(clReleaseMemObject(half));
     cl_int status;
     cl_mem readable = clCreateBuffer(host.context, CL_MEM_READ_ONLY | CL_MEM_HOST_READ_ONLY, BYTES,
                                      NULL, &status);
     must(status, "clCreateBuffer");
     must_be(refusal(readable, CL_MEM_WRITE_ONLY, 0, 64) == CL_INVALID_VALUE, "not more access");
     must_be(refusal(readable, CL_MEM_HOST_WRITE_ONLY, 0, 64) == CL_INVALID_VALUE, "nor the host's");
-    must(clReleaseMemObject(readable), "clReleaseMemObject");
-    must(clReleaseMemObject(whole), "clReleaseMemObject");
+    MUST(clReleaseMemObject(readable));
+    MUST(clReleaseMemObject(whole));
 }
 
 static volatile int order[2], destroyed;
@@ -295,22 +292,22 @@ static void buffer_goes_first(void)
     learn();
     cl_mem whole = new_buffer(&host, BYTES);
     fill(host.queue, whole, 1, BYTES);
-    must(clFinish(host.queue), "clFinish");
+    MUST(clFinish(host.queue));
     cl_mem quiet = region_of(whole, 0, 0, BYTES), asked = region_of(whole, 0, 0, BYTES);
     must(clSetMemObjectDestructorCallback(whole, note, (void *)1), "a callback");
     must(clSetMemObjectDestructorCallback(asked, note, (void *)2), "a callback");
-    must(clReleaseMemObject(whole), "clReleaseMemObject");
+    MUST(clReleaseMemObject(whole));
     must_be(destroyed == 0, "regions keep their buffer");
     set_all(kernel, quiet, from, 1);
     launch(host.queue, kernel, WORDS, NULL);
     must_be(first_word(host.queue, quiet) == 2, "which they are of");
-    must(clReleaseMemObject(asked), "clReleaseMemObject");
+    MUST(clReleaseMemObject(asked));
     while (destroyed < 1)
-        must(clFinish(host.queue), "clFinish");
+        MUST(clFinish(host.queue));
     must_be(order[0] == 2, "a region goes before its buffer");
-    must(clReleaseMemObject(quiet), "clReleaseMemObject");
+    MUST(clReleaseMemObject(quiet));
     while (destroyed < 2)
-        must(clFinish(host.queue), "clFinish");
+        MUST(clFinish(host.queue));
     must_be(order[1] == 1, "which goes with the last one");
     release(kernel);
 }
@@ -346,7 +343,7 @@ static void mapped_regions(void)
         must(clEnqueueUnmapMemObject(host.queue, buffer, second, 0, NULL, NULL), "an unmapping");
         must(clEnqueueUnmapMemObject(host.queue, buffer, third, 0, NULL, NULL), "an unmapping");
         must(clEnqueueUnmapMemObject(host.queue, buffer, first, 0, NULL, NULL), "an unmapping");
-        must(clFinish(host.queue), "clFinish");
+        MUST(clFinish(host.queue));
         must(clGetMemObjectInfo(buffer, CL_MEM_MAP_COUNT, sizeof count, &count, NULL), "a count");
         must_be(count == 0, "no region is mapped");
         cl_int found[WORDS];
@@ -364,21 +361,18 @@ static void mapped_regions(void)
     /* unmapped while a command of another kind waits in the queue */
     const size_t begin[3] = {0}, rows[3] = {16, 1, 1};
     static const cl_int ones[4] = {1, 1, 1, 1};
-    cl_event gate = clCreateUserEvent(host.context, &status);
-    must(status, "clCreateUserEvent");
+    cl_event gate = user_event(&host);
     cl_int *late = clEnqueueMapBuffer(host.queue, whole, CL_TRUE, CL_MAP_WRITE, 512, 64, 0, NULL,
                                       NULL, &status);
     must(status, "clEnqueueMapBuffer");
-    must(clEnqueueWriteBufferRect(host.queue, whole, CL_FALSE, begin, begin, rows, 0, 0, 0, 0, ones,
-                                  1, &gate, NULL),
-         "clEnqueueWriteBufferRect");
+    MUST(clEnqueueWriteBufferRect(host.queue, whole, CL_FALSE, begin, begin, rows, 0, 0, 0, 0, ones,
+                                  1, &gate, NULL));
     late[0] = 77;
     must(clEnqueueUnmapMemObject(host.queue, whole, late, 0, NULL, NULL), "an unmapping");
-    must(clSetUserEventStatus(gate, CL_COMPLETE), "clSetUserEventStatus");
-    must(clFinish(host.queue), "clFinish");
-    must(clReleaseEvent(gate), "clReleaseEvent");
-    must(clEnqueueReadBuffer(host.queue, whole, CL_TRUE, 512, sizeof value, &value, 0, NULL, NULL),
-         "clEnqueueReadBuffer");
+    MUST(clSetUserEventStatus(gate, CL_COMPLETE));
+    MUST(clFinish(host.queue));
+    MUST(clReleaseEvent(gate));
+    MUST(clEnqueueReadBuffer(host.queue, whole, CL_TRUE, 512, sizeof value, &value, 0, NULL, NULL));
     must_be(value == 77, "it is written back in its turn");
     /* by a command with events, and by one that waits for another */
     cl_event mapped, unmapped;
@@ -386,10 +380,10 @@ static void mapped_regions(void)
     cl_int *region = clEnqueueMapBuffer(host.queue, whole, CL_FALSE, CL_MAP_WRITE, 0, 64, 0, NULL,
                                         &mapped, &status);
     must(status, "clEnqueueMapBuffer");
-    must(clWaitForEvents(1, &mapped), "clWaitForEvents");
+    MUST(clWaitForEvents(1, &mapped));
     region[1] = 55;
     must(clEnqueueUnmapMemObject(host.queue, whole, region, 1, &mapped, &unmapped), "unmap");
-    must(clWaitForEvents(1, &unmapped), "clWaitForEvents");
+    MUST(clWaitForEvents(1, &unmapped));
     must(clGetEventInfo(mapped, CL_EVENT_COMMAND_TYPE, sizeof type, &type, NULL), "a type");
     must_be(type == CL_COMMAND_MAP_BUFFER, "it is a mapping");
     must(clGetEventInfo(unmapped, CL_EVENT_COMMAND_TYPE, sizeof type, &type, NULL), "a type");
@@ -397,10 +391,10 @@ static void mapped_regions(void)
     cl_int found[WORDS];
     read_back(host.queue, whole, sizeof found, found);
     must_be(found[1] == 55, "it is written back");
-    must(clReleaseEvent(mapped), "clReleaseEvent");
-    must(clReleaseEvent(unmapped), "clReleaseEvent");
-    must(clReleaseMemObject(half), "clReleaseMemObject");
-    must(clReleaseMemObject(whole), "clReleaseMemObject");
+    MUST(clReleaseEvent(mapped));
+    MUST(clReleaseEvent(unmapped));
+    MUST(clReleaseMemObject(half));
+    MUST(clReleaseMemObject(whole));
 }
 
 /* A queue is like others that were made before. */
@@ -410,13 +404,10 @@ static void queues(void)
     learn();
     set_all(kernel, to, from, 1);
     cl_int before = first_word(host.queue, to), status;
-    const cl_queue_properties list[] = {CL_QUEUE_PROPERTIES, CL_QUEUE_PROFILING_ENABLE, 0};
     for (cl_int round = 1; round <= 4; round++) {
-        cl_command_queue queue =
-            round % 2
-                ? clCreateCommandQueue(host.context, host.device, 0, &status)
-                : clCreateCommandQueueWithProperties(host.context, host.device, list, &status);
-        must(status, "a queue");
+        cl_command_queue queue = round % 2
+                                     ? clCreateCommandQueue(host.context, host.device, 0, &status)
+                                     : new_queue_with(&host, CL_QUEUE_PROFILING_ENABLE);
         cl_context context;
         cl_device_id device;
         cl_command_queue_properties properties;
@@ -426,7 +417,7 @@ static void queues(void)
         must(clGetCommandQueueInfo(queue, CL_QUEUE_REFERENCE_COUNT, sizeof count, &count, NULL),
              "count");
         launch(queue, kernel, WORDS, &event);
-        must(clWaitForEvents(1, &event), "clWaitForEvents");
+        MUST(clWaitForEvents(1, &event));
         status = clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, 8, &begin, NULL);
         must_be(status == (round % 2 ? CL_PROFILING_INFO_NOT_AVAILABLE : CL_SUCCESS), "profiling");
         if (round % 2 == 0) {
@@ -441,9 +432,9 @@ static void queues(void)
         must_be(context == host.context && device == host.device && count == 1 &&
                     properties == (round % 2 ? 0 : CL_QUEUE_PROFILING_ENABLE),
                 "it is what was asked for");
-        must(clReleaseCommandQueue(queue), "clReleaseCommandQueue");
+        MUST(clReleaseCommandQueue(queue));
         must(clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof queue, &queue, NULL), "of");
-        must(clReleaseEvent(event), "clReleaseEvent");
+        MUST(clReleaseEvent(event));
         must_be(first_word(host.queue, to) == before + round, "its commands run");
     }
     /* commands of other kinds keep their order among launches */
@@ -456,34 +447,32 @@ static void queues(void)
             written[i] = 1000 * round;
         for (int i = 0; i < 100; i++)
             launch(queue, kernel, WORDS, NULL);
-        must(clEnqueueWriteBufferRect(queue, to, CL_FALSE, begin, begin, rows, 0, 0, 0, 0, written,
-                                      0, NULL, NULL),
-             "clEnqueueWriteBufferRect");
+        MUST(clEnqueueWriteBufferRect(queue, to, CL_FALSE, begin, begin, rows, 0, 0, 0, 0, written,
+                                      0, NULL, NULL));
         launch(queue, kernel, WORDS, NULL);
         must_be(first_word(queue, to) == 1000 * round + 1, "each command comes in its turn");
-        must(clReleaseCommandQueue(queue), "clReleaseCommandQueue");
+        MUST(clReleaseCommandQueue(queue));
     }
     must_be(clCreateCommandQueue(host.context, host.device, 1 << 20, &status) == NULL &&
                 status == CL_INVALID_VALUE,
             "no unknown properties");
     /* a context lives on with a queue, whoever has asked about that */
-    cl_context own = clCreateContext(NULL, 1, &host.device, NULL, NULL, &status);
-    must(status, "clCreateContext");
+    cl_context own = new_context(host.device);
     cl_command_queue first = clCreateCommandQueue(own, host.device, 0, &status);
     must(status, "a queue");
     cl_mem buffer = clCreateBuffer(own, 0, BYTES, NULL, &status);
     must(status, "clCreateBuffer");
     for (int i = 0; i < 3; i++) {
         fill(first, buffer, i, BYTES);
-        must(clFinish(first), "clFinish");
+        MUST(clFinish(first));
     }
     cl_command_queue second = clCreateCommandQueue(own, host.device, 0, &status);
     must(status, "a queue");
-    must(clReleaseContext(own), "clReleaseContext");
-    must(clReleaseCommandQueue(first), "clReleaseCommandQueue");
+    MUST(clReleaseContext(own));
+    MUST(clReleaseCommandQueue(first));
     must_be(first_word(second, buffer) == 2, "the buffer is there");
-    must(clReleaseMemObject(buffer), "clReleaseMemObject");
-    must(clReleaseCommandQueue(second), "clReleaseCommandQueue");
+    MUST(clReleaseMemObject(buffer));
+    MUST(clReleaseCommandQueue(second));
     release(kernel);
 }
 
@@ -495,17 +484,17 @@ static void *make_and_release(void *given)
         cl_kernel kernel = new_kernel(&host, "add");
         cl_mem window = region_of(target, 0, 0, BYTES);
         if (i % 8 == 0) {
-            must(clRetainKernel(kernel), "clRetainKernel");
+            MUST(clRetainKernel(kernel));
             must_be(references(kernel) == 2, "two references");
             release(kernel);
         }
         set_all(kernel, window, from, 1);
         launch(queue, kernel, WORDS, NULL);
         release(kernel);
-        must(clReleaseMemObject(window), "clReleaseMemObject");
+        MUST(clReleaseMemObject(window));
     }
     must_be(first_word(queue, target) == ROUNDS, "each launch ran once");
-    must(clReleaseCommandQueue(queue), "clReleaseCommandQueue");
+    MUST(clReleaseCommandQueue(queue));
     return NULL;
 }
 
@@ -518,12 +507,12 @@ static void threads(void)
         targets[i] = new_buffer(&host, BYTES);
         fill(host.queue, targets[i], 0, BYTES);
     }
-    must(clFinish(host.queue), "clFinish");
+    MUST(clFinish(host.queue));
     for (int i = 0; i < THREADS; i++)
         must_be(pthread_create(&made[i], NULL, make_and_release, targets[i]) == 0, "a thread");
     for (int i = 0; i < THREADS; i++) {
         pthread_join(made[i], NULL);
-        must(clReleaseMemObject(targets[i]), "clReleaseMemObject");
+        MUST(clReleaseMemObject(targets[i]));
     }
 }
 
@@ -546,10 +535,10 @@ int main(int count, char **arguments_of_program)
     from = new_buffer(&host, BYTES);
     fill(host.queue, to, 0, BYTES);
     fill(host.queue, from, 0, BYTES);
-    must(clFinish(host.queue), "clFinish");
+    MUST(clFinish(host.queue));
     run_parts(parts, sizeof parts / sizeof parts[0], count < 2 ? NULL : arguments_of_program[1]);
-    must(clReleaseMemObject(to), "clReleaseMemObject");
-    must(clReleaseMemObject(from), "clReleaseMemObject");
+    MUST(clReleaseMemObject(to));
+    MUST(clReleaseMemObject(from));
     stop(&host);
     return 0;
 }

@@ -7,7 +7,7 @@
 int main(void)
 {
     cl_uint count = 0;
-    must(clGetPlatformIDs(0, NULL, &count), "clGetPlatformIDs");
+    MUST(clGetPlatformIDs(0, NULL, &count));
     printf("%u platforms\n", count);
     return count == 0;
 }

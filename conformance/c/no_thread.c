@@ -19,16 +19,16 @@ static rlim_t address_space(void)
 static void write_word(struct host *host, cl_mem buffer, cl_bool blocking, const cl_int *word,
                        cl_event *event)
 {
-    must(clEnqueueWriteBuffer(host->queue, buffer, blocking, 0, sizeof *word, word, 0, NULL, event),
-         "clEnqueueWriteBuffer");
+    MUST(
+        clEnqueueWriteBuffer(host->queue, buffer, blocking, 0, sizeof *word, word, 0, NULL, event));
 }
 
 static void until_ended(cl_event event)
 {
     cl_int status;
     do {
-        must(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL),
-             "clGetEventInfo");
+        MUST(
+            clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL));
         usleep(1000);
     } while (status > CL_COMPLETE);
     must_be(status == CL_COMPLETE, "the command has completed");
@@ -49,12 +49,12 @@ int main(void)
     limit.rlim_cur = address_space() + (4 << 20);
     must_be(setrlimit(RLIMIT_AS, &limit) == 0, "setrlimit");
     write_word(&host, buffer, CL_FALSE, &words[1], &flushed);
-    must(clFlush(host.queue), "clFlush");
+    MUST(clFlush(host.queue));
     until_ended(flushed);
     write_word(&host, buffer, CL_TRUE, &words[1], NULL);
     must_be(setrlimit(RLIMIT_AS, &before) == 0, "setrlimit");
     write_word(&host, buffer, CL_FALSE, &words[2], &unflushed);
-    must(clFlush(host.queue), "clFlush");
+    MUST(clFlush(host.queue));
     until_ended(unflushed);
     read_back(host.queue, buffer, sizeof found, &found);
     must_be(found == words[2], "the last word is there");

@@ -55,13 +55,13 @@ int main(int count, char **words)
     set_argument(receive, 2, sizeof packets, &packets);
     launch(host.queue, send, 1, NULL);
     launch(other, receive, 1, NULL);
-    must(clFlush(host.queue), "clFlush");
-    must(clFlush(other), "clFlush");
+    MUST(clFlush(host.queue));
+    MUST(clFlush(other));
     set_argument(send, 0, sizeof second, &second);
     set_argument(receive, 0, sizeof second, &second);
-    must(clReleaseMemObject(pipe), "clReleaseMemObject");
+    MUST(clReleaseMemObject(pipe));
     use_memory();
-    must(clFinish(host.queue), "clFinish");
+    MUST(clFinish(host.queue));
     read_back(other, out, sizeof sum, &sum);
     for (cl_uint i = 0; i < (cl_uint)packets; i++)
         expected += i;

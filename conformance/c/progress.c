@@ -28,9 +28,8 @@ static void until_ended(cl_event event)
 
 static void write_word(cl_command_queue queue, cl_mem word, const cl_int *value, cl_bool blocking)
 {
-    must(clEnqueueWriteBuffer(queue, word, blocking, 0, sizeof *value, value, 0, NULL, NULL),
-         "clEnqueueWriteBuffer");
-    must(clFlush(queue), "clFlush");
+    MUST(clEnqueueWriteBuffer(queue, word, blocking, 0, sizeof *value, value, 0, NULL, NULL));
+    MUST(clFlush(queue));
 }
 
 static void run_short_kernel(struct host *host)
@@ -43,12 +42,12 @@ static void run_short_kernel(struct host *host)
     set_argument(add, 0, sizeof buffer, &buffer);
     set_argument(add, 1, sizeof amount, &amount);
     launch(queue, add, 1, NULL);
-    must(clFinish(queue), "clFinish");
+    MUST(clFinish(queue));
     read_back(queue, buffer, sizeof sum, &sum);
     must_be(sum == amount, "the short kernel has run");
-    must(clReleaseKernel(add), "clReleaseKernel");
-    must(clReleaseMemObject(buffer), "clReleaseMemObject");
-    must(clReleaseCommandQueue(queue), "clReleaseCommandQueue");
+    MUST(clReleaseKernel(add));
+    MUST(clReleaseMemObject(buffer));
+    MUST(clReleaseCommandQueue(queue));
 }
 
 int main(int count, char **arguments)
@@ -70,23 +69,22 @@ int main(int count, char **arguments)
     set_argument(kernel, 1, sizeof answer, &answer);
     write_word(host.queue, word, &yes, CL_TRUE); /* once without having to wait: it is compiled */
     launch(host.queue, kernel, 1, NULL);
-    must(clFinish(host.queue), "clFinish");
+    MUST(clFinish(host.queue));
     run_short_kernel(&host);
 
     write_word(host.queue, word, &no, CL_TRUE);
     launch(host.queue, kernel, 1, &running);
     if (strcmp(how, "finish_other") != 0) {
-        must(clFlush(host.queue), "clFlush");
+        MUST(clFlush(host.queue));
         while (status_of(running) > CL_RUNNING)
             usleep(100);
     }
     for (int i = 0; i < queues; i++) {
         others[i] = new_queue(&host);
         buffers[i] = new_buffer(&host, 64);
-        must(clEnqueueWriteBuffer(others[i], buffers[i], CL_FALSE, 0, sizeof yes, &yes, 0, NULL,
-                                  &moved[i]),
-             "clEnqueueWriteBuffer");
-        must(clFlush(others[i]), "clFlush");
+        MUST(clEnqueueWriteBuffer(others[i], buffers[i], CL_FALSE, 0, sizeof yes, &yes, 0, NULL,
+                                  &moved[i]));
+        MUST(clFlush(others[i]));
     }
     for (int i = 0; i < queues; i++)
         until_ended(moved[i]);
@@ -94,7 +92,7 @@ int main(int count, char **arguments)
     if (strcmp(how, "finish_other") == 0)
         run_short_kernel(&host);
     write_word(second, word, &yes, strcmp(how, "blocking") == 0);
-    must(clFinish(host.queue), "clFinish");
+    MUST(clFinish(host.queue));
     read_back(host.queue, answer, sizeof seen, &seen);
     must_be(seen == yes, "the kernel saw what was written");
     printf("ended after it was told\n");

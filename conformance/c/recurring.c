@@ -51,13 +51,10 @@ static unsigned any(struct actor *actor, unsigned below)
 
 static cl_kernel any_kernel(struct actor *actor, const char *name)
 {
-    cl_int status;
     char words[16];
     unsigned number = any(actor, PROGRAMS);
     snprintf(words, sizeof words, "%s%u", name, number);
-    cl_kernel kernel = clCreateKernel(programs[number], words, &status);
-    must(status, "clCreateKernel");
-    return kernel;
+    return kernel_in(programs[number], words);
 }
 
 static void new_kernels(struct actor *actor)
@@ -81,17 +78,14 @@ static void write_all(struct actor *actor, unsigned number)
 {
     for (unsigned i = 0; i < WORDS; i++)
         actor->holds[number][i] = any(actor, 1000);
-    must(clEnqueueWriteBuffer(actor->queue, actor->buffers[number], CL_TRUE, 0,
-                              sizeof actor->holds[number], actor->holds[number], 0, NULL, NULL),
-         "clEnqueueWriteBuffer");
+    write_buffer(actor->queue, actor->buffers[number], sizeof actor->holds[number],
+                 actor->holds[number]);
 }
 
 static void check(struct actor *actor, unsigned number)
 {
     cl_uint found[WORDS];
-    must(clEnqueueReadBuffer(actor->queue, actor->buffers[number], CL_TRUE, 0, sizeof found, found,
-                             0, NULL, NULL),
-         "clEnqueueReadBuffer");
+    read_back(actor->queue, actor->buffers[number], sizeof found, found);
     must_be(memcmp(found, actor->holds[number], sizeof found) == 0,
             "a buffer holds what the launches have left in it");
 }
@@ -106,7 +100,7 @@ static void hold(struct actor *actor, cl_event event)
 {
     cl_event *place = &actor->held[actor->latest = any(actor, HELD)];
     if (*place != NULL)
-        must(clReleaseEvent(*place), "clReleaseEvent");
+        MUST(clReleaseEvent(*place));
     *place = event;
 }
 
@@ -117,25 +111,22 @@ static void enqueue(struct actor *actor, cl_kernel kernel, const size_t *offset,
     cl_event event = NULL, before = NULL;
     if (any(actor, 4) == 0)
         before = any(actor, 4) == 0 ? any_held(actor) : actor->held[actor->latest];
-    must(clEnqueueNDRangeKernel(actor->queue, kernel, 1, offset, global, local, before != NULL,
+    MUST(clEnqueueNDRangeKernel(actor->queue, kernel, 1, offset, global, local, before != NULL,
                                 before != NULL ? &before : NULL,
-                                wish < actor->often + 9 ? &event : NULL),
-         "clEnqueueNDRangeKernel");
+                                wish < actor->often + 9 ? &event : NULL));
     if (wish < actor->often)
         hold(actor, event);
     else if (event != NULL)
-        must(clReleaseEvent(event), "clReleaseEvent");
+        MUST(clReleaseEvent(event));
 }
 
 static void must_be_complete(cl_event event)
 {
     cl_int status;
     cl_command_queue queue;
-    must(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL),
-         "clGetEventInfo");
+    MUST(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL));
     must_be(status == CL_COMPLETE, "a launch that was waited for is complete");
-    must(clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof queue, &queue, NULL),
-         "clGetEventInfo");
+    MUST(clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof queue, &queue, NULL));
 }
 
 static void wait_for_held(struct actor *actor)
@@ -147,7 +138,7 @@ static void wait_for_held(struct actor *actor)
             all[count++] = actor->held[i];
     if (count == 0)
         return;
-    must(clWaitForEvents(count, all), "clWaitForEvents");
+    MUST(clWaitForEvents(count, all));
     for (cl_uint i = 0; i < count; i++)
         must_be_complete(all[i]);
 }
@@ -156,7 +147,7 @@ static void let_go_of_held(struct actor *actor)
 {
     for (unsigned i = 0; i < HELD; i++) {
         if (actor->held[i] != NULL)
-            must(clReleaseEvent(actor->held[i]), "clReleaseEvent");
+            MUST(clReleaseEvent(actor->held[i]));
         actor->held[i] = NULL;
     }
 }
@@ -173,13 +164,13 @@ static void call_back_for_held(struct actor *actor)
     int ended = 0;
     if (event == NULL)
         return;
-    must(clRetainEvent(event), "clRetainEvent");
-    must(clSetEventCallback(event, CL_COMPLETE, count_end, &ended), "clSetEventCallback");
-    must(clFlush(actor->queue), "clFlush");
+    MUST(clRetainEvent(event));
+    MUST(clSetEventCallback(event, CL_COMPLETE, count_end, &ended));
+    MUST(clFlush(actor->queue));
     while (__atomic_load_n(&ended, __ATOMIC_SEQ_CST) == 0)
         usleep(100);
     must_be(ended == 1, "a callback comes once, when the launch has ended");
-    must(clReleaseEvent(event), "clReleaseEvent");
+    MUST(clReleaseEvent(event));
 }
 
 static void launch_mix(struct actor *actor)
@@ -220,7 +211,7 @@ static void launch_join(struct actor *actor)
 static void replace_buffer(struct actor *actor)
 {
     unsigned number = any(actor, BUFFERS);
-    must(clReleaseMemObject(actor->buffers[number]), "clReleaseMemObject");
+    MUST(clReleaseMemObject(actor->buffers[number]));
     actor->buffers[number] = new_buffer(&host, sizeof actor->holds[number]);
     write_all(actor, number);
     if (actor->mixed == number)
@@ -233,8 +224,8 @@ static void replace_buffer(struct actor *actor)
 
 static void replace_kernels(struct actor *actor)
 {
-    must(clReleaseKernel(actor->mix), "clReleaseKernel");
-    must(clReleaseKernel(actor->join), "clReleaseKernel");
+    MUST(clReleaseKernel(actor->mix));
+    MUST(clReleaseKernel(actor->join));
     new_kernels(actor);
 }
 
@@ -243,36 +234,33 @@ static void replace_queue(struct actor *actor)
 {
     cl_command_queue next = new_queue(&host);
     cl_event here, held = any_held(actor);
-    must(clEnqueueMarkerWithWaitList(actor->queue, 0, NULL, &here), "clEnqueueMarkerWithWaitList");
-    must(clFlush(actor->queue), "clFlush");
+    MUST(clEnqueueMarkerWithWaitList(actor->queue, 0, NULL, &here));
+    MUST(clFlush(actor->queue));
     cl_event both[] = {here, held};
-    must(clEnqueueBarrierWithWaitList(next, held != NULL ? 2 : 1, both, NULL),
-         "clEnqueueBarrierWithWaitList");
-    must(clReleaseEvent(here), "clReleaseEvent");
-    must(clReleaseCommandQueue(actor->queue), "clReleaseCommandQueue");
+    MUST(clEnqueueBarrierWithWaitList(next, held != NULL ? 2 : 1, both, NULL));
+    MUST(clReleaseEvent(here));
+    MUST(clReleaseCommandQueue(actor->queue));
     actor->queue = next;
 }
 
 /* One kernel in two queues: each launch has the arguments that were set for it. */
 static void use_two_queues(struct actor *actor)
 {
-    size_t all = WORDS;
     cl_command_queue queues[] = {actor->queue, new_queue(&host)};
-    must(clFinish(actor->queue), "clFinish");
+    MUST(clFinish(actor->queue));
     for (unsigned many = any(actor, 60); many > 0; many--) {
         unsigned which = any(actor, 2), number = 2 + which;
         actor->b = any(actor, 100);
         set_argument(actor->mix, 0, sizeof(cl_mem), &actor->buffers[number]);
         set_argument(actor->mix, 2, sizeof actor->b, &actor->b);
-        must(clEnqueueNDRangeKernel(queues[which], actor->mix, 1, NULL, &all, NULL, 0, NULL, NULL),
-             "clEnqueueNDRangeKernel");
+        launch(queues[which], actor->mix, WORDS, NULL);
         actor->mixed = number;
         for (unsigned i = 0; i < WORDS; i++)
             actor->holds[number][i] = actor->holds[number][i] * actor->a + actor->b;
     }
-    must(clFinish(queues[0]), "clFinish");
-    must(clFinish(queues[1]), "clFinish");
-    must(clReleaseCommandQueue(queues[1]), "clReleaseCommandQueue");
+    MUST(clFinish(queues[0]));
+    MUST(clFinish(queues[1]));
+    MUST(clReleaseCommandQueue(queues[1]));
     set_argument(actor->mix, 0, sizeof(cl_mem), &actor->buffers[actor->mixed]);
 }
 
@@ -280,10 +268,10 @@ static void call_something_else(struct actor *actor)
 {
     switch (any(actor, 13)) {
     case 0:
-        must(clFinish(actor->queue), "clFinish");
+        MUST(clFinish(actor->queue));
         break;
     case 1:
-        must(clFlush(actor->queue), "clFlush");
+        MUST(clFlush(actor->queue));
         break;
     case 2:
         write_all(actor, any(actor, BUFFERS));
@@ -343,24 +331,19 @@ static void *act(void *data)
     let_go_of_held(actor);
     for (unsigned i = 0; i < BUFFERS; i++) {
         check(actor, i);
-        must(clReleaseMemObject(actor->buffers[i]), "clReleaseMemObject");
+        MUST(clReleaseMemObject(actor->buffers[i]));
     }
-    must(clReleaseKernel(actor->mix), "clReleaseKernel");
-    must(clReleaseKernel(actor->join), "clReleaseKernel");
-    must(clReleaseCommandQueue(actor->queue), "clReleaseCommandQueue");
+    MUST(clReleaseKernel(actor->mix));
+    MUST(clReleaseKernel(actor->join));
+    MUST(clReleaseCommandQueue(actor->queue));
     return NULL;
 }
 
-static cl_program new_program(unsigned number)
+static cl_program recurring_program(unsigned number)
 {
     char words[sizeof source + 40];
-    const char *text = words;
-    cl_int status;
     snprintf(words, sizeof words, source, number, number);
-    cl_program made = clCreateProgramWithSource(host.context, 1, &text, NULL, &status);
-    must(status, "clCreateProgramWithSource");
-    must(clBuildProgram(made, 1, &host.device, "", NULL, NULL), "clBuildProgram");
-    return made;
+    return new_program(&host, words, "");
 }
 
 int main(int count, char **words)
@@ -373,7 +356,7 @@ int main(int count, char **words)
     must_be(actors != NULL, "there is memory");
     start(&host, "kernel void nothing(void) {}");
     for (unsigned i = 0; i < PROGRAMS; i++)
-        programs[i] = new_program(i);
+        programs[i] = recurring_program(i);
     for (unsigned i = 0; i < threads; i++) {
         actors[i].state = seed * 1000 + i;
         must_be(pthread_create(&actors[i].thread, NULL, act, &actors[i]) == 0, "there are threads");
@@ -384,7 +367,7 @@ int main(int count, char **words)
     }
     free(actors);
     for (unsigned i = 0; i < PROGRAMS; i++)
-        must(clReleaseProgram(programs[i]), "clReleaseProgram");
+        MUST(clReleaseProgram(programs[i]));
     stop(&host);
     return 0;
 }

@@ -44,7 +44,7 @@ static void *wrap(void *unused)
         cl_int status;
         cl_mem buffer = clCreateBuffer(host.context, CL_MEM_USE_HOST_PTR, SIZE, memory, &status);
         must(status, "clCreateBuffer with CL_MEM_USE_HOST_PTR beside clSVMAlloc");
-        must(clReleaseMemObject(buffer), "clReleaseMemObject");
+        MUST(clReleaseMemObject(buffer));
     }
     free(memory);
     return NULL;
@@ -55,13 +55,12 @@ static void *make_contexts(void *unused)
     (void)unused;
     for (; !over; done++) {
         cl_int status;
-        cl_context context = clCreateContext(NULL, 1, &host.device, NULL, NULL, &status);
-        must(status, "clCreateContext beside others");
+        cl_context context = new_context(host.device);
         cl_command_queue queue =
             clCreateCommandQueueWithProperties(context, host.device, NULL, &status);
         must(status, "clCreateCommandQueueWithProperties");
-        must(clReleaseCommandQueue(queue), "clReleaseCommandQueue");
-        must(clReleaseContext(context), "clReleaseContext");
+        MUST(clReleaseCommandQueue(queue));
+        MUST(clReleaseContext(context));
     }
     return NULL;
 }
@@ -70,7 +69,7 @@ static void *make_kernels(void *unused)
 {
     (void)unused;
     for (; !over; done++)
-        must(clReleaseKernel(new_kernel(&host, "add")), "clReleaseKernel");
+        MUST(clReleaseKernel(new_kernel(&host, "add")));
     return NULL;
 }
 
@@ -87,8 +86,8 @@ static void *map(void *shared)
         must(clEnqueueUnmapMemObject(queue, buffer, memory, 0, NULL, NULL),
              "clEnqueueUnmapMemObject of what another thread has mapped, too");
     }
-    must(clFinish(queue), "clFinish");
-    must(clReleaseCommandQueue(queue), "clReleaseCommandQueue");
+    MUST(clFinish(queue));
+    MUST(clReleaseCommandQueue(queue));
     return NULL;
 }
 
@@ -101,7 +100,7 @@ int main(int count, char **words)
     start(&host, SPIN_SOURCE);
     cl_mem buffer = new_buffer(&host, SIZE);
     fill(host.queue, buffer, 1, SIZE);
-    must(clFinish(host.queue), "clFinish");
+    MUST(clFinish(host.queue));
     void *memory = clSVMAlloc(host.context, CL_MEM_READ_WRITE, SIZE, 0);
     int first = memory == NULL; /* a device without it */
     int last = count > 2 && strcmp(words[2], "apart") == 0 ? KINDS - 1 : KINDS;
@@ -114,10 +113,9 @@ int main(int count, char **words)
     for (int i = first; i < KINDS * WRITERS; i++)
         if (i % KINDS >= first && i % KINDS < last)
             must(pthread_join(threads[i], NULL), "pthread_join");
-    must(clGetMemObjectInfo(buffer, CL_MEM_MAP_COUNT, sizeof mapped, &mapped, NULL),
-         "clGetMemObjectInfo");
+    MUST(clGetMemObjectInfo(buffer, CL_MEM_MAP_COUNT, sizeof mapped, &mapped, NULL));
     must_be(mapped == 0, "all is unmapped");
-    must(clReleaseMemObject(buffer), "clReleaseMemObject");
+    MUST(clReleaseMemObject(buffer));
     stop(&host);
     printf("%ld rounds\n", (long)done);
     return 0;

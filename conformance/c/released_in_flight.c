@@ -44,41 +44,34 @@ static void enqueue(cl_command_queue queue, enum command command, cl_mem buffer,
     cl_int status;
     switch (command) {
     case WRITE:
-        must(clEnqueueWriteBuffer(queue, buffer, CL_FALSE, 0, size, &value, 0, NULL, event),
-             "clEnqueueWriteBuffer");
+        MUST(clEnqueueWriteBuffer(queue, buffer, CL_FALSE, 0, size, &value, 0, NULL, event));
         break;
     case READ:
-        must(clEnqueueReadBuffer(queue, buffer, CL_FALSE, 0, size, &value, 0, NULL, event),
-             "clEnqueueReadBuffer");
+        MUST(clEnqueueReadBuffer(queue, buffer, CL_FALSE, 0, size, &value, 0, NULL, event));
         break;
     case FILL:
-        must(clEnqueueFillBuffer(queue, buffer, &value, size, 0, size, 0, NULL, event),
-             "clEnqueueFillBuffer");
+        MUST(clEnqueueFillBuffer(queue, buffer, &value, size, 0, size, 0, NULL, event));
         break;
     case COPY:
-        must(clEnqueueCopyBuffer(queue, buffer, buffer, 0, size, size, 0, NULL, event),
-             "clEnqueueCopyBuffer");
+        MUST(clEnqueueCopyBuffer(queue, buffer, buffer, 0, size, size, 0, NULL, event));
         break;
     case MAP: {
         void *mapped = clEnqueueMapBuffer(queue, buffer, CL_TRUE, CL_MAP_WRITE, 0, size, 0, NULL,
                                           NULL, &status);
         must(status, "clEnqueueMapBuffer");
-        must(clEnqueueUnmapMemObject(queue, buffer, mapped, 0, NULL, event),
-             "clEnqueueUnmapMemObject");
+        MUST(clEnqueueUnmapMemObject(queue, buffer, mapped, 0, NULL, event));
         break;
     }
     case LAUNCH:
         set_argument(kernel, 0, sizeof buffer, &buffer);
-        must(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, NULL, 0, NULL, event),
-             "clEnqueueNDRangeKernel");
+        launch(queue, kernel, one, event);
         break;
     default: {
         cl_mem window =
             clCreateSubBuffer(buffer, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &status);
         must(status, "clCreateSubBuffer");
-        must(clEnqueueWriteBuffer(queue, window, CL_FALSE, 0, size, &value, 0, NULL, event),
-             "clEnqueueWriteBuffer");
-        must(clReleaseMemObject(window), "clReleaseMemObject");
+        MUST(clEnqueueWriteBuffer(queue, window, CL_FALSE, 0, size, &value, 0, NULL, event));
+        MUST(clReleaseMemObject(window));
     }
     }
 }
@@ -90,15 +83,14 @@ static size_t large_size(void)
     const size_t one = 1;
     cl_ulong size;
     cl_int status;
-    must(clGetDeviceInfo(host.device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof size, &size, NULL),
-         "clGetDeviceInfo");
+    MUST(clGetDeviceInfo(host.device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof size, &size, NULL));
     size = size / 10 * 6;
     do {
         cl_mem buffer = new_buffer(&host, size);
         set_argument(kernel, 0, sizeof buffer, &buffer);
         status = clEnqueueNDRangeKernel(host.queue, kernel, 1, NULL, &one, NULL, 0, NULL, NULL);
-        must(clFinish(host.queue), "clFinish");
-        must(clReleaseMemObject(buffer), "clReleaseMemObject");
+        MUST(clFinish(host.queue));
+        MUST(clReleaseMemObject(buffer));
         size /= status == CL_SUCCESS ? 1 : 2;
     } while (status == CL_MEM_OBJECT_ALLOCATION_FAILURE);
     must(status, "clEnqueueNDRangeKernel");
@@ -108,11 +100,11 @@ static size_t large_size(void)
 static void wait_for(cl_command_queue queue, cl_event event, int round)
 {
     if (round % 3 == 0)
-        must(clFinish(queue), "clFinish");
+        MUST(clFinish(queue));
     else if (round % 3 == 1)
-        must(clWaitForEvents(1, &event), "clWaitForEvents");
+        MUST(clWaitForEvents(1, &event));
     else {
-        must(clFlush(queue), "clFlush");
+        MUST(clFlush(queue));
         while (status_of(event) > CL_COMPLETE)
             ;
     }
@@ -124,33 +116,26 @@ int main(void)
     cl_uint devices_found;
     int made = 0;
     find_device(&host);
-    must(clGetDeviceIDs(host.platform, CL_DEVICE_TYPE_ALL, MOST_DEVICES, devices, &devices_found),
-         "clGetDeviceIDs");
+    MUST(clGetDeviceIDs(host.platform, CL_DEVICE_TYPE_ALL, MOST_DEVICES, devices, &devices_found));
     for (cl_uint i = 0; i < devices_found && i < MOST_DEVICES; i++) {
-        cl_int status;
         host.device = devices[i];
-        host.context = clCreateContext(NULL, 1, &host.device, NULL, NULL, &status);
-        must(status, "clCreateContext");
+        host.context = new_context(host.device);
         host.queue = new_queue(&host);
-        host.program =
-            clCreateProgramWithSource(host.context, 1, (const char **)&source, NULL, &status);
-        must(status, "clCreateProgramWithSource");
-        must(clBuildProgram(host.program, 1, &host.device, "", NULL, NULL), "clBuildProgram");
+        host.program = new_program(&host, source, "");
         kernel = new_kernel(&host, "increment");
         const size_t size = large_size();
         for (int round = 0; round < ROUNDS; round++)
             for (enum command command = WRITE; command < COMMANDS; command++) {
                 cl_mem buffer = new_buffer(&host, size);
                 cl_event event;
-                must(clSetMemObjectDestructorCallback(buffer, count, NULL),
-                     "clSetMemObjectDestructorCallback");
+                MUST(clSetMemObjectDestructorCallback(buffer, count, NULL));
                 enqueue(host.queue, command, buffer, &event);
-                must(clReleaseMemObject(buffer), "clReleaseMemObject");
+                MUST(clReleaseMemObject(buffer));
                 wait_for(host.queue, event, round);
-                must(clReleaseEvent(event), "clReleaseEvent");
+                MUST(clReleaseEvent(event));
                 wait_until_destroyed(++made);
             }
-        must(clReleaseKernel(kernel), "clReleaseKernel");
+        MUST(clReleaseKernel(kernel));
         stop(&host);
     }
     return 0;

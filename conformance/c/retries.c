@@ -65,9 +65,8 @@ static bool succeeds(command enqueue, struct buffers *buffers)
     cl_int status = enqueue(buffers, &event);
     if (status != CL_SUCCESS)
         return false;
-    must(clFinish(host.queue), "clFinish");
-    must(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL),
-         "clGetEventInfo");
+    MUST(clFinish(host.queue));
+    MUST(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL));
     must_be(status <= CL_COMPLETE, "nothing is under way after clFinish");
     must_be((clWaitForEvents(1, &event) == CL_SUCCESS) == (status == CL_COMPLETE),
             "clWaitForEvents agrees with the event");

@@ -25,12 +25,10 @@ int main(void)
     clEnqueueMapBuffer(host.queue, buffer, CL_TRUE, CL_MAP_WRITE, 0, sizeof back, 0, NULL, NULL,
                        &status);
     must(status, "clEnqueueMapBuffer");
-    cl_event gate = clCreateUserEvent(host.context, &status), last;
-    must(status, "clCreateUserEvent");
-    must(clEnqueueWriteBuffer(host.queue, buffer, CL_FALSE, 0, sizeof back, back, 1, &gate, &last),
-         "clEnqueueWriteBuffer");
-    must(clSetEventCallback(last, CL_COMPLETE, never, NULL), "clSetEventCallback");
-    must(clFlush(host.queue), "clFlush");
+    cl_event gate = user_event(&host), last;
+    MUST(clEnqueueWriteBuffer(host.queue, buffer, CL_FALSE, 0, sizeof back, back, 1, &gate, &last));
+    MUST(clSetEventCallback(last, CL_COMPLETE, never, NULL));
+    MUST(clFlush(host.queue));
     puts("right");
     return 0;
 }

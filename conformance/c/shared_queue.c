@@ -21,8 +21,7 @@ static const char *how;
 
 static void *write_large(void *unused)
 {
-    must(clEnqueueWriteBuffer(host.queue, large, CL_TRUE, 0, LARGE, data, 0, NULL, NULL),
-         "clEnqueueWriteBuffer");
+    write_buffer(host.queue, large, LARGE, data);
     atomic_fetch_add(&writes, 1);
     return unused;
 }
@@ -37,11 +36,11 @@ static void CL_CALLBACK has_ended(cl_event event, cl_int status, void *unused)
 static void wait_for(cl_event event)
 {
     if (strcmp(how, "finish") == 0)
-        must(clFinish(host.queue), "clFinish");
+        MUST(clFinish(host.queue));
     else if (strcmp(how, "wait") == 0)
-        must(clWaitForEvents(1, &event), "clWaitForEvents");
+        MUST(clWaitForEvents(1, &event));
     else
-        must(clFlush(host.queue), "clFlush");
+        MUST(clFlush(host.queue));
     if (strcmp(how, "callback") == 0)
         while (atomic_load(&called) == 0)
             usleep(100);
@@ -57,8 +56,7 @@ static void small_command(cl_kernel kernel, int round, cl_event *event)
     if (round % 2 == 0)
         launch(host.queue, kernel, 1, event);
     else
-        must(clEnqueueFillBuffer(host.queue, small, &value, sizeof value, 0, 64, 0, NULL, event),
-             "clEnqueueFillBuffer");
+        MUST(clEnqueueFillBuffer(host.queue, small, &value, sizeof value, 0, 64, 0, NULL, event));
 }
 
 int main(int count, char **arguments)
@@ -83,10 +81,10 @@ int main(int count, char **arguments)
         usleep((useconds_t)(round * 997 % 4000)); /* at another moment of the write each time */
         small_command(kernel, round, &event);
         if (strcmp(how, "callback") == 0)
-            must(clSetEventCallback(event, CL_COMPLETE, has_ended, NULL), "clSetEventCallback");
+            MUST(clSetEventCallback(event, CL_COMPLETE, has_ended, NULL));
         wait_for(event);
         pthread_join(thread, NULL);
-        must(clReleaseEvent(event), "clReleaseEvent");
+        MUST(clReleaseEvent(event));
     }
     must_be(atomic_load(&writes) == rounds + 1, "all writes came back");
     printf("%d rounds of %s\n", rounds, how);

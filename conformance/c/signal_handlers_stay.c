@@ -93,9 +93,9 @@ int main(int count, char **arguments)
     set_argument(add, 0, sizeof buffer, &buffer);
     set_argument(add, 1, sizeof one, &one);
     launch(host.queue, add, 64, NULL);
-    must(clFinish(host.queue), "clFinish");
-    must(clReleaseMemObject(buffer), "clReleaseMemObject");
-    must(clReleaseKernel(add), "clReleaseKernel");
+    MUST(clFinish(host.queue));
+    MUST(clReleaseMemObject(buffer));
+    MUST(clReleaseKernel(add));
     stop(&host);
     look(&after);
     must_be(same(&before, &after), "after a kernel all is as before");

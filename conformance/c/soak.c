@@ -66,8 +66,8 @@ static void poll_until_ended(cl_event event)
 {
     cl_int status = CL_QUEUED;
     while (status > CL_COMPLETE)
-        must(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL),
-             "clGetEventInfo");
+        MUST(
+            clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL));
     must(status, "event");
 }
 
@@ -87,18 +87,16 @@ struct worker {
 static void prepare(struct worker *worker)
 {
     for (int i = 0; i < 2; i++) {
-        cl_int status;
         worker->buffers[i] = new_buffer(&host, BYTES);
-        worker->kernels[i] = clCreateKernel(programs[i], "change", &status);
-        must(status, "clCreateKernel");
+        worker->kernels[i] = kernel_in(programs[i], "change");
     }
 }
 
 static void give_back(struct worker *worker)
 {
     for (int i = 0; i < 2; i++) {
-        must(clReleaseMemObject(worker->buffers[i]), "clReleaseMemObject");
-        must(clReleaseKernel(worker->kernels[i]), "clReleaseKernel");
+        MUST(clReleaseMemObject(worker->buffers[i]));
+        MUST(clReleaseKernel(worker->kernels[i]));
     }
 }
 
@@ -114,26 +112,25 @@ static void transact(struct worker *worker)
     struct callback callback = {queue, worker->buffers[0], worker->buffers[1], 0};
     for (int i = 0; i < COUNT; i++)
         in[i] = begin + i;
-    must(clEnqueueWriteBuffer(queue, from, next_random(seed) % 2, 0, BYTES, in, 0, NULL, NULL),
-         "clEnqueueWriteBuffer");
+    MUST(clEnqueueWriteBuffer(queue, from, next_random(seed) % 2, 0, BYTES, in, 0, NULL, NULL));
     set_argument(worker->kernels[program], 0, sizeof from, &from);
     set_argument(worker->kernels[program], 1, sizeof amount, &amount);
     launch(queue, worker->kernels[program], COUNT, &ended);
     if (how == 1)
-        must(clFinish(queue), "clFinish");
+        MUST(clFinish(queue));
     if (how == 2)
-        must(clWaitForEvents(1, &ended), "clWaitForEvents");
+        MUST(clWaitForEvents(1, &ended));
     if (how == 3) {
-        must(clFlush(queue), "clFlush");
+        MUST(clFlush(queue));
         poll_until_ended(ended);
     }
     if (how == 4) {
-        must(clSetEventCallback(ended, CL_COMPLETE, copy_further, &callback), "clSetEventCallback");
-        must(clFlush(queue), "clFlush");
+        MUST(clSetEventCallback(ended, CL_COMPLETE, copy_further, &callback));
+        MUST(clFlush(queue));
         wait_for_callback(&callback);
         from = worker->buffers[1];
     }
-    must(clReleaseEvent(ended), "clReleaseEvent");
+    MUST(clReleaseEvent(ended));
     read_back(queue, from, BYTES, out);
     for (int i = 0; i < COUNT; i++)
         must_be(out[i] == in[i] + factors[program] * amount, "what was read is what was computed");
@@ -195,10 +192,7 @@ static double resident_mib(void)
 static void build_programs(void)
 {
     for (int i = 0; i < 2; i++) {
-        cl_int status;
-        programs[i] = clCreateProgramWithSource(host.context, 1, &sources[i], NULL, &status);
-        must(status, "clCreateProgramWithSource");
-        must(clBuildProgram(programs[i], 1, &host.device, "", NULL, NULL), "clBuildProgram");
+        programs[i] = new_program(&host, sources[i], "");
     }
 }
 
@@ -215,9 +209,7 @@ int main(int count, char **arguments)
     must_be(threads <= MOST_THREADS, "not that many threads");
     alarm((unsigned)length + PATIENCE_S); /* a hang is a failure of `make soak` */
     find_device(&host);
-    cl_int status;
-    host.context = clCreateContext(NULL, 1, &host.device, NULL, NULL, &status);
-    must(status, "clCreateContext");
+    host.context = new_context(host.device);
     build_programs();
     for (int i = 0; i < QUEUES; i++)
         queues[i] = new_queue(&host);

@@ -33,14 +33,13 @@ static void *tell(void *nothing)
     while (status_of(event) > CL_RUNNING)
         usleep(100);
     must_be(status_of(event) == CL_RUNNING, "the kernel has not ended before it was told");
-    must(clEnqueueWriteBuffer(queue, words, CL_FALSE, sizeof told, sizeof told, &told, 0, NULL,
-                              NULL),
-         "clEnqueueWriteBuffer");
-    must(clFinish(queue), "clFinish");
-    must(clWaitForEvents(1, &event), "clWaitForEvents");
+    MUST(clEnqueueWriteBuffer(queue, words, CL_FALSE, sizeof told, sizeof told, &told, 0, NULL,
+                              NULL));
+    MUST(clFinish(queue));
+    MUST(clWaitForEvents(1, &event));
     must_be(status_of(event) == CL_COMPLETE, "the kernel has ended when it was waited for");
-    must(clReleaseEvent(event), "clReleaseEvent");
-    must(clReleaseCommandQueue(queue), "clReleaseCommandQueue");
+    MUST(clReleaseEvent(event));
+    MUST(clReleaseCommandQueue(queue));
     return nothing;
 }
 
@@ -49,19 +48,18 @@ static void run_until_told(cl_kernel kernel)
     const cl_int first[] = {SHORT + 1, 0, 0};
     cl_int last[3];
     pthread_t teller;
-    must(clEnqueueWriteBuffer(host.queue, words, CL_TRUE, 0, sizeof first, first, 0, NULL, NULL),
-         "clEnqueueWriteBuffer");
+    write_buffer(host.queue, words, sizeof first, first);
     must_be(pthread_create(&teller, NULL, tell, NULL) == 0, "a thread can be made");
     for (int i = 0; i <= SHORT; i++) {
         cl_event event;
         launch(host.queue, kernel, 1, &event);
         if (i == SHORT) {
-            must(clRetainEvent(event), "clRetainEvent");
+            MUST(clRetainEvent(event));
             atomic_store(&of_long, event);
         }
-        must(clFinish(host.queue), "clFinish");
+        MUST(clFinish(host.queue));
         must_be(status_of(event) == CL_COMPLETE, "the launch has ended with the queue");
-        must(clReleaseEvent(event), "clReleaseEvent");
+        MUST(clReleaseEvent(event));
     }
     pthread_join(teller, NULL);
     read_back(host.queue, words, sizeof last, last);
@@ -77,8 +75,8 @@ int main(int count, char **arguments)
     set_argument(kernel, 0, sizeof words, &words);
     for (int i = count > 1 ? atoi(arguments[1]) : 3; i > 0; i--)
         run_until_told(kernel);
-    must(clReleaseKernel(kernel), "clReleaseKernel");
-    must(clReleaseMemObject(words), "clReleaseMemObject");
+    MUST(clReleaseKernel(kernel));
+    MUST(clReleaseMemObject(words));
     stop(&host);
     return 0;
 }

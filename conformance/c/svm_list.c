@@ -32,13 +32,12 @@ static struct node *allocate(struct host *host, size_t count)
 
 static void map(struct host *host, cl_map_flags flags, struct node *nodes, size_t count)
 {
-    must(clEnqueueSVMMap(host->queue, CL_TRUE, flags, nodes, count * sizeof *nodes, 0, NULL, NULL),
-         "clEnqueueSVMMap");
+    MUST(clEnqueueSVMMap(host->queue, CL_TRUE, flags, nodes, count * sizeof *nodes, 0, NULL, NULL));
 }
 
 static void unmap(struct host *host, struct node *nodes)
 {
-    must(clEnqueueSVMUnmap(host->queue, nodes, 0, NULL, NULL), "clEnqueueSVMUnmap");
+    MUST(clEnqueueSVMUnmap(host->queue, nodes, 0, NULL, NULL));
 }
 
 int main(void)
@@ -73,10 +72,9 @@ int main(void)
         unmap(&host, allocations[i]);
     cl_kernel walk = new_kernel(&host, "walk");
     cl_mem total = new_buffer(&host, sizeof sum);
-    must(clSetKernelArgSVMPointer(walk, 0, nodes[0]), "clSetKernelArgSVMPointer");
+    MUST(clSetKernelArgSVMPointer(walk, 0, nodes[0]));
     set_argument(walk, 1, sizeof total, &total);
-    must(clSetKernelExecInfo(walk, CL_KERNEL_EXEC_INFO_SVM_PTRS, sizeof allocations, allocations),
-         "clSetKernelExecInfo");
+    MUST(clSetKernelExecInfo(walk, CL_KERNEL_EXEC_INFO_SVM_PTRS, sizeof allocations, allocations));
     launch(host.queue, walk, 1, NULL);
     read_back(host.queue, total, sizeof sum, &sum);
     must_be(sum == expected, "the kernel sees what the host wrote");
@@ -86,11 +84,11 @@ int main(void)
         must_be(nodes[i]->value == 2 * ((cl_ulong)i + 1), "the host sees what the kernel wrote");
     for (int i = 0; i <= ALONE; i++)
         unmap(&host, allocations[i]);
-    must(clFinish(host.queue), "clFinish");
+    MUST(clFinish(host.queue));
     for (int i = 0; i <= ALONE; i++)
         clSVMFree(host.context, allocations[i]);
-    must(clReleaseMemObject(total), "clReleaseMemObject");
-    must(clReleaseKernel(walk), "clReleaseKernel");
+    MUST(clReleaseMemObject(total));
+    MUST(clReleaseKernel(walk));
     stop(&host);
     puts("right");
     return 0;

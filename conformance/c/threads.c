@@ -37,8 +37,7 @@ static void work(cl_command_queue queue, const char *whose)
     for (int i = 1; i <= commands; i++) {
         if (i % EVERY == 0) {
             size_t to = row * ((size_t)(i / EVERY) - 1);
-            must(clEnqueueCopyBuffer(queue, counter, history, 0, to, row, 0, NULL, NULL),
-                 "clEnqueueCopyBuffer");
+            MUST(clEnqueueCopyBuffer(queue, counter, history, 0, to, row, 0, NULL, NULL));
         } else if (i % EVERY == 1) {
             launch(queue, counting, 1, NULL);
         } else {
@@ -54,17 +53,17 @@ static void work(cl_command_queue queue, const char *whose)
     read_back(queue, counter, row, back);
     must_be(back[0] == added && back[WIDTH - 1] == added, whose);
     free(back);
-    must(clReleaseMemObject(counter), "clReleaseMemObject");
-    must(clReleaseMemObject(history), "clReleaseMemObject");
-    must(clReleaseKernel(add_one), "clReleaseKernel");
-    must(clReleaseKernel(counting), "clReleaseKernel");
+    MUST(clReleaseMemObject(counter));
+    MUST(clReleaseMemObject(history));
+    MUST(clReleaseKernel(add_one));
+    MUST(clReleaseKernel(counting));
 }
 
 static void *thread(void *unused)
 {
     cl_command_queue queue = new_queue(&host);
     work(queue, "commands of a thread's own queue run in order, each once");
-    must(clReleaseCommandQueue(queue), "clReleaseCommandQueue");
+    MUST(clReleaseCommandQueue(queue));
     work(shared_queue, "commands of the shared queue run in order, each once");
     return unused;
 }
@@ -79,7 +78,7 @@ int main(int count, char **arguments)
     shared_queue = host.queue;
     total = new_buffer(&host, sizeof(cl_int));
     fill(host.queue, total, 0, sizeof(cl_int));
-    must(clFinish(host.queue), "clFinish");
+    MUST(clFinish(host.queue));
     pthread_barrier_init(&start_line, NULL, THREADS);
     double began = seconds();
     for (int i = 0; i < THREADS; i++)
@@ -92,7 +91,7 @@ int main(int count, char **arguments)
     if (counted != expected)
         fprintf(stderr, "counted %d of %d\n", counted, expected);
     must_be(counted == expected, "what all threads count together is complete");
-    must(clReleaseMemObject(total), "clReleaseMemObject");
+    MUST(clReleaseMemObject(total));
     stop(&host);
     printf("right: %d commands in %.2f s\n", 2 * THREADS * commands, took);
     return 0;

@@ -20,19 +20,17 @@ static cl_event begin_transfer(cl_command_queue queue, cl_mem buffer, char *data
 {
     cl_event event;
     if (writes)
-        must(clEnqueueWriteBuffer(queue, buffer, CL_FALSE, 0, SIZE, data, 0, NULL, &event),
-             "clEnqueueWriteBuffer");
+        MUST(clEnqueueWriteBuffer(queue, buffer, CL_FALSE, 0, SIZE, data, 0, NULL, &event));
     else
-        must(clEnqueueReadBuffer(queue, buffer, CL_FALSE, 0, SIZE, data, 0, NULL, &event),
-             "clEnqueueReadBuffer");
-    must(clFlush(queue), "clFlush");
+        MUST(clEnqueueReadBuffer(queue, buffer, CL_FALSE, 0, SIZE, data, 0, NULL, &event));
+    MUST(clFlush(queue));
     return event;
 }
 
 static void end_transfer(cl_event event)
 {
-    must(clWaitForEvents(1, &event), "clWaitForEvents");
-    must(clReleaseEvent(event), "clReleaseEvent");
+    MUST(clWaitForEvents(1, &event));
+    MUST(clReleaseEvent(event));
     transfers++;
 }
 
@@ -50,25 +48,21 @@ static void *transfer(void *writes)
             end_transfer(events[i % AHEAD]);
         events[i % AHEAD] = begin_transfer(queue, buffer, data, writes != NULL);
     }
-    must(clFinish(queue), "clFinish");
+    MUST(clFinish(queue));
     for (int i = 0; i < AHEAD; i++)
         if (events[i] != NULL)
-            must(clReleaseEvent(events[i]), "clReleaseEvent");
-    must(clReleaseMemObject(buffer), "clReleaseMemObject");
-    must(clReleaseCommandQueue(queue), "clReleaseCommandQueue");
+            MUST(clReleaseEvent(events[i]));
+    MUST(clReleaseMemObject(buffer));
+    MUST(clReleaseCommandQueue(queue));
     free(data);
     return NULL;
 }
 
 static cl_kernel kernel_of(const char *source, cl_mem buffer)
 {
-    cl_int status;
-    cl_program program = clCreateProgramWithSource(host.context, 1, &source, NULL, &status);
-    must(status, "clCreateProgramWithSource");
-    must(clBuildProgram(program, 1, &host.device, "", NULL, NULL), "clBuildProgram");
-    cl_kernel kernel = clCreateKernel(program, "k", &status);
-    must(status, "clCreateKernel");
-    must(clReleaseProgram(program), "clReleaseProgram");
+    cl_program program = new_program(&host, source, "");
+    cl_kernel kernel = kernel_in(program, "k");
+    MUST(clReleaseProgram(program));
     set_argument(kernel, 0, sizeof buffer, &buffer);
     return kernel;
 }
@@ -82,8 +76,7 @@ int main(int count, char **words)
     cl_int value = 0;
     start(&host, "kernel void unused(void) {}");
     cl_mem buffer = new_buffer(&host, sizeof value);
-    must(clEnqueueWriteBuffer(host.queue, buffer, CL_TRUE, 0, sizeof value, &value, 0, NULL, NULL),
-         "clEnqueueWriteBuffer");
+    write_buffer(host.queue, buffer, sizeof value, &value);
     cl_kernel kernels[] = {kernel_of("kernel void k(global int *x) { x[0] += 1; }", buffer),
                            kernel_of("kernel void k(global int *x) { x[0] += 2; }", buffer)};
     pthread_create(&reader, NULL, transfer, NULL);
@@ -94,7 +87,7 @@ int main(int count, char **words)
         double begin = seconds();
         long before = transfers;
         launch(host.queue, kernels[i & 1], 1, NULL);
-        must(clFinish(host.queue), "clFinish");
+        MUST(clFinish(host.queue));
         if (i < 0) /* kernels are compiled at their first launch */
             continue;
         double took = seconds() - begin;
@@ -110,9 +103,9 @@ int main(int count, char **words)
     printf("%ld launches: mean %.2f ms, worst %.2f ms, %.1f transfers beside each\n", launches,
            1e3 * sum / (double)launches, 1e3 * worst, (double)passed / (double)launches);
     must_be(passed <= most * launches, "launches are not starved");
-    must(clReleaseKernel(kernels[0]), "clReleaseKernel");
-    must(clReleaseKernel(kernels[1]), "clReleaseKernel");
-    must(clReleaseMemObject(buffer), "clReleaseMemObject");
+    MUST(clReleaseKernel(kernels[0]));
+    MUST(clReleaseKernel(kernels[1]));
+    MUST(clReleaseMemObject(buffer));
     stop(&host);
     return 0;
 }

@@ -228,10 +228,8 @@ static void arguments(void)
 
 static cl_event foreign_event(void)
 {
-    cl_int status;
-    cl_event event = clCreateUserEvent(other.context, &status);
-    must(status, "clCreateUserEvent");
-    must(clSetUserEventStatus(event, CL_COMPLETE), "clSetUserEventStatus");
+    cl_event event = user_event(&other);
+    MUST(clSetUserEventStatus(event, CL_COMPLETE));
     return event;
 }
 
@@ -287,10 +285,10 @@ static void filling(void)
     for (size_t size = 1; size <= 128; size *= 2)
         sentence(826, "powers of two up to 128 are patterns", CL_SUCCESS,
                  mem_fill(queue, to, pattern, size, 1024, 0, NULL, NULL));
-    must(clFinish(queue), "clFinish");
+    MUST(clFinish(queue));
     cannot(832, "CL_OUT_OF_RESOURCES: a host cannot bring it about");
     cannot(834, "CL_OUT_OF_HOST_MEMORY: a host cannot bring it about");
-    must(clReleaseEvent(foreign), "clReleaseEvent");
+    MUST(clReleaseEvent(foreign));
 }
 
 static void copying(void)
@@ -298,7 +296,6 @@ static void copying(void)
     const cl_command_queue queue = host.queue;
     const cl_event foreign = foreign_event();
     cl_event failed;
-    cl_int status;
     char local[64] = {0}, *to = device_memory;
     sentence(866, "CL_INVALID_COMMAND_QUEUE: no queue", CL_INVALID_COMMAND_QUEUE,
              without_queue(copy_in));
@@ -314,20 +311,19 @@ static void copying(void)
              mem_copy(queue, CL_TRUE, to, local, 64, 0, &foreign, NULL));
     sentence(872, "CL_INVALID_EVENT_WAIT_LIST: no event in it", CL_INVALID_EVENT_WAIT_LIST,
              mem_copy(queue, CL_TRUE, to, local, 64, 1, &(cl_event){NULL}, NULL));
-    failed = clCreateUserEvent(host.context, &status);
-    must(status, "clCreateUserEvent");
-    must(clSetUserEventStatus(failed, -5), "clSetUserEventStatus");
+    failed = user_event(&host);
+    MUST(clSetUserEventStatus(failed, -5));
     sentence(874, "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST: blocking behind a failure",
              CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
              mem_copy(queue, CL_TRUE, to, local, 64, 1, &failed, NULL));
-    must(clReleaseEvent(failed), "clReleaseEvent");
+    MUST(clReleaseEvent(failed));
     sentence(876, "CL_MEM_COPY_OVERLAP", CL_MEM_COPY_OVERLAP,
              mem_copy(queue, CL_TRUE, to, to + 32, 64, 0, NULL, NULL));
     sentence(876, "adjacent ranges do not overlap", CL_SUCCESS,
              mem_copy(queue, CL_TRUE, to, to + 64, 64, 0, NULL, NULL));
     cannot(878, "CL_OUT_OF_RESOURCES: a host cannot bring it about");
     cannot(880, "CL_OUT_OF_HOST_MEMORY: a host cannot bring it about");
-    must(clReleaseEvent(foreign), "clReleaseEvent");
+    MUST(clReleaseEvent(foreign));
 }
 
 static void hints(void)
@@ -370,8 +366,8 @@ static void hints(void)
              advise(queue, memory, 64, 0, 1, &(cl_event){NULL}, NULL));
     cannot(962, "CL_OUT_OF_RESOURCES: a host cannot bring it about");
     cannot(964, "CL_OUT_OF_HOST_MEMORY: a host cannot bring it about");
-    must(clFinish(queue), "clFinish");
-    must(clReleaseEvent(foreign), "clReleaseEvent");
+    MUST(clFinish(queue));
+    MUST(clReleaseEvent(foreign));
 }
 
 int main(int count, char **words)
@@ -384,7 +380,7 @@ int main(int count, char **words)
     start(&host, "kernel void k(global int *x, int y) { x[get_global_id(0)] = y; }");
     find_usm(&host);
     kernel = new_kernel(&host, "k");
-    must(clGetDeviceIDs(host.platform, CL_DEVICE_TYPE_ALL, 2, devices, &found), "clGetDeviceIDs");
+    MUST(clGetDeviceIDs(host.platform, CL_DEVICE_TYPE_ALL, 2, devices, &found));
     other.device = found > 1 ? devices[1] : NULL;
     other.context =
         clCreateContext(NULL, 1, &devices[other.device != NULL ? 1 : 0], NULL, NULL, &status);
@@ -413,8 +409,8 @@ int main(int count, char **words)
     must(mem_free(host.context, device_memory), "clMemFreeINTEL");
     must(mem_free(host.context, host_memory), "clMemFreeINTEL");
     must(mem_free(host.context, shared_memory), "clMemFreeINTEL");
-    must(clReleaseKernel(kernel), "clReleaseKernel");
-    must(clReleaseContext(other.context), "clReleaseContext");
+    MUST(clReleaseKernel(kernel));
+    MUST(clReleaseContext(other.context));
     stop(&host);
     printf("%d hold, %d do not, %d cannot be tried\n", passes, failures, skips);
     return failures > tolerated;

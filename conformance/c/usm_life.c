@@ -127,13 +127,10 @@ static void copies(void *allocations[KINDS])
 
 static void out_of_order(void *allocations[KINDS])
 {
-    const cl_queue_properties properties[] = {CL_QUEUE_PROPERTIES,
-                                              CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, 0};
     const cl_command_queue in_order = host.queue;
     cl_event event;
-    cl_int status, value = 99, got = 0;
-    host.queue = clCreateCommandQueueWithProperties(host.context, host.device, properties, &status);
-    must(status, "clCreateCommandQueueWithProperties");
+    cl_int value = 99, got = 0;
+    host.queue = new_queue_with(&host, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
     copies(allocations);
     must(mem_fill(host.queue, allocations[DEVICE], &value, 4, SIZE, 0, NULL, &event), "fill");
     must(mem_copy(host.queue, CL_TRUE, &got, allocations[DEVICE], 4, 1, &event, NULL), "copy");
@@ -171,7 +168,7 @@ static void in_place(enum kind kind)
     launch(host.queue, kernel, COUNT, NULL);
     must(set_pointer(kernel, 0, data + COUNT / 2), "a pointer into an allocation");
     launch(host.queue, kernel, COUNT / 2, NULL);
-    must(clFinish(host.queue), "clFinish");
+    MUST(clFinish(host.queue));
     for (int i = 0; i < COUNT; i++)
         must_be(data[i] == i * (i < COUNT / 2 ? 3 : 9), "a kernel works in the host's sight");
     release(data);
@@ -276,7 +273,7 @@ static void free_waits(bool encoded)
                                      sizeof yes, &yes),
                  "indirect device access");
         launch(queue, kernel, 1, &event);
-        must(clFlush(queue), "clFlush");
+        MUST(clFlush(queue));
         must(blocking_free(host.context, way == ARGUMENT ? other : memory),
              "clMemBlockingFreeINTEL");
         must_be(status_of(event) == CL_COMPLETE,
@@ -308,7 +305,7 @@ static void full_device(void)
                 CL_MEM_OBJECT_ALLOCATION_FAILURE,
             "a buffer finds no room either");
     release(parts[--count]);
-    must(clEnqueueWriteBuffer(host.queue, buffer, CL_TRUE, 0, 4, &value, 0, NULL, NULL), "write");
+    write_buffer(host.queue, buffer, 4, &value);
     clReleaseMemObject(buffer);
     while (count > 0)
         release(parts[--count]);
@@ -362,7 +359,7 @@ int main(int count, char **words)
     else
         indirect();
     free_waits(encoded);
-    must(clGetDeviceIDs(host.platform, CL_DEVICE_TYPE_ALL, 2, devices, &found), "clGetDeviceIDs");
+    MUST(clGetDeviceIDs(host.platform, CL_DEVICE_TYPE_ALL, 2, devices, &found));
     if (found > 1)
         two_devices(devices[1]);
     for (int kind = 0; kind < KINDS; kind++)

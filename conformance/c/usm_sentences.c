@@ -84,15 +84,7 @@ static void set_all(void *allocation, cl_int value)
 {
     must(mem_fill(host.queue, allocation, &value, sizeof value, SIZE, 0, NULL, NULL),
          "clEnqueueMemFillINTEL");
-    must(clFinish(host.queue), "clFinish");
-}
-
-static cl_event user_event(void)
-{
-    cl_int status;
-    cl_event event = clCreateUserEvent(host.context, &status);
-    must(status, "clCreateUserEvent");
-    return event;
+    MUST(clFinish(host.queue));
 }
 
 static void run_on(const char *name, void *pointer, size_t items)
@@ -100,8 +92,8 @@ static void run_on(const char *name, void *pointer, size_t items)
     cl_kernel kernel = new_kernel(&host, name);
     must(set_pointer(kernel, 0, pointer), "clSetKernelArgMemPointerINTEL");
     launch(host.queue, kernel, items, NULL);
-    must(clFinish(host.queue), "clFinish");
-    must(clReleaseKernel(kernel), "clReleaseKernel");
+    MUST(clFinish(host.queue));
+    MUST(clReleaseKernel(kernel));
 }
 
 static void capability_queries(void)
@@ -263,27 +255,27 @@ static void host_and_kernel_at_once(enum kind kind)
     must(set_pointer(meet, 0, (void *)words), "clSetKernelArgMemPointerINTEL");
     set_argument(meet, 1, sizeof limit, &limit);
     launch(host.queue, meet, 1, NULL);
-    must(clFlush(host.queue), "clFlush");
+    MUST(clFlush(host.queue));
     while (__atomic_load_n(&words[0], __ATOMIC_SEQ_CST) == 0)
         sched_yield();
     __atomic_store_n(&words[1], 1, __ATOMIC_SEQ_CST);
-    must(clFinish(host.queue), "clFinish");
+    MUST(clFinish(host.queue));
     must_be(words[2] == 1, "host and kernel see each other's writes while the kernel runs");
     if (can(kind, CL_UNIFIED_SHARED_MEMORY_CONCURRENT_ATOMIC_ACCESS_INTEL)) {
         words[0] = words[1] = 0;
         must(set_pointer(many, 0, (void *)words), "clSetKernelArgMemPointerINTEL");
         set_argument(many, 1, sizeof times, &times);
         launch(host.queue, many, 1, NULL);
-        must(clFlush(host.queue), "clFlush");
+        MUST(clFlush(host.queue));
         while (__atomic_load_n(&words[0], __ATOMIC_SEQ_CST) == 0)
             sched_yield();
         for (int i = 0; i < TIMES; i++)
             __atomic_fetch_add(&words[1], 1, __ATOMIC_SEQ_CST);
-        must(clFinish(host.queue), "clFinish");
+        MUST(clFinish(host.queue));
         must_be(words[1] == 2 * TIMES, "atomic operations of both count all together");
     }
-    must(clReleaseKernel(meet), "clReleaseKernel");
-    must(clReleaseKernel(many), "clReleaseKernel");
+    MUST(clReleaseKernel(meet));
+    MUST(clReleaseKernel(many));
     release((void *)words);
 }
 
@@ -306,9 +298,9 @@ static void arguments(void)
     must_be(first_of(out) == 0, "a pointer is the argument until another one is set");
     must_be(set_pointer(local, 0, in) == CL_INVALID_ARG_VALUE,
             "a pointer to local memory takes no allocation");
-    must(clReleaseKernel(kernel), "clReleaseKernel");
-    must(clReleaseKernel(null), "clReleaseKernel");
-    must(clReleaseKernel(local), "clReleaseKernel");
+    MUST(clReleaseKernel(kernel));
+    MUST(clReleaseKernel(null));
+    MUST(clReleaseKernel(local));
     release(in);
     release(out);
 }
@@ -324,13 +316,12 @@ static void beside_shared_virtual_memory(void)
     cl_int *in = clSVMAlloc(host.context, CL_MEM_READ_WRITE, SIZE, 0), *out = allocate(DEVICE);
     cl_kernel kernel = new_kernel(&host, "from_constant");
     must_be(in != NULL, "clSVMAlloc");
-    must(clEnqueueSVMMemFill(host.queue, in, &seven, sizeof seven, SIZE, 0, NULL, NULL),
-         "clEnqueueSVMMemFill");
-    must(clSetKernelArgSVMPointer(kernel, 0, in), "clSetKernelArgSVMPointer");
+    MUST(clEnqueueSVMMemFill(host.queue, in, &seven, sizeof seven, SIZE, 0, NULL, NULL));
+    MUST(clSetKernelArgSVMPointer(kernel, 0, in));
     must(set_pointer(kernel, 1, out), "clSetKernelArgMemPointerINTEL");
     launch(host.queue, kernel, 1, NULL);
     must_be(first_of(out) == 14, "a kernel has both kinds of memory");
-    must(clReleaseKernel(kernel), "clReleaseKernel");
+    MUST(clReleaseKernel(kernel));
     clSVMFree(host.context, in);
     release(out);
 }
@@ -348,8 +339,8 @@ static void alignment_of_arguments(void)
                     (offset % 4 == 0 ? CL_SUCCESS : CL_INVALID_ARG_VALUE),
                 "a pointer to int is aligned to 4 bytes");
     }
-    must(clReleaseKernel(vectors), "clReleaseKernel");
-    must(clReleaseKernel(words), "clReleaseKernel");
+    MUST(clReleaseKernel(vectors));
+    MUST(clReleaseKernel(words));
     release(pointer);
 }
 
@@ -362,13 +353,8 @@ static void kinds_of_arguments(void)
         "              global __attribute__((buffer_location(\"device\"))) int *on_device,\n"
         "              global int *anywhere) {}\n";
     const bool taken[3][KINDS] = {{true, false, true}, {false, true, false}, {true, true, true}};
-    cl_int status;
-    cl_program program =
-        clCreateProgramWithSource(host.context, 1, (const char **)&located, NULL, &status);
-    must(status, "clCreateProgramWithSource");
-    must(clBuildProgram(program, 1, &host.device, "", NULL, NULL), "clBuildProgram");
-    cl_kernel kernel = clCreateKernel(program, "k", &status);
-    must(status, "clCreateKernel");
+    cl_program program = new_program(&host, located, "");
+    cl_kernel kernel = kernel_in(program, "k");
     for (int kind = 0; kind < KINDS; kind++) {
         void *pointer = allocate((enum kind)kind);
         for (cl_uint argument = 0; argument < 3; argument++)
@@ -377,8 +363,8 @@ static void kinds_of_arguments(void)
                     "a kind of allocation goes where its memory is");
         release(pointer);
     }
-    must(clReleaseKernel(kernel), "clReleaseKernel");
-    must(clReleaseProgram(program), "clReleaseProgram");
+    MUST(clReleaseKernel(kernel));
+    MUST(clReleaseProgram(program));
 }
 
 static void explicit_sets(void)
@@ -388,7 +374,7 @@ static void explicit_sets(void)
     void *first = allocate(DEVICE), *second = allocate(DEVICE);
     void *both[] = {first, second}, *one[] = {second};
     const size_t items = 1;
-    cl_event held_back = user_event();
+    cl_event held_back = user_event(&host);
     set_all(data, 0);
     must(set_pointer(kernel, 0, data), "clSetKernelArgMemPointerINTEL");
     launch(host.queue, kernel, 1, NULL);
@@ -397,33 +383,32 @@ static void explicit_sets(void)
     launch(host.queue, kernel, 1, NULL);
     must(clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL, sizeof one, one),
          "a set of one");
-    must(clFinish(host.queue), "clFinish");
+    MUST(clFinish(host.queue));
     /* A new set takes the place of the one before: nobody waits for this launch, which is held
      * back.
      */
-    must(clEnqueueNDRangeKernel(host.queue, kernel, 1, NULL, &items, NULL, 1, &held_back, NULL),
-         "clEnqueueNDRangeKernel");
+    MUST(clEnqueueNDRangeKernel(host.queue, kernel, 1, NULL, &items, NULL, 1, &held_back, NULL));
     must(blocking_free(host.context, first), "clMemBlockingFreeINTEL");
-    must(clSetUserEventStatus(held_back, CL_COMPLETE), "clSetUserEventStatus");
+    MUST(clSetUserEventStatus(held_back, CL_COMPLETE));
     must_be(first_of(data) == 3, "and it runs without what was freed");
     one[0] = &data;
     must_be(clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL, sizeof one, one) ==
                 CL_INVALID_VALUE,
             "a set has no memory of the host's own");
     must(blocking_free(host.context, second), "clMemBlockingFreeINTEL");
-    must(clReleaseEvent(held_back), "clReleaseEvent");
-    must(clReleaseKernel(kernel), "clReleaseKernel");
+    MUST(clReleaseEvent(held_back));
+    MUST(clReleaseKernel(kernel));
     release(data);
 }
 
 /* The kernel that an event of the host holds back runs now, and adds 1 to what `data` points to. */
 static void let_go(cl_kernel kernel, cl_event held_back, cl_event ran, cl_int *data)
 {
-    must(clSetUserEventStatus(held_back, CL_COMPLETE), "clSetUserEventStatus");
+    MUST(clSetUserEventStatus(held_back, CL_COMPLETE));
     must_be(first_of(data) == 1, "the kernel runs afterwards");
-    must(clReleaseEvent(held_back), "clReleaseEvent");
-    must(clReleaseEvent(ran), "clReleaseEvent");
-    must(clReleaseKernel(kernel), "clReleaseKernel");
+    MUST(clReleaseEvent(held_back));
+    MUST(clReleaseEvent(ran));
+    MUST(clReleaseKernel(kernel));
     release(data);
 }
 
@@ -438,16 +423,15 @@ static void no_kind_is_indirect_at_first(void)
     for (int switched = 0; switched < 2; switched++) {
         cl_kernel kernel = new_kernel(&host, "count");
         cl_int *data = allocate(DEVICE);
-        cl_event held_back = user_event(), ran;
+        cl_event held_back = user_event(&host), ran;
         set_all(data, 0);
         must(set_pointer(kernel, 0, data), "clSetKernelArgMemPointerINTEL");
         for (int kind = 0; switched && kind < KINDS; kind++) {
             must(clSetKernelExecInfo(kernel, kinds[kind], sizeof yes, &yes), "on");
             must(clSetKernelExecInfo(kernel, kinds[kind], sizeof no, &no), "off again");
         }
-        must(clEnqueueNDRangeKernel(host.queue, kernel, 1, NULL, &one, NULL, 1, &held_back, &ran),
-             "clEnqueueNDRangeKernel");
-        must(clFlush(host.queue), "clFlush");
+        MUST(clEnqueueNDRangeKernel(host.queue, kernel, 1, NULL, &one, NULL, 1, &held_back, &ran));
+        MUST(clFlush(host.queue));
         for (int kind = 0; kind < KINDS; kind++)
             if (can((enum kind)kind, CL_UNIFIED_SHARED_MEMORY_ACCESS_INTEL))
                 must(blocking_free(host.context, allocate((enum kind)kind)),
@@ -464,15 +448,14 @@ static void plain_free_waits_for_nobody(void)
     const size_t one = 1;
     cl_kernel kernel = new_kernel(&host, "count");
     cl_int *data = allocate(DEVICE);
-    cl_event held_back = user_event(), ran;
+    cl_event held_back = user_event(&host), ran;
     set_all(data, 0);
     must(set_pointer(kernel, 0, data), "clSetKernelArgMemPointerINTEL");
     must(clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL, sizeof yes,
                              &yes),
          "indirect device access");
-    must(clEnqueueNDRangeKernel(host.queue, kernel, 1, NULL, &one, NULL, 1, &held_back, &ran),
-         "clEnqueueNDRangeKernel");
-    must(clFlush(host.queue), "clFlush");
+    MUST(clEnqueueNDRangeKernel(host.queue, kernel, 1, NULL, &one, NULL, 1, &held_back, &ran));
+    MUST(clFlush(host.queue));
     release(allocate(DEVICE));
     must_be(status_of(ran) > CL_COMPLETE, "a plain free does not wait for who may use the memory");
     let_go(kernel, held_back, ran, data);
@@ -484,11 +467,10 @@ static void buffers_from_and_to_host_allocations(void)
     cl_mem buffer = new_buffer(&host, SIZE);
     for (int i = 0; i < COUNT; i++)
         here[i] = 3 * i;
-    must(clEnqueueWriteBuffer(host.queue, buffer, CL_TRUE, 0, SIZE, here, 0, NULL, NULL),
-         "clEnqueueWriteBuffer");
+    write_buffer(host.queue, buffer, SIZE, here);
     read_back(host.queue, buffer, SIZE, there);
     must_be(memcmp(here, there, SIZE) == 0, "buffers are written from host allocations, and read");
-    must(clReleaseMemObject(buffer), "clReleaseMemObject");
+    MUST(clReleaseMemObject(buffer));
     release(here);
     release(there);
 }
@@ -517,14 +499,14 @@ static void enqueue(cl_command_type type, void *to, const void *from, cl_uint co
 /* A command that did not wait for its list would complete. */
 static void fails_with_its_list(cl_command_type type, void *to, const void *from)
 {
-    cl_event failed = user_event(), event;
+    cl_event failed = user_event(&host), event;
     enqueue(type, to, from, 1, &failed, &event);
-    must(clSetUserEventStatus(failed, -1), "clSetUserEventStatus");
+    MUST(clSetUserEventStatus(failed, -1));
     must_be(clWaitForEvents(1, &event) == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
             "a command behind a failure");
     must_be(status_of(event) < 0, "fails");
-    must(clReleaseEvent(failed), "clReleaseEvent");
-    must(clReleaseEvent(event), "clReleaseEvent");
+    MUST(clReleaseEvent(failed));
+    MUST(clReleaseEvent(event));
 }
 
 static void wait_lists_and_events(void)
@@ -535,18 +517,19 @@ static void wait_lists_and_events(void)
     cl_int *to = allocate(kind), *from = allocate(DEVICE);
     set_all(from, 88);
     for (int i = 0; i < (all ? 4 : 3); i++) {
-        cl_event list[] = {user_event(), user_event()}, kept[] = {list[0], list[1]}, event;
+        cl_event list[] = {user_event(&host), user_event(&host)}, kept[] = {list[0], list[1]},
+                 event;
         cl_command_type found;
         set_all(to, 11);
         enqueue(types[i], to, from, 2, list, &event);
         list[0] = list[1] = NULL; /* the call has taken the list */
         must(clGetEventInfo(event, CL_EVENT_COMMAND_TYPE, sizeof found, &found, NULL), "type");
         must_be(found == types[i], "the type of a command");
-        must(clFlush(host.queue), "clFlush");
-        must(clSetUserEventStatus(kept[0], CL_COMPLETE), "clSetUserEventStatus");
+        MUST(clFlush(host.queue));
+        MUST(clSetUserEventStatus(kept[0], CL_COMPLETE));
         must_be(status_of(event) > CL_COMPLETE, "a command waits for all of its list");
-        must(clSetUserEventStatus(kept[1], CL_COMPLETE), "clSetUserEventStatus");
-        must(clWaitForEvents(1, &event), "clWaitForEvents");
+        MUST(clSetUserEventStatus(kept[1], CL_COMPLETE));
+        MUST(clWaitForEvents(1, &event));
         must_be(first_of(to) == (i == 0 ? 77 : i == 1 ? 88 : 11), "and then does its work");
         if (all || i < 2) {
             cl_event other;
@@ -554,11 +537,11 @@ static void wait_lists_and_events(void)
             enqueue(types[i], to, from, 0, NULL, &other);
             must(clFinish(host.queue), "a command without list and event");
             must_be(other != event, "each command has an event of its own");
-            must(clReleaseEvent(other), "clReleaseEvent");
+            MUST(clReleaseEvent(other));
         }
-        must(clReleaseEvent(kept[0]), "clReleaseEvent");
-        must(clReleaseEvent(kept[1]), "clReleaseEvent");
-        must(clReleaseEvent(event), "clReleaseEvent");
+        MUST(clReleaseEvent(kept[0]));
+        MUST(clReleaseEvent(kept[1]));
+        MUST(clReleaseEvent(event));
         if (all)
             fails_with_its_list(types[i], to, from);
     }
@@ -569,12 +552,12 @@ static void wait_lists_and_events(void)
 static void patterns_are_taken_at_once(void)
 {
     cl_int *to = allocate(DEVICE), pattern = 5;
-    cl_event held_back = user_event();
+    cl_event held_back = user_event(&host);
     must(mem_fill(host.queue, to, &pattern, sizeof pattern, SIZE, 1, &held_back, NULL), "fill");
     pattern = 6;
-    must(clSetUserEventStatus(held_back, CL_COMPLETE), "clSetUserEventStatus");
+    MUST(clSetUserEventStatus(held_back, CL_COMPLETE));
     must_be(first_of(to) == 5, "a fill has the pattern as it was when it was enqueued");
-    must(clReleaseEvent(held_back), "clReleaseEvent");
+    MUST(clReleaseEvent(held_back));
     release(to);
 }
 
@@ -582,19 +565,19 @@ static void copies_of_the_hosts_own_memory(void)
 {
     static cl_int here[COUNT], there[COUNT];
     cl_int *memory = allocate(DEVICE);
-    cl_event held_back = user_event(), event;
+    cl_event held_back = user_event(&host), event;
     for (int i = 0; i < COUNT; i++)
         here[i] = i;
     must(mem_copy(host.queue, CL_FALSE, memory, here, SIZE, 1, &held_back, &event), "copy");
     must_be(status_of(event) > CL_COMPLETE, "a non-blocking copy returns before it is done");
-    must(clSetUserEventStatus(held_back, CL_COMPLETE), "clSetUserEventStatus");
+    MUST(clSetUserEventStatus(held_back, CL_COMPLETE));
     must(mem_copy(host.queue, CL_TRUE, there, memory, SIZE, 1, &event, NULL), "copy");
     must_be(memcmp(here, there, SIZE) == 0, "a blocking copy has been done when it returns");
     memset(there, 0, SIZE);
     copy(there, here, SIZE);
     must_be(memcmp(here, there, SIZE) == 0, "from memory of the host to memory of the host");
-    must(clReleaseEvent(held_back), "clReleaseEvent");
-    must(clReleaseEvent(event), "clReleaseEvent");
+    MUST(clReleaseEvent(held_back));
+    MUST(clReleaseEvent(event));
     release(memory);
 }
 
@@ -620,7 +603,7 @@ static void hints_change_nothing(enum kind kind)
     must_be(memcmp(before, after, SIZE) == 0, "nor what kernels make of them");
     if (all)
         must(migrate(host.queue, memory, SIZE, flags[1], 0, NULL, NULL), "migrate");
-    must(clFinish(host.queue), "clFinish");
+    MUST(clFinish(host.queue));
     release(memory);
 }
 
@@ -654,7 +637,7 @@ static void hints_about_any_range(void)
     must(advise(host.queue, &memory, 1, 0, 0, NULL, NULL), "advice about memory of the host");
     must(migrate(host.queue, memory, 0, CL_MIGRATE_MEM_OBJECT_HOST, 0, NULL, NULL), "migrating 0");
     must(advise(host.queue, memory, 0, 0, 0, NULL, NULL), "advice about 0 bytes");
-    must(clFinish(host.queue), "clFinish");
+    MUST(clFinish(host.queue));
     release(memory);
 }
 
@@ -672,16 +655,16 @@ static void no_flags_of_buffers(void)
 static void an_event_in_its_own_list(void)
 {
     cl_int *memory = allocate(DEVICE), pattern = 4;
-    cl_event held_back = user_event(), event = held_back;
+    cl_event held_back = user_event(&host), event = held_back;
     set_all(memory, 1);
     must(mem_fill(host.queue, memory, &pattern, sizeof pattern, SIZE, 1, &event, &event), "fill");
     must_be(event != held_back, "the new event is written when the list has been read");
     must_be(status_of(event) > CL_COMPLETE, "the command waits for what was in the list");
-    must(clSetUserEventStatus(held_back, CL_COMPLETE), "clSetUserEventStatus");
-    must(clWaitForEvents(1, &event), "clWaitForEvents");
+    MUST(clSetUserEventStatus(held_back, CL_COMPLETE));
+    MUST(clWaitForEvents(1, &event));
     must_be(first_of(memory) == 4, "and then does its work");
-    must(clReleaseEvent(held_back), "clReleaseEvent");
-    must(clReleaseEvent(event), "clReleaseEvent");
+    MUST(clReleaseEvent(held_back));
+    MUST(clReleaseEvent(event));
     release(memory);
 }
 
@@ -689,10 +672,9 @@ static void an_event_in_its_own_list(void)
 static void memory_of_others(void)
 {
     cl_int status, pattern = 9, own[4] = {0}, *theirs;
-    cl_context other = clCreateContext(NULL, 1, &host.device, NULL, NULL, &status);
-    must(status, "clCreateContext");
+    cl_context other = new_context(host.device);
     must(mem_fill(host.queue, own, &pattern, sizeof pattern, sizeof own, 0, NULL, NULL), "fill");
-    must(clFinish(host.queue), "clFinish");
+    MUST(clFinish(host.queue));
     must_be(own[0] == 9 && own[3] == 9, "memory of the host is filled");
     theirs = host_alloc(other, NULL, SIZE, 0, &status);
     must(status, "clHostMemAllocINTEL");
@@ -711,7 +693,7 @@ static void memory_of_others(void)
                 CL_INVALID_VALUE,
             "nor filled");
     must(mem_free(other, theirs), "clMemFreeINTEL");
-    must(clReleaseContext(other), "clReleaseContext");
+    MUST(clReleaseContext(other));
 }
 
 /* What issues 20 to 23 leave open: allocations as host pointers, also for reads, writes and fills.
@@ -727,7 +709,7 @@ static void allocations_as_host_pointers(enum kind kind)
         must(status, "an allocation is the host pointer of a buffer");
         read_back(host.queue, buffer, SIZE, back);
         must_be(back[0] == 20 && back[COUNT - 1] == 20, "whose contents the buffer has");
-        must(clReleaseMemObject(buffer), "clReleaseMemObject");
+        MUST(clReleaseMemObject(buffer));
     }
     buffer = new_buffer(&host, SIZE);
     must(clEnqueueWriteBuffer(host.queue, buffer, CL_TRUE, 0, SIZE, memory, 0, NULL, NULL),
@@ -743,7 +725,7 @@ static void allocations_as_host_pointers(enum kind kind)
          "a pattern of unified shared memory is in an allocation");
     copy(back, memory, SIZE);
     must_be(back[COUNT / 2] == 21 && back[COUNT / 2 + 1] == 20, "and is what is filled in");
-    must(clReleaseMemObject(buffer), "clReleaseMemObject");
+    MUST(clReleaseMemObject(buffer));
     release(memory);
 }
 

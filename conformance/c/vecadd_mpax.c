@@ -42,9 +42,9 @@ static struct set new_set(struct host *host, size_t size)
 
 static void release(struct set *set)
 {
-    must(clReleaseMemObject(set->a), "clReleaseMemObject");
-    must(clReleaseMemObject(set->b), "clReleaseMemObject");
-    must(clReleaseMemObject(set->c), "clReleaseMemObject");
+    MUST(clReleaseMemObject(set->a));
+    MUST(clReleaseMemObject(set->b));
+    MUST(clReleaseMemObject(set->c));
 }
 
 /* `size` bytes whose words count from `first` in steps of `step`, written in pieces. */
@@ -57,8 +57,7 @@ static void write_words(cl_command_queue queue, cl_mem buffer, size_t size, cl_u
         size_t length = size - at < PIECE ? size - at : PIECE;
         for (size_t i = 0; i < length / sizeof *words; i++)
             words[i] = first + (cl_uint)(at / sizeof *words + i) * step;
-        must(clEnqueueWriteBuffer(queue, buffer, CL_TRUE, at, length, words, 0, NULL, NULL),
-             "clEnqueueWriteBuffer");
+        MUST(clEnqueueWriteBuffer(queue, buffer, CL_TRUE, at, length, words, 0, NULL, NULL));
     }
     free(words);
 }
@@ -70,8 +69,7 @@ static void must_be_words(cl_command_queue queue, cl_mem buffer, size_t size, cl
     cl_uint *words = malloc(PIECE);
     for (size_t at = 0; at < size; at += PIECE) {
         size_t length = size - at < PIECE ? size - at : PIECE;
-        must(clEnqueueReadBuffer(queue, buffer, CL_TRUE, at, length, words, 0, NULL, NULL),
-             "clEnqueueReadBuffer");
+        MUST(clEnqueueReadBuffer(queue, buffer, CL_TRUE, at, length, words, 0, NULL, NULL));
         for (size_t i = 0; i < length / sizeof *words; i++)
             must_be(words[i] == first + (cl_uint)(at / sizeof *words + i) * step, "each sum");
     }
@@ -114,7 +112,7 @@ static void sub_buffers(struct host *host, size_t size, int parts)
         must(launch_add(host->queue, kernel, &set, part), "a part is not too large");
         release(&set);
     }
-    must(clFinish(host->queue), "clFinish");
+    MUST(clFinish(host->queue));
     must_be_words(host->queue, whole.c, size, 11, 7);
     release(&whole);
 }
@@ -128,31 +126,26 @@ static void ping_pong(struct host *host, size_t size, int rounds)
         struct set *now = &sets[round % 2], *before = &sets[1 - round % 2];
         if (round > 0) {
             must(launch_add(host->queue, kernel, before, size), "one set fits");
-            must(clFlush(host->queue), "clFlush");
+            MUST(clFlush(host->queue));
         }
         if (round < rounds) {
             write_words(filling, now->a, size, (cl_uint)round, 1);
             write_words(filling, now->b, size, 2, 2);
         }
-        must(clFinish(host->queue), "clFinish");
+        MUST(clFinish(host->queue));
         if (round > 0)
             must_be_words(host->queue, before->c, size, (cl_uint)round + 1, 3);
     }
     release(&sets[0]);
     release(&sets[1]);
-    must(clReleaseCommandQueue(filling), "clReleaseCommandQueue");
+    MUST(clReleaseCommandQueue(filling));
 }
 
 static void tasks(struct host *host, size_t size, int count)
 {
     struct set sets[MOST];
-    cl_int status;
-    const cl_queue_properties properties[] = {CL_QUEUE_PROPERTIES,
-                                              CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, 0};
     const cl_ulong items = size / sizeof(cl_uint4);
-    cl_command_queue queue =
-        clCreateCommandQueueWithProperties(host->context, host->device, properties, &status);
-    must(status, "clCreateCommandQueueWithProperties");
+    cl_command_queue queue = new_queue_with(host, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
     must_be(count <= MOST, "not so many tasks");
     cl_kernel kernel = new_kernel(host, "add_all");
     for (int i = 0; i < count; i++) {
@@ -166,15 +159,14 @@ static void tasks(struct host *host, size_t size, int count)
         set_argument(kernel, 1, sizeof(cl_mem), &sets[i].b);
         set_argument(kernel, 2, sizeof(cl_mem), &sets[i].c);
         set_argument(kernel, 3, sizeof items, &items);
-        must(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, &one, 0, NULL, NULL),
-             "clEnqueueNDRangeKernel");
+        MUST(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, &one, 0, NULL, NULL));
     }
-    must(clFinish(queue), "clFinish");
+    MUST(clFinish(queue));
     for (int i = 0; i < count; i++) {
         must_be_words(host->queue, sets[i].c, size, (cl_uint)i + 5, 2);
         release(&sets[i]);
     }
-    must(clReleaseCommandQueue(queue), "clReleaseCommandQueue");
+    MUST(clReleaseCommandQueue(queue));
 }
 
 int main(int count, char **words)

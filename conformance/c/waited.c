@@ -17,13 +17,13 @@ static cl_event latest; /* of a row that may not have ended */
 
 static void give(cl_event event)
 {
-    must(clRetainEvent(event), "clRetainEvent");
+    MUST(clRetainEvent(event));
     pthread_mutex_lock(&lock);
     cl_event before = latest;
     latest = event;
     pthread_mutex_unlock(&lock);
     if (before != NULL)
-        must(clReleaseEvent(before), "clReleaseEvent");
+        MUST(clReleaseEvent(before));
 }
 
 static cl_event take(void)
@@ -51,15 +51,15 @@ static void *launch_rows(void *total)
             give(events[i]);
         }
         if (row % 3 != 0)
-            must(clFinish(host.queue), "clFinish");
+            MUST(clFinish(host.queue));
         else
-            must(clWaitForEvents(1, &events[length - 1]), "clWaitForEvents");
+            MUST(clWaitForEvents(1, &events[length - 1]));
         for (int i = 0; i < length; i++) {
             must_be(status_of(events[i]) == CL_COMPLETE, "an event of a row has ended");
-            must(clReleaseEvent(events[i]), "clReleaseEvent");
+            MUST(clReleaseEvent(events[i]));
         }
     }
-    must(clReleaseKernel(kernel), "clReleaseKernel");
+    MUST(clReleaseKernel(kernel));
     return NULL;
 }
 
@@ -70,9 +70,9 @@ static void *ask(void *nothing)
         if (event == NULL)
             continue;
         must_be(status_of(event) >= CL_COMPLETE, "no launch fails");
-        must(clWaitForEvents(1, &event), "clWaitForEvents");
+        MUST(clWaitForEvents(1, &event));
         must_be(status_of(event) == CL_COMPLETE, "it has been waited for");
-        must(clReleaseEvent(event), "clReleaseEvent");
+        MUST(clReleaseEvent(event));
     }
     return nothing;
 }
@@ -80,26 +80,22 @@ static void *ask(void *nothing)
 static void *disturb(void *nothing)
 {
     cl_command_queue queue = new_queue(&host);
-    cl_int status, value;
-    cl_program program = clCreateProgramWithSource(host.context, 1, &other_source, NULL, &status);
-    must(status, "clCreateProgramWithSource");
-    must(clBuildProgram(program, 1, &host.device, "", NULL, NULL), "clBuildProgram");
-    cl_kernel kernel = clCreateKernel(program, "other", &status);
-    must(status, "clCreateKernel");
+    cl_int value;
+    cl_program program = new_program(&host, other_source, "");
+    cl_kernel kernel = kernel_in(program, "other");
     set_argument(kernel, 0, sizeof aside, &aside);
     for (cl_int turn = 1; seconds() < end; turn++) {
-        must(clEnqueueWriteBuffer(queue, aside, CL_TRUE, 0, sizeof turn, &turn, 0, NULL, NULL),
-             "clEnqueueWriteBuffer");
+        write_buffer(queue, aside, sizeof turn, &turn);
         if (turn % 5 == 0)
             launch(queue, kernel, 1, NULL);
         read_back(queue, aside, sizeof value, &value);
         must_be(value == turn, "what was written is read");
         usleep((useconds_t)(turn % 4) * 300);
     }
-    must(clFinish(queue), "clFinish");
-    must(clReleaseKernel(kernel), "clReleaseKernel");
-    must(clReleaseProgram(program), "clReleaseProgram");
-    must(clReleaseCommandQueue(queue), "clReleaseCommandQueue");
+    MUST(clFinish(queue));
+    MUST(clReleaseKernel(kernel));
+    MUST(clReleaseProgram(program));
+    MUST(clReleaseCommandQueue(queue));
     return nothing;
 }
 
@@ -112,7 +108,7 @@ int main(int count, char **words)
     aside = new_buffer(&host, 2 * sizeof found);
     fill(host.queue, counted, 0, 2 * sizeof found);
     fill(host.queue, aside, 0, 2 * sizeof found);
-    must(clFinish(host.queue), "clFinish");
+    MUST(clFinish(host.queue));
     end = seconds() + (count > 1 ? atof(words[1]) : 1);
     void *(*const parts[])(void *) = {launch_rows, ask, disturb};
     for (int i = 0; i < 3; i++)
@@ -121,11 +117,11 @@ int main(int count, char **words)
         pthread_join(threads[i], NULL);
     cl_event left = take();
     if (left != NULL)
-        must(clReleaseEvent(left), "clReleaseEvent");
+        MUST(clReleaseEvent(left));
     read_back(host.queue, counted, sizeof found, &found);
     must_be(found == total, "each launch has run once");
-    must(clReleaseMemObject(counted), "clReleaseMemObject");
-    must(clReleaseMemObject(aside), "clReleaseMemObject");
+    MUST(clReleaseMemObject(counted));
+    MUST(clReleaseMemObject(aside));
     stop(&host);
     return 0;
 }

@@ -8,13 +8,13 @@ int main(int argc, char **argv)
     static cl_int data[COUNT];
     begin(argc, argv, ADD_ONE);
     cl_mem buffer = new_buffer(&host, SIZE);
-    cl_event gate = user_event(), written;
+    cl_event gate = user_event(&host), written;
     must(clEnqueueWriteBuffer(host.queue, buffer, CL_FALSE, 0, SIZE, data, 1, &gate, &written),
          "write");
     if (!fixed)
         data[COUNT - 1] = 1;
-    must(clSetUserEventStatus(gate, CL_COMPLETE), "clSetUserEventStatus");
-    must(clWaitForEvents(1, &written), "clWaitForEvents");
+    MUST(clSetUserEventStatus(gate, CL_COMPLETE));
+    MUST(clWaitForEvents(1, &written));
     data[COUNT - 1] = 2;
     return 0;
 }

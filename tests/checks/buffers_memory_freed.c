@@ -11,13 +11,13 @@ int main(int argc, char **argv)
     memset(data, 1, SIZE);
     cl_mem buffer = new_buffer(&host, SIZE);
     fill(host.queue, buffer, 0, SIZE);
-    cl_event gate = user_event();
+    cl_event gate = user_event(&host);
     must(clEnqueueReadBuffer(host.queue, buffer, CL_FALSE, 0, SIZE, data, 1, &gate, NULL), "read");
     if (!fixed) {
         free(data);
         data = memset(malloc(SIZE), 2, SIZE); /* the next one to get it */
     }
-    must(clSetUserEventStatus(gate, CL_COMPLETE), "clSetUserEventStatus");
+    MUST(clSetUserEventStatus(gate, CL_COMPLETE));
     finish();
     free(data);
     return 0;

@@ -10,8 +10,7 @@ int main(int argc, char **argv)
     cl_mem buffer = new_buffer(&host, SIZE);
     if (fixed)
         fill(host.queue, buffer, 0, SIZE);
-    must(clEnqueueReadBuffer(host.queue, buffer, CL_TRUE, 0, SIZE, data, 0, NULL, NULL),
-         "clEnqueueReadBuffer");
+    read_back(host.queue, buffer, SIZE, data);
     finish();
     return 0;
 }

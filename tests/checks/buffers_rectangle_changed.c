@@ -12,12 +12,12 @@ int main(int argc, char **argv)
     const size_t origin[3] = {0}, region[3] = {ROW / 2, ROWS, 1};
     begin(argc, argv, ADD_ONE);
     cl_mem buffer = new_buffer(&host, SIZE);
-    cl_event gate = user_event();
+    cl_event gate = user_event(&host);
     must(clEnqueueWriteBufferRect(host.queue, buffer, CL_FALSE, origin, origin, region, ROW, 0, ROW,
                                   0, data, 1, &gate, NULL),
          "write");
     data[fixed ? ROW - 1 : ROW / 2 - 1] = 1;
-    must(clSetUserEventStatus(gate, CL_COMPLETE), "clSetUserEventStatus");
+    MUST(clSetUserEventStatus(gate, CL_COMPLETE));
     finish();
     return 0;
 }

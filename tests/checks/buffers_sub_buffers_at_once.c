@@ -27,6 +27,6 @@ int main(int argc, char **argv)
         launch(queues[i], kernel, COUNT / 2, NULL);
     }
     finish();
-    must(clFinish(queues[1]), "clFinish");
+    MUST(clFinish(queues[1]));
     return 0;
 }

@@ -20,21 +20,7 @@ HOST_FUNCTION void begin(int argc, char **argv, const char *source)
 
 HOST_FUNCTION cl_command_queue new_out_of_order_queue(void)
 {
-    cl_int status;
-    const cl_queue_properties properties[] = {CL_QUEUE_PROPERTIES,
-                                              CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, 0};
-    cl_command_queue queue =
-        clCreateCommandQueueWithProperties(host.context, host.device, properties, &status);
-    must(status, "clCreateCommandQueueWithProperties");
-    return queue;
-}
-
-HOST_FUNCTION cl_event user_event(void)
-{
-    cl_int status;
-    cl_event event = clCreateUserEvent(host.context, &status);
-    must(status, "clCreateUserEvent");
-    return event;
+    return new_queue_with(&host, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
 }
 
 HOST_FUNCTION void *device_memory(size_t size)
@@ -55,7 +41,7 @@ HOST_FUNCTION void *host_memory(size_t size)
 
 HOST_FUNCTION void finish(void)
 {
-    must(clFinish(host.queue), "clFinish");
+    MUST(clFinish(host.queue));
 }
 
 #define ADD_ONE                                                                                    \

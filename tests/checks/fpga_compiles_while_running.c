@@ -19,12 +19,10 @@ int main(int argc, char **argv)
     must_be(file != NULL, "the .aocx is there");
     const size_t size = fread(binary, 1, sizeof binary, file);
     fclose(file);
-    find_device(&host);
-    host.context = clCreateContext(NULL, 1, &host.device, NULL, NULL, &status);
-    must(status, "clCreateContext");
+    find_context(&host);
     host.program =
         clCreateProgramWithBinary(host.context, 1, &host.device, &size, &binaries, NULL, &status);
     must(status, "clCreateProgramWithBinary");
-    must(clBuildProgram(host.program, 1, &host.device, "", NULL, NULL), "clBuildProgram");
+    MUST(clBuildProgram(host.program, 1, &host.device, "", NULL, NULL));
     return 0;
 }

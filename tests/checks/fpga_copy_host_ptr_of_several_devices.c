@@ -11,7 +11,7 @@ int main(int argc, char **argv)
     cl_int status;
     fixed = argc > 1 && strcmp(argv[1], "fixed") == 0;
     find_device(&host);
-    must(clGetDeviceIDs(host.platform, CL_DEVICE_TYPE_ALL, 2, devices, NULL), "clGetDeviceIDs");
+    MUST(clGetDeviceIDs(host.platform, CL_DEVICE_TYPE_ALL, 2, devices, NULL));
     host.context = clCreateContext(NULL, 2, devices, NULL, NULL, &status);
     must(status, "clCreateContext");
     host.device = devices[1];
@@ -21,8 +21,7 @@ int main(int argc, char **argv)
                                    fixed ? NULL : data, &status);
     must(status, "clCreateBuffer");
     if (fixed)
-        must(clEnqueueWriteBuffer(host.queue, buffer, CL_TRUE, 0, SIZE, data, 0, NULL, NULL),
-             "clEnqueueWriteBuffer");
+        write_buffer(host.queue, buffer, SIZE, data);
     finish();
     clReleaseMemObject(buffer);
     clReleaseCommandQueue(host.queue);

@@ -19,8 +19,7 @@ int main(int argc, char **argv)
     fill(host.queue, buffer, 1, SIZE);
     set_argument(kernel, 0, sizeof buffer, &buffer);
     set_argument(kernel, 1, sizeof count, &count);
-    must(clEnqueueNDRangeKernel(host.queue, kernel, 1, NULL, &one, &one, 0, NULL, NULL),
-         "clEnqueueNDRangeKernel");
+    MUST(clEnqueueNDRangeKernel(host.queue, kernel, 1, NULL, &one, &one, 0, NULL, NULL));
     finish();
     return 0;
 }

@@ -13,8 +13,7 @@ int main(int argc, char **argv)
     cl_kernel kernel = new_kernel(&host, "add_one");
     fill(host.queue, buffer, 1, SIZE);
     set_argument(kernel, 0, sizeof buffer, &buffer);
-    must(clEnqueueNDRangeKernel(host.queue, kernel, 1, NULL, &count, &group, 0, NULL, NULL),
-         "clEnqueueNDRangeKernel");
+    MUST(clEnqueueNDRangeKernel(host.queue, kernel, 1, NULL, &count, &group, 0, NULL, NULL));
     finish();
     return 0;
 }

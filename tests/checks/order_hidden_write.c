@@ -15,14 +15,13 @@ int main(int argc, char **argv)
     cl_mem buffer = new_buffer(&host, SIZE);
     cl_kernel kernel = new_kernel(&host, "hidden");
     const cl_int one = 1, two = 2;
-    const size_t count = COUNT;
     set_argument(kernel, 0, sizeof buffer, &buffer);
     must(clEnqueueFillBuffer(queue, buffer, &one, sizeof one, 0, SIZE, 0, NULL, &filled), "fill");
-    must(clWaitForEvents(1, &filled), "clWaitForEvents");
-    must(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &count, NULL, 0, NULL, &filled), "launch");
+    MUST(clWaitForEvents(1, &filled));
+    launch(queue, kernel, COUNT, &filled);
     if (fixed)
-        must(clWaitForEvents(1, &filled), "clWaitForEvents");
+        MUST(clWaitForEvents(1, &filled));
     must(clEnqueueFillBuffer(queue, buffer, &two, sizeof two, 0, SIZE, 0, NULL, NULL), "fill");
-    must(clFinish(queue), "clFinish");
+    MUST(clFinish(queue));
     return 0;
 }

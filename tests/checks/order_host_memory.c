@@ -19,6 +19,6 @@ int main(int argc, char **argv)
                              NULL),
          "read");
     finish();
-    must(clFinish(other), "clFinish");
+    MUST(clFinish(other));
     return 0;
 }

@@ -16,6 +16,6 @@ int main(int argc, char **argv)
     if (fixed)
         must(clEnqueueBarrierWithWaitList(queue, 0, NULL, NULL), "barrier");
     launch(queue, kernel, COUNT, NULL);
-    must(clFinish(queue), "clFinish");
+    MUST(clFinish(queue));
     return 0;
 }

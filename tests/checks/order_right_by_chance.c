@@ -18,12 +18,11 @@ int main(int argc, char **argv)
     fill(host.queue, buffer, 1, SIZE);
     set_argument(kernel, 0, sizeof buffer, &buffer);
     launch(host.queue, kernel, COUNT, &added);
-    must(clFlush(host.queue), "clFlush");
+    MUST(clFlush(host.queue));
     if (fixed)
         while (status != CL_COMPLETE)
-            must(clGetEventInfo(added, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,
-                                NULL),
-                 "clGetEventInfo");
+            MUST(clGetEventInfo(added, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,
+                                NULL));
     else
         for (int i = 0; i < 500; i++)
             nanosleep(&pause, NULL);

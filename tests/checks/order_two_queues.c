@@ -14,10 +14,9 @@ int main(int argc, char **argv)
     fill(host.queue, buffer, 1, SIZE);
     set_argument(kernel, 0, sizeof buffer, &buffer);
     launch(host.queue, kernel, COUNT, &added);
-    must(clFlush(host.queue), "clFlush");
-    must(clEnqueueReadBuffer(other, buffer, CL_TRUE, 0, SIZE, data, fixed, fixed ? &added : NULL,
-                             NULL),
-         "clEnqueueReadBuffer");
+    MUST(clFlush(host.queue));
+    MUST(clEnqueueReadBuffer(other, buffer, CL_TRUE, 0, SIZE, data, fixed, fixed ? &added : NULL,
+                             NULL));
     finish();
     return 0;
 }

@@ -14,6 +14,6 @@ int main(int argc, char **argv)
     must(clEnqueueFillBuffer(queue, buffer, &two, sizeof two, SIZE / 2, SIZE / 2, fixed,
                              fixed ? &filled : NULL, NULL),
          "fill");
-    must(clFinish(queue), "clFinish");
+    MUST(clFinish(queue));
     return 0;
 }

@@ -13,7 +13,7 @@ int main(int argc, char **argv)
     fill(host.queue, buffer, 1, SIZE);
     finish();
     must(clEnqueueReadBuffer(host.queue, buffer, CL_FALSE, 0, SIZE, data, 0, NULL, &read), "read");
-    must(clFlush(host.queue), "clFlush");
+    MUST(clFlush(host.queue));
     must(clEnqueueWriteBuffer(other, buffer, CL_TRUE, 0, SIZE, next, fixed, fixed ? &read : NULL,
                               NULL),
          "write");

@@ -10,7 +10,7 @@ int main(int argc, char **argv)
     cl_mem buffer = new_buffer(&host, SIZE);
     void *memory = fixed ? host_memory(SIZE) : device_memory(SIZE);
     fill(host.queue, buffer, 1, SIZE);
-    must(clEnqueueReadBuffer(host.queue, buffer, CL_TRUE, 0, SIZE, memory, 0, NULL, NULL), "read");
+    read_back(host.queue, buffer, SIZE, memory);
     must(mem_free(host.context, memory), "clMemFreeINTEL");
     return 0;
 }

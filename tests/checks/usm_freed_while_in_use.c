@@ -8,15 +8,14 @@ int main(int argc, char **argv)
     begin(argc, argv, ADD_ONE);
     find_usm(&host);
     void *memory = device_memory(SIZE);
-    cl_event gate = user_event();
+    cl_event gate = user_event(&host);
     const size_t count = COUNT;
     cl_kernel kernel = new_kernel(&host, "add_one");
     must(set_pointer(kernel, 0, memory), "clSetKernelArgMemPointerINTEL");
-    must(clEnqueueNDRangeKernel(host.queue, kernel, 1, NULL, &count, NULL, 1, &gate, NULL),
-         "clEnqueueNDRangeKernel");
+    MUST(clEnqueueNDRangeKernel(host.queue, kernel, 1, NULL, &count, NULL, 1, &gate, NULL));
     if (!fixed)
         must(mem_free(host.context, memory), "clMemFreeINTEL");
-    must(clSetUserEventStatus(gate, fixed ? CL_COMPLETE : -1), "clSetUserEventStatus");
+    MUST(clSetUserEventStatus(gate, fixed ? CL_COMPLETE : -1));
     if (fixed)
         must(blocking_free(host.context, memory), "clMemBlockingFreeINTEL");
     finish();

@@ -22,7 +22,7 @@ int main(int argc, char **argv)
     cl_kernel kernel = new_kernel(&host, "wait");
     must(set_pointer(kernel, 0, meeting), "clSetKernelArgMemPointerINTEL");
     launch(host.queue, kernel, 1, NULL);
-    must(clFlush(host.queue), "clFlush");
+    MUST(clFlush(host.queue));
     while (__atomic_load_n(&meeting[0], __ATOMIC_SEQ_CST) == 0)
         sched_yield();
     if (!fixed)
@@ -30,7 +30,7 @@ int main(int argc, char **argv)
     __atomic_store_n(&meeting[1], 1, __ATOMIC_SEQ_CST);
     finish();
     must_be(got == 7, "the check lets the program go on");
-    must(clReleaseKernel(kernel), "clReleaseKernel");
+    MUST(clReleaseKernel(kernel));
     must(mem_free(host.context, memory), "clMemFreeINTEL");
     must(mem_free(host.context, meeting), "clMemFreeINTEL");
     return 0;

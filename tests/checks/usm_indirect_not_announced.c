@@ -19,13 +19,12 @@ int main(int argc, char **argv)
     must(set_pointer(kernel, 0, where), "clSetKernelArgMemPointerINTEL");
     must(set_pointer(kernel, 1, out), "clSetKernelArgMemPointerINTEL");
     if (fixed)
-        must(clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL,
-                                 sizeof yes, &yes),
-             "clSetKernelExecInfo");
+        MUST(clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL,
+                                 sizeof yes, &yes));
     launch(host.queue, kernel, 1, NULL);
     must(mem_copy(host.queue, CL_TRUE, &got, out, sizeof got, 0, NULL, NULL), "copy");
     must_be(got == 7, "the check lets the kernel go on");
-    must(clReleaseKernel(kernel), "clReleaseKernel");
+    MUST(clReleaseKernel(kernel));
     must(mem_free(host.context, target), "clMemFreeINTEL");
     must(mem_free(host.context, where), "clMemFreeINTEL");
     must(mem_free(host.context, out), "clMemFreeINTEL");

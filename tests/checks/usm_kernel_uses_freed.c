@@ -27,9 +27,8 @@ int main(int argc, char **argv)
         must(mem_free(host.context, tail), "clMemFreeINTEL");
     must(set_pointer(kernel, 0, head), "clSetKernelArgMemPointerINTEL");
     must(set_pointer(kernel, 1, out), "clSetKernelArgMemPointerINTEL");
-    must(clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL, sizeof yes,
-                             &yes),
-         "clSetKernelExecInfo");
+    MUST(clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL, sizeof yes,
+                             &yes));
     launch(host.queue, kernel, 1, NULL);
     finish();
     must_be(*out == 5, "the memory is still there");

@@ -13,13 +13,13 @@ int main(int argc, char **argv)
     fixed = argc > 1 && strcmp(argv[1], "fixed") == 0;
     find_device(&host);
     find_usm(&host);
-    must(clGetDeviceIDs(host.platform, CL_DEVICE_TYPE_ALL, 2, devices, NULL), "clGetDeviceIDs");
+    MUST(clGetDeviceIDs(host.platform, CL_DEVICE_TYPE_ALL, 2, devices, NULL));
     host.context = clCreateContext(NULL, 2, devices, NULL, NULL, &status);
     must(status, "clCreateContext");
     host.device = devices[1];
     host.queue = new_queue(&host);
     host.program = clCreateProgramWithSource(host.context, 1, &source, NULL, &status);
-    must(clBuildProgram(host.program, 0, NULL, "", NULL, NULL), "clBuildProgram");
+    MUST(clBuildProgram(host.program, 0, NULL, "", NULL, NULL));
     cl_kernel kernel = new_kernel(&host, "add_one");
     host.device = devices[fixed];
     void *data = device_memory(SIZE);

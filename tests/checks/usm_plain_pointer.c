@@ -10,7 +10,7 @@ int main(int argc, char **argv)
         fixed ? clSVMAlloc(host.context, CL_MEM_READ_WRITE, SIZE, 0) : aligned_alloc(1024, SIZE);
     must_be(data != NULL, "there is memory");
     cl_kernel kernel = new_kernel(&host, "add_one");
-    must(clSetKernelArgSVMPointer(kernel, 0, data), "clSetKernelArgSVMPointer");
+    MUST(clSetKernelArgSVMPointer(kernel, 0, data));
     launch(host.queue, kernel, COUNT, NULL);
     finish();
     return 0;

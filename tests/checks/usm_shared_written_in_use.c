@@ -24,7 +24,7 @@ int main(int argc, char **argv)
     must(set_pointer(kernel, 0, in), "clSetKernelArgMemPointerINTEL");
     must(set_pointer(kernel, 1, meeting), "clSetKernelArgMemPointerINTEL");
     launch(host.queue, kernel, 1, NULL);
-    must(clFlush(host.queue), "clFlush");
+    MUST(clFlush(host.queue));
     while (__atomic_load_n(&meeting[0], __ATOMIC_SEQ_CST) == 0)
         sched_yield();
     if (!fixed)
@@ -33,7 +33,7 @@ int main(int argc, char **argv)
     finish();
     in[0] = 8;
     must_be(meeting[2] == 7 && in[0] == 8, "the check lets the program go on");
-    must(clReleaseKernel(kernel), "clReleaseKernel");
+    MUST(clReleaseKernel(kernel));
     must(mem_free(host.context, in), "clMemFreeINTEL");
     must(mem_free(host.context, meeting), "clMemFreeINTEL");
     return 0;

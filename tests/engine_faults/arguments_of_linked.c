@@ -11,13 +11,9 @@ int main(void)
     struct host host;
     cl_int status;
     char name[16];
-    find_device(&host);
-    host.context = clCreateContext(NULL, 1, &host.device, NULL, NULL, &status);
-    must(status, "clCreateContext");
-    cl_program part = clCreateProgramWithSource(host.context, 1, &SOURCE, NULL, &status);
-    must(status, "clCreateProgramWithSource");
-    must(clCompileProgram(part, 1, &host.device, "-cl-kernel-arg-info", 0, NULL, NULL, NULL, NULL),
-         "clCompileProgram");
+    find_context(&host);
+    cl_program part = new_source(&host, SOURCE);
+    MUST(clCompileProgram(part, 1, &host.device, "-cl-kernel-arg-info", 0, NULL, NULL, NULL, NULL));
     host.program = clLinkProgram(host.context, 1, &host.device, "", 1, &part, NULL, NULL, &status);
     must(status, "clLinkProgram");
     must(clGetKernelArgInfo(new_kernel(&host, "add"), 0, CL_KERNEL_ARG_NAME, sizeof name, name,

@@ -28,8 +28,7 @@ int main(void)
     cl_mem buffer = new_buffer(&host, sizeof found);
     cl_kernel copy = new_kernel(&host, "copy");
     set_argument(copy, 0, sizeof buffer, &buffer);
-    must(clEnqueueNDRangeKernel(host.queue, copy, 1, NULL, &items, &items, 0, NULL, NULL),
-         "clEnqueueNDRangeKernel");
+    MUST(clEnqueueNDRangeKernel(host.queue, copy, 1, NULL, &items, &items, 0, NULL, NULL));
     read_back(host.queue, buffer, sizeof found, found);
     for (int i = 0; i < ITEMS; i++)
         must_be(found[i] == 7, "each work-item has the value");

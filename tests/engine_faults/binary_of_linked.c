@@ -29,10 +29,8 @@ int main(void)
     cl_int status;
     start(&host, SOURCE);
     ask_for_binary(host.program);
-    cl_program part = clCreateProgramWithSource(host.context, 1, &SOURCE, NULL, &status);
-    must(status, "clCreateProgramWithSource");
-    must(clCompileProgram(part, 1, &host.device, "", 0, NULL, NULL, NULL, NULL),
-         "clCompileProgram");
+    cl_program part = new_source(&host, SOURCE);
+    MUST(clCompileProgram(part, 1, &host.device, "", 0, NULL, NULL, NULL, NULL));
     cl_program linked =
         clLinkProgram(host.context, 1, &host.device, "", 1, &part, NULL, NULL, &status);
     must(status, "clLinkProgram");

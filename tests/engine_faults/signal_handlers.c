@@ -18,7 +18,7 @@ int main(void)
     set_argument(add, 0, sizeof buffer, &buffer);
     set_argument(add, 1, sizeof amount, &amount);
     launch(host.queue, add, 1, NULL);
-    must(clFinish(host.queue), "clFinish");
+    MUST(clFinish(host.queue));
     for (int number = 1; number < NSIG; number++) {
         if (sigaction(number, NULL, &after) == 0)
             must_be(after.sa_handler == before[number].sa_handler, strsignal(number));

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from both_ways import output
-from c_hosts import ROOT, build, plain_environment, wrapped_engine
+from c_hosts import build, plain_environment, wrapped_engine
 
 
 def test_launches_that_c_carries_are_as_those_of_python(tmp_path: Path) -> None:
@@ -47,7 +47,7 @@ def test_who_is_called_back_about_a_command_of_cs_may_say_so_to_python(tmp_path:
 
 @pytest.fixture(scope="module")
 def beside(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build("beside_carried", tmp_path_factory.mktemp("host"), f"-I{ROOT / 'conformance' / 'c'}", "-lpthread")
+    return build("beside_carried", tmp_path_factory.mktemp("host"), "-lpthread")
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_what_happens_beside_commands_that_c_carries(beside: Path, part: str) ->
 
 @pytest.fixture(scope="module")
 def waiting(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build("waits_for_host", tmp_path_factory.mktemp("host"), f"-I{ROOT / 'conformance' / 'c'}", "-lpthread")
+    return build("waits_for_host", tmp_path_factory.mktemp("host"), "-lpthread")
 
 
 @pytest.mark.parametrize(
@@ -87,21 +87,21 @@ def test_commands_that_wait_for_user_events(waiting: Path, part: str) -> None:
 
 
 def test_a_process_may_exit_behind_commands_that_nobody_has_waited_for(tmp_path: Path) -> None:
-    host = build("exit_in_a_row", tmp_path, f"-I{ROOT / 'conformance' / 'c'}", "-lpthread")
+    host = build("exit_in_a_row", tmp_path, "-lpthread")
     result = subprocess.run([host], capture_output=True, text=True)
     assert (result.returncode, result.stderr) == (0, "")
 
 
 def test_exit_destroys_what_the_engine_uses_in_a_launch_after_that_has_ended(tmp_path: Path) -> None:
     engine = wrapped_engine("static", tmp_path)
-    host = build("exit_beside_launch", tmp_path, f"-I{ROOT / 'conformance' / 'c'}", "-lpthread")
+    host = build("exit_beside_launch", tmp_path, "-lpthread")
     result = subprocess.run([host], capture_output=True, text=True, env=plain_environment() | engine)
     assert (result.returncode, result.stderr) == (7, "")
 
 
 def test_launches_that_the_engine_refuses_fail_and_no_others(tmp_path: Path) -> None:
     engine, begun = wrapped_engine("refusing", tmp_path), tmp_path / "begun"
-    host = build("refused_launches", tmp_path, f"-I{ROOT / 'conformance' / 'c'}", "-lpthread")
+    host = build("refused_launches", tmp_path, "-lpthread")
     refusing = {"REFUSING_WHILE": str(begun), "REFUSING_EACH": "7"}
     result = subprocess.run([host, begun], capture_output=True, text=True, env=plain_environment() | engine | refusing)
     assert result.returncode == 0, result.stdout + result.stderr
@@ -109,7 +109,7 @@ def test_launches_that_the_engine_refuses_fail_and_no_others(tmp_path: Path) -> 
 
 
 def test_a_launch_without_room_is_refused_each_time_and_no_other_is(tmp_path: Path) -> None:
-    host = build("no_room", tmp_path, f"-I{ROOT / 'conformance' / 'c'}", "-lpthread")
+    host = build("no_room", tmp_path, "-lpthread")
     result = subprocess.run([host], capture_output=True, text=True)
     assert (result.returncode, result.stdout) == (0, "16\n"), result.stderr
 

@@ -52,7 +52,7 @@ static cl_event give(cl_command_queue queue, cl_mem buffer, cl_bool blocking, co
 {
     cl_event event;
     must(clEnqueueWriteBuffer(queue, buffer, blocking, 0, SIZE, from, 0, NULL, &event), "write");
-    must(clFlush(queue), "clFlush");
+    MUST(clFlush(queue));
     return event;
 }
 
@@ -106,7 +106,7 @@ static void overlap(struct host *host, int fixed)
         cl_event written = give(moves, parts[i], CL_FALSE, from); // mistake overlap
         run(host->queue, near, COUNT, written);
     }
-    must(clFinish(moves), "clFinish");
+    MUST(clFinish(moves));
 }
 
 /* As overlap, but the host waits for each kernel. */
@@ -121,7 +121,7 @@ static void waiting(struct host *host, int fixed)
         cl_event written = give(moves, part, CL_FALSE, from);
         run(host->queue, near, COUNT, written);
         if (!fixed)
-            must(clFinish(host->queue), "clFinish"); // mistake waiting
+            MUST(clFinish(host->queue)); // mistake waiting
     }
 }
 
@@ -147,10 +147,7 @@ static void tiny(struct host *host, int fixed)
 static void programs(struct host *host, int fixed)
 {
     struct host other = *host;
-    cl_int status;
-    other.program = clCreateProgramWithSource(host->context, 1, &here, NULL, &status);
-    must(status, "clCreateProgramWithSource");
-    must(clBuildProgram(other.program, 1, &host->device, "-DOTHER", NULL, NULL), "clBuildProgram");
+    other.program = new_program(host, here, "-DOTHER");
     cl_mem buffer = new_buffer(host, SIZE);
     cl_kernel both[] = {new_kernel(host, "near"), new_kernel(&other, "near")};
     for (int i = 0; i < 2; i++)
@@ -162,11 +159,8 @@ static void programs(struct host *host, int fixed)
 /* A channel with less room than a burst; or with room for all. */
 static void shallow(struct host *host, int fixed)
 {
-    cl_int status;
     const char *depth = fixed ? "-DDEPTH=512" : "-DDEPTH=4";
-    host->program = clCreateProgramWithSource(host->context, 1, &bursts, NULL, &status);
-    must(status, "clCreateProgramWithSource");
-    must(clBuildProgram(host->program, 1, &host->device, depth, NULL, NULL), "clBuildProgram");
+    host->program = new_program(host, bursts, depth);
     cl_command_queue other = new_queue(host);
     const char *names[] = {"give", "take"};
     for (int i = 0; i < 2; i++) {
@@ -176,7 +170,7 @@ static void shallow(struct host *host, int fixed)
         set_argument(kernel, 0, sizeof buffer, &buffer);
         run(i ? other : host->queue, kernel, 1, NULL);
     }
-    must(clFinish(other), "clFinish");
+    MUST(clFinish(other));
 }
 
 int main(int argc, char **argv)
@@ -193,6 +187,6 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; i++)
         if (argc > 1 && strcmp(argv[1], mistakes[i].name) == 0)
             mistakes[i].act(&host, fixed);
-    must(clFinish(host.queue), "clFinish");
+    MUST(clFinish(host.queue));
     return 0;
 }

@@ -21,8 +21,7 @@ static void write_one(cl_command_queue queue, cl_mem buffer, cl_int value, cl_bo
 {
     static cl_int kept;
     kept = value;
-    must(clEnqueueWriteBuffer(queue, buffer, blocking, 0, sizeof kept, &kept, 0, NULL, NULL),
-         "clEnqueueWriteBuffer");
+    MUST(clEnqueueWriteBuffer(queue, buffer, blocking, 0, sizeof kept, &kept, 0, NULL, NULL));
 }
 
 /* Until C knows the queue, the buffer and the kernels. */
@@ -34,7 +33,7 @@ static void learn(cl_command_queue queue, cl_mem buffer, cl_int rounds)
     for (int i = 0; i < LEARNED; i++) {
         launch(queue, adding, 1, NULL);
         launch(queue, spinning, 1, NULL);
-        must(clFinish(queue), "clFinish");
+        MUST(clFinish(queue));
         write_one(queue, buffer, 0, CL_TRUE);
     }
 }
@@ -49,8 +48,8 @@ static void CL_CALLBACK enqueues(cl_mem gone, void *nothing)
 {
     (void)gone, (void)nothing;
     fill(other, buffer_of_callback, 7, BYTES);
-    must(clSetUserEventStatus(gate, CL_COMPLETE), "clSetUserEventStatus");
-    must(clFlush(other), "clFlush");
+    MUST(clSetUserEventStatus(gate, CL_COMPLETE));
+    MUST(clFlush(other));
     called = 1;
 }
 
@@ -65,32 +64,30 @@ static void nested(void)
         cl_event filled;
         cl_mem dying = new_buffer(&host, BYTES), written = new_buffer(&host, BYTES);
         called = 0;
-        gate = clCreateUserEvent(host.context, &status);
-        must(status, "clCreateUserEvent");
+        gate = user_event(&host);
         for (int i = 0; i < 2; i++) {
             fill(host.queue, dying, 0, BYTES);
-            must(clFinish(host.queue), "clFinish");
+            MUST(clFinish(host.queue));
         }
         must(clSetMemObjectDestructorCallback(dying, enqueues, NULL), "a destructor callback");
-        must(clEnqueueMarkerWithWaitList(other, 1, &gate, NULL), "clEnqueueMarkerWithWaitList");
+        MUST(clEnqueueMarkerWithWaitList(other, 1, &gate, NULL));
         launch(host.queue, spinning, 1, NULL);
         status = 0;
-        must(clEnqueueFillBuffer(host.queue, dying, &status, sizeof status, 0, BYTES, 0, NULL,
-                                 &filled),
-             "clEnqueueFillBuffer");
-        must(clReleaseMemObject(dying), "clReleaseMemObject");
+        MUST(clEnqueueFillBuffer(host.queue, dying, &status, sizeof status, 0, BYTES, 0, NULL,
+                                 &filled));
+        MUST(clReleaseMemObject(dying));
         while (status_of(filled) > CL_COMPLETE)
             ;
         write_one(host.queue, written, round, CL_FALSE); /* the callback may come within it */
-        must(clFinish(host.queue), "clFinish");
+        MUST(clFinish(host.queue));
         read_back(host.queue, written, sizeof found, &found);
         must_be(found == round, "a write of which the call succeeds is done");
         while (!called)
             must(clGetPlatformInfo(host.platform, CL_PLATFORM_NAME, 0, NULL, NULL), "a query");
-        must(clFinish(other), "clFinish");
-        must(clReleaseMemObject(written), "clReleaseMemObject");
-        must(clReleaseEvent(gate), "clReleaseEvent");
-        must(clReleaseEvent(filled), "clReleaseEvent");
+        MUST(clFinish(other));
+        MUST(clReleaseMemObject(written));
+        MUST(clReleaseEvent(gate));
+        MUST(clReleaseEvent(filled));
     }
 }
 
@@ -104,20 +101,19 @@ static void polled(bool migrates)
         write_one(other, flag, 1, CL_TRUE);
         write_one(other, beside, 1, CL_TRUE);
         launch(host.queue, polling, size, NULL);
-        must(clFinish(host.queue), "clFinish");
+        MUST(clFinish(host.queue));
     }
     write_one(other, flag, 0, CL_TRUE);
     launch(host.queue, polling, size, NULL);
-    must(clFlush(host.queue), "clFlush");
+    MUST(clFlush(host.queue));
     if (migrates) {
-        must(clEnqueueMigrateMemObjects(other, 1, &beside, CL_MIGRATE_MEM_OBJECT_HOST, 0, NULL,
-                                        NULL),
-             "clEnqueueMigrateMemObjects");
-        must(clFinish(other), "clFinish");
+        MUST(clEnqueueMigrateMemObjects(other, 1, &beside, CL_MIGRATE_MEM_OBJECT_HOST, 0, NULL,
+                                        NULL));
+        MUST(clFinish(other));
     }
     write_one(other, flag, 1, CL_FALSE);
-    must(clFinish(other), "clFinish");
-    must(clFinish(host.queue), "clFinish");
+    MUST(clFinish(other));
+    MUST(clFinish(host.queue));
 }
 
 static void written_while_polled(void)
@@ -150,19 +146,18 @@ static void finished_with_a_mutex(void)
         cl_event launched, behind;
         called = 0;
         launch(host.queue, spinning, 1, &launched);
-        must(clEnqueueMigrateMemObjects(other, 1, &migrated, 0, 1, &launched, &behind),
-             "clEnqueueMigrateMemObjects");
-        must(clSetEventCallback(behind, CL_COMPLETE, takes_mutex, NULL), "clSetEventCallback");
-        must(clFlush(host.queue), "clFlush");
-        must(clFlush(other), "clFlush");
+        MUST(clEnqueueMigrateMemObjects(other, 1, &migrated, 0, 1, &launched, &behind));
+        MUST(clSetEventCallback(behind, CL_COMPLETE, takes_mutex, NULL));
+        MUST(clFlush(host.queue));
+        MUST(clFlush(other));
         pthread_mutex_lock(&mutex);
-        must(clFinish(host.queue), "clFinish");
+        MUST(clFinish(host.queue));
         pthread_mutex_unlock(&mutex);
-        must(clFinish(other), "clFinish");
+        MUST(clFinish(other));
         while (!called)
             usleep(100);
-        must(clReleaseEvent(launched), "clReleaseEvent");
-        must(clReleaseEvent(behind), "clReleaseEvent");
+        MUST(clReleaseEvent(launched));
+        MUST(clReleaseEvent(behind));
     }
 }
 
@@ -189,36 +184,30 @@ static void check_times(cl_event event)
 
 static void times(void)
 {
-    const cl_queue_properties properties[] = {CL_QUEUE_PROPERTIES, CL_QUEUE_PROFILING_ENABLE, 0};
-    cl_int status;
     cl_event launched, marker, waits[2];
     cl_mem buffer = new_buffer(&host, BYTES);
-    cl_command_queue profiling =
-        clCreateCommandQueueWithProperties(host.context, host.device, properties, &status);
-    must(status, "clCreateCommandQueueWithProperties");
+    cl_command_queue profiling = new_queue_with(&host, CL_QUEUE_PROFILING_ENABLE);
     learn(host.queue, buffer, 200000);
     learn(profiling, buffer, 200000);
     launch(profiling, spinning, 1, &launched);
-    must(clFinish(profiling), "clFinish");
+    MUST(clFinish(profiling));
     check_times(launched);
-    waits[1] = clCreateUserEvent(host.context, &status);
-    must(status, "clCreateUserEvent");
+    waits[1] = user_event(&host);
     launch(host.queue, spinning, 1, &waits[0]);
     must(clEnqueueMarkerWithWaitList(profiling, 2, waits, &marker), "a marker");
-    must(clSetUserEventStatus(waits[1], CL_COMPLETE), "clSetUserEventStatus");
-    must(clFinish(profiling), "clFinish");
+    MUST(clSetUserEventStatus(waits[1], CL_COMPLETE));
+    MUST(clFinish(profiling));
     check_times(marker);
-    must(clReleaseEvent(marker), "clReleaseEvent");
+    MUST(clReleaseEvent(marker));
     /* One that comes after a user event, when another queue runs. */
-    waits[0] = clCreateUserEvent(host.context, &status);
-    must(status, "clCreateUserEvent");
+    waits[0] = user_event(&host);
     must(clEnqueueMarkerWithWaitList(profiling, 1, waits, &marker), "a marker");
     launch(other, spinning, 1, &launched);
-    must(clFlush(other), "clFlush");
-    must(clSetUserEventStatus(waits[0], CL_COMPLETE), "clSetUserEventStatus");
-    must(clWaitForEvents(1, &marker), "clWaitForEvents");
+    MUST(clFlush(other));
+    MUST(clSetUserEventStatus(waits[0], CL_COMPLETE));
+    MUST(clWaitForEvents(1, &marker));
     check_times(marker);
-    must(clFinish(other), "clFinish");
+    MUST(clFinish(other));
 }
 
 /* The last that a context is needed for is an event. */
@@ -237,14 +226,14 @@ static void context_of_event(void)
     called = 0;
     must(clSetContextDestructorCallback(host.context, context_gone, NULL), "a destructor callback");
     launch(host.queue, adding, 1, &event);
-    must(clFinish(host.queue), "clFinish");
-    must(clReleaseKernel(adding), "clReleaseKernel");
-    must(clReleaseKernel(spinning), "clReleaseKernel");
-    must(clReleaseKernel(polling), "clReleaseKernel");
-    must(clReleaseMemObject(buffer), "clReleaseMemObject");
-    must(clReleaseCommandQueue(other), "clReleaseCommandQueue");
+    MUST(clFinish(host.queue));
+    MUST(clReleaseKernel(adding));
+    MUST(clReleaseKernel(spinning));
+    MUST(clReleaseKernel(polling));
+    MUST(clReleaseMemObject(buffer));
+    MUST(clReleaseCommandQueue(other));
     stop(&host);
-    must(clReleaseEvent(event), "clReleaseEvent");
+    MUST(clReleaseEvent(event));
     while (!called) /* without another call */
         usleep(100);
 }

@@ -19,7 +19,6 @@ static cl_ulong room(cl_device_info query)
 static void works_in_place(cl_int *memory, cl_int *neighbour)
 {
     cl_int status;
-    const size_t count = COUNT;
     cl_kernel kernel = new_kernel(&host, "twice");
     must_be(memory != NULL && neighbour != NULL, "there is room");
     must_be((uintptr_t)memory % 128 == 0, "the memory is aligned to 128 bytes");
@@ -30,9 +29,8 @@ static void works_in_place(cl_int *memory, cl_int *neighbour)
         clCreateBuffer(host.context, CL_MEM_USE_HOST_PTR, COUNT * sizeof(cl_int), memory, &status);
     must(status, "clCreateBuffer");
     set_argument(kernel, 0, sizeof buffer, &buffer);
-    must(clEnqueueNDRangeKernel(host.queue, kernel, 1, NULL, &count, NULL, 0, NULL, NULL),
-         "clEnqueueNDRangeKernel");
-    must(clFinish(host.queue), "clFinish");
+    launch(host.queue, kernel, COUNT, NULL);
+    MUST(clFinish(host.queue));
     for (cl_int i = 0; i < COUNT; i++)
         must_be(memory[i] == 2 * i && neighbour[i] == i, "what the kernel wrote is there");
     clReleaseMemObject(buffer);

@@ -45,10 +45,9 @@ static void task(struct host *host, cl_command_queue queue, const char *name, cl
     if (buffer != NULL)
         set_argument(kernel, index++, sizeof buffer, &buffer);
     set_argument(kernel, index, sizeof count, &count);
-    must(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, &one, 0, NULL, NULL),
-         "clEnqueueNDRangeKernel");
-    must(clFlush(queue), "clFlush");
-    must(clReleaseKernel(kernel), "clReleaseKernel");
+    MUST(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, &one, 0, NULL, NULL));
+    MUST(clFlush(queue));
+    MUST(clReleaseKernel(kernel));
 }
 
 int main(int argc, char **argv)
@@ -65,7 +64,7 @@ int main(int argc, char **argv)
          : strcmp(part, "order") == 0 ? "take_what_is_there"
                                       : "take_in_turn",
          buffer);
-    must(clFinish(host.queue), "clFinish");
+    MUST(clFinish(host.queue));
     read_back(other, buffer, sizeof packets, packets);
     for (int i = 0; i < 2 * COUNT; i++)
         printf("%d ", packets[i]);

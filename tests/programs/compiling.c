@@ -8,36 +8,15 @@
  *   wait             prints "waiting", and reads a line
  *   close            closes all descriptors from 3 on, and opens a file for each of the first 64
  *   chroot FOLDER, user NUMBER, limit NUMBER (of processes), descriptors NUMBER (at most) */
-#include <CL/cl.h>
+#include "host.h"
 
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static const char usual[] = "kernel void twice(global int *x) { x[get_global_id(0)] *= 2; }";
-static cl_device_id device;
-static cl_context context;
+static struct host host;
 static unsigned built;
-
-static void check(cl_int status, const char *what)
-{
-    if (status == CL_SUCCESS)
-        return;
-    fprintf(stderr, "%s: status %d\n", what, status);
-    exit(1);
-}
-
-static cl_program with_source(const char *source)
-{
-    cl_int status;
-    cl_program made = clCreateProgramWithSource(context, 1, &source, NULL, &status);
-    check(status, "clCreateProgramWithSource");
-    return made;
-}
 
 /* The kernel of each program has a name of its own, so that no cache has compiled it before. */
 static cl_program with_kernel(char *name)
@@ -45,23 +24,18 @@ static cl_program with_kernel(char *name)
     char source[sizeof usual + 64];
     sprintf(name, "twice_%ld_%u", (long)getpid(), built++);
     sprintf(source, "#define twice %s\n%s", name, usual);
-    return with_source(source);
+    return new_source(&host, source);
 }
 
 static void run(cl_program program, const char *name)
 {
-    cl_int status, values[4] = {1, 2, 3, 4};
-    size_t size = 4;
-    cl_command_queue queue = clCreateCommandQueueWithProperties(context, device, NULL, &status);
-    check(status, "clCreateCommandQueueWithProperties");
-    cl_mem buffer = clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, sizeof values, values, &status);
-    check(status, "clCreateBuffer");
-    cl_kernel kernel = clCreateKernel(program, name, &status);
-    check(status, "clCreateKernel");
-    check(clSetKernelArg(kernel, 0, sizeof buffer, &buffer), "clSetKernelArg");
-    check(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &size, NULL, 0, NULL, NULL), "launch");
-    check(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, sizeof values, values, 0, NULL, NULL),
-          "clEnqueueReadBuffer");
+    cl_int values[4] = {1, 2, 3, 4};
+    cl_command_queue queue = new_queue(&host);
+    cl_mem buffer = buffer_with(&host, sizeof values, values);
+    cl_kernel kernel = kernel_in(program, name);
+    set_argument(kernel, 0, sizeof buffer, &buffer);
+    launch(queue, kernel, 4, NULL);
+    read_back(queue, buffer, sizeof values, values);
     printf(values[0] == 2 && values[3] == 8 ? " right" : " wrong");
     clReleaseKernel(kernel);
     clReleaseMemObject(buffer);
@@ -72,9 +46,9 @@ static void run(cl_program program, const char *name)
 static void tell_log(cl_program program)
 {
     size_t size = 0;
-    clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
+    clGetProgramBuildInfo(program, host.device, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
     char *log = calloc(size + 1, 1);
-    clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, size, log, NULL);
+    clGetProgramBuildInfo(program, host.device, CL_PROGRAM_BUILD_LOG, size, log, NULL);
     putchar(' ');
     for (const char *at = log; *at != '\0'; at++)
         putchar(*at != '\n' ? *at : '|');
@@ -97,20 +71,21 @@ static void build_source(const char *path)
     static char text[1 << 20];
     FILE *file = fopen(path, "r");
     text[file != NULL ? fread(text, 1, sizeof text - 1, file) : 0] = '\0';
-    cl_program program = with_source(text);
-    tell("source", clBuildProgram(program, 1, &device, "", NULL, NULL), program, NULL);
+    cl_program program = new_source(&host, text);
+    tell("source", clBuildProgram(program, 1, &host.device, "", NULL, NULL), program, NULL);
 }
 
 static void compile_and_link(const char *compiling, const char *linking)
 {
     char name[64];
     cl_program part = with_kernel(name);
-    cl_int status = clCompileProgram(part, 1, &device, compiling, 0, NULL, NULL, NULL, NULL);
+    cl_int status = clCompileProgram(part, 1, &host.device, compiling, 0, NULL, NULL, NULL, NULL);
     if (linking == NULL || status != CL_SUCCESS) {
         tell("compile", status, part, NULL);
         return;
     }
-    cl_program made = clLinkProgram(context, 1, &device, linking, 1, &part, NULL, NULL, &status);
+    cl_program made =
+        clLinkProgram(host.context, 1, &host.device, linking, 1, &part, NULL, NULL, &status);
     tell("link", status, made, name);
 }
 
@@ -141,7 +116,7 @@ static void act(const char *step, const char *value)
     char name[64];
     if (strcmp(step, "build") == 0) {
         cl_program program = with_kernel(name);
-        tell(step, clBuildProgram(program, 1, &device, value, NULL, NULL), program, name);
+        tell(step, clBuildProgram(program, 1, &host.device, value, NULL, NULL), program, name);
     } else if (strcmp(step, "compile") == 0)
         compile_and_link(value, NULL);
     else if (strcmp(step, "link") == 0)
@@ -161,12 +136,7 @@ static void act(const char *step, const char *value)
 
 int main(int count, char **arguments)
 {
-    cl_platform_id platform;
-    cl_int status;
-    check(clGetPlatformIDs(1, &platform, NULL), "clGetPlatformIDs");
-    check(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), "clGetDeviceIDs");
-    context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
-    check(status, "clCreateContext");
+    find_context(&host);
     for (int i = 1; i < count; i++)
         if (strcmp(arguments[i], "close") == 0)
             close_all();

@@ -14,7 +14,7 @@ static atomic_int ended;
 
 static void write_all(cl_command_queue queue, cl_mem buffer, const unsigned char *from)
 {
-    must(clEnqueueWriteBuffer(queue, buffer, CL_TRUE, 0, BYTES, from, 0, NULL, NULL), "write");
+    write_buffer(queue, buffer, BYTES, from);
 }
 
 static unsigned char *filled(int value)
@@ -40,7 +40,7 @@ static void *flips(void *buffer)
     while (!ended) {
         launch(host.queue, kernel, BYTES, NULL);
         if (rand() % 2)
-            must(clFinish(host.queue), "clFinish");
+            MUST(clFinish(host.queue));
     }
     return NULL;
 }
@@ -70,10 +70,10 @@ static void *moves(void *buffer)
     cl_command_queue queue = new_queue(&host);
     for (cl_mem_migration_flags to = CL_MIGRATE_MEM_OBJECT_HOST; !ended; to ^= 1) {
         must(clEnqueueMigrateMemObjects(queue, 1, buffer, to, 0, NULL, NULL), "migrate");
-        must(clFinish(queue), "clFinish");
+        MUST(clFinish(queue));
         usleep(200);
     }
-    must(clReleaseCommandQueue(queue), "clReleaseCommandQueue");
+    MUST(clReleaseCommandQueue(queue));
     return NULL;
 }
 
@@ -94,8 +94,8 @@ static void buffers_that_move(void)
     }
     ended = 1;
     pthread_join(thread, NULL);
-    must(clReleaseMemObject(buffer), "clReleaseMemObject");
-    must(clReleaseMemObject(other), "clReleaseMemObject");
+    MUST(clReleaseMemObject(buffer));
+    MUST(clReleaseMemObject(other));
     free(bytes);
 }
 
@@ -112,11 +112,11 @@ static void *releases(void *nothing)
             continue;
         for (volatile int i = rand() % 10000; i > 0; i--)
             ;
-        must(clReleaseMemObject(buffer), "clReleaseMemObject");
+        MUST(clReleaseMemObject(buffer));
         cl_mem next = new_buffer(&host, BYTES);
         must(clEnqueueWriteBuffer(queue, next, CL_FALSE, 0, BYTES, bytes, 0, NULL, NULL), "write");
-        must(clFinish(queue), "clFinish");
-        must(clReleaseMemObject(next), "clReleaseMemObject");
+        MUST(clFinish(queue));
+        MUST(clReleaseMemObject(next));
     }
     free(bytes);
     return NULL;
@@ -160,7 +160,7 @@ static void memory_that_is_given_back(void)
         cl_mem buffer = new_buffer(&host, (size_t)64 << 20);
         for (int j = 0; j < 3; j++)
             write_all(host.queue, buffer, bytes);
-        must(clReleaseMemObject(buffer), "clReleaseMemObject");
+        MUST(clReleaseMemObject(buffer));
     }
     free(bytes);
 }

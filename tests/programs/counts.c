@@ -4,17 +4,13 @@
  *
  * With an argument, system calls: two of them, which name the call, stand around each series. */
 #define _GNU_SOURCE 1 /* the value that pyconfig.h of Python 3.10 defines, too */
-#define CL_TARGET_OPENCL_VERSION 300
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <Python.h>
 
-#include <CL/cl.h>
+#include "host.h"
 #include <CL/cl_ext.h>
 #include <dlfcn.h>
 #include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 enum { SERIES = 200, WARM = 100, ROUNDS = 8, BYTES = 4096 };
 
@@ -83,18 +79,7 @@ static void look_for_heavy(int imported[HEAVY])
     PyGILState_Release(lock);
 }
 
-static void check(const char *what, cl_int status)
-{
-    if (status != CL_SUCCESS) {
-        fprintf(stderr, "%s: %d\n", what, status);
-        exit(1);
-    }
-}
-
-static cl_platform_id platform;
-static cl_device_id device;
-static cl_context context;
-static cl_command_queue queue;
+static struct host host;
 static cl_kernel kernel;
 static cl_mem buffer;
 static cl_event ended;
@@ -107,7 +92,7 @@ static clSetKernelArgMemPointerINTEL_fn set_usm_pointer;
 
 static cl_int query(void)
 {
-    return clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof bytes, bytes, NULL);
+    return clGetDeviceInfo(host.device, CL_DEVICE_NAME, sizeof bytes, bytes, NULL);
 }
 
 static cl_int set_value(void)
@@ -123,7 +108,7 @@ static cl_int set_local(void)
     size_t size = 1;
     bytes_of_local = 48 - bytes_of_local;
     return clSetKernelArg(local_kernel, 1, bytes_of_local, NULL) |
-           clEnqueueNDRangeKernel(queue, local_kernel, 1, NULL, &size, NULL, 0, NULL, NULL);
+           clEnqueueNDRangeKernel(host.queue, local_kernel, 1, NULL, &size, NULL, 0, NULL, NULL);
 }
 
 static cl_int set_buffer(void)
@@ -160,7 +145,7 @@ static cl_int wait_for_ended(void)
 static cl_int enqueue(void)
 {
     size_t size = 1;
-    return clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &size, NULL, 0, NULL, NULL);
+    return clEnqueueNDRangeKernel(host.queue, kernel, 1, NULL, &size, NULL, 0, NULL, NULL);
 }
 
 static cl_int enqueue_again(void)
@@ -213,7 +198,7 @@ static cl_int enqueue_in_turn(void)
 
 static cl_int launch_and_wait(void)
 {
-    return enqueue() | clFinish(queue);
+    return enqueue() | clFinish(host.queue);
 }
 
 /* With nothing that C could not have the engine run by itself. */
@@ -233,12 +218,12 @@ static cl_int launch_and_wait_for_event(void)
 
 static cl_int write_and_wait(void)
 {
-    return clEnqueueWriteBuffer(queue, buffer, CL_TRUE, 0, BYTES, bytes, 0, NULL, NULL);
+    return clEnqueueWriteBuffer(host.queue, buffer, CL_TRUE, 0, BYTES, bytes, 0, NULL, NULL);
 }
 
 static cl_int read_and_wait(void)
 {
-    return clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, BYTES, bytes, 0, NULL, NULL);
+    return clEnqueueReadBuffer(host.queue, buffer, CL_TRUE, 0, BYTES, bytes, 0, NULL, NULL);
 }
 
 /* A buffer, and three commands that wait for each other, of which the host waits for the last. */
@@ -247,12 +232,12 @@ static cl_int make_write_launch_read(void)
     cl_int status[2];
     cl_event written, launched, read;
     size_t size = 1;
-    cl_mem made = clCreateBuffer(context, CL_MEM_READ_WRITE, BYTES, NULL, &status[0]);
+    cl_mem made = clCreateBuffer(host.context, CL_MEM_READ_WRITE, BYTES, NULL, &status[0]);
     status[1] =
-        clEnqueueWriteBuffer(queue, made, CL_FALSE, 0, BYTES, bytes, 0, NULL, &written) |
+        clEnqueueWriteBuffer(host.queue, made, CL_FALSE, 0, BYTES, bytes, 0, NULL, &written) |
         clSetKernelArg(kernel, 0, sizeof made, &made) |
-        clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &size, NULL, 1, &written, &launched) |
-        clEnqueueReadBuffer(queue, made, CL_FALSE, 0, BYTES, bytes, 1, &launched, &read) |
+        clEnqueueNDRangeKernel(host.queue, kernel, 1, NULL, &size, NULL, 1, &written, &launched) |
+        clEnqueueReadBuffer(host.queue, made, CL_FALSE, 0, BYTES, bytes, 1, &launched, &read) |
         clWaitForEvents(1, &read);
     return status[0] | status[1] | clReleaseEvent(written) | clReleaseEvent(launched) |
            clReleaseEvent(read) | clReleaseMemObject(made);
@@ -268,7 +253,7 @@ static cl_int make_kernel(void)
     return status | clSetKernelArg(made, 0, sizeof buffer, &buffer) |
            clSetKernelArg(made, 1, sizeof value, &value) |
            clGetKernelInfo(made, CL_KERNEL_NUM_ARGS, sizeof value, &value, NULL) |
-           clEnqueueNDRangeKernel(queue, made, 1, NULL, &size, NULL, 0, NULL, NULL) |
+           clEnqueueNDRangeKernel(host.queue, made, 1, NULL, &size, NULL, 0, NULL, NULL) |
            clReleaseKernel(made);
 }
 
@@ -284,10 +269,10 @@ static cl_int make_sub_buffer(void)
 static cl_int make_buffer(void)
 {
     cl_int status;
-    cl_mem made =
-        clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, BYTES, bytes, &status);
+    cl_mem made = clCreateBuffer(host.context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, BYTES,
+                                 bytes, &status);
     return status | clSetKernelArg(kernel, 0, sizeof made, &made) |
-           clEnqueueReadBuffer(queue, made, CL_TRUE, 0, BYTES, bytes, 0, NULL, NULL) |
+           clEnqueueReadBuffer(host.queue, made, CL_TRUE, 0, BYTES, bytes, 0, NULL, NULL) |
            clReleaseMemObject(made);
 }
 
@@ -295,7 +280,7 @@ static cl_int make_queue(void)
 {
     cl_int status;
     size_t size = 1;
-    cl_command_queue made = clCreateCommandQueue(context, device, 0, &status);
+    cl_command_queue made = clCreateCommandQueue(host.context, host.device, 0, &status);
     return status | clSetKernelArg(kernel, 0, sizeof buffer, &buffer) |
            clEnqueueNDRangeKernel(made, kernel, 1, NULL, &size, NULL, 0, NULL, NULL) |
            clFinish(made) | clReleaseCommandQueue(made);
@@ -304,9 +289,10 @@ static cl_int make_queue(void)
 static cl_int map_and_unmap(void)
 {
     cl_int status;
-    void *mapped =
-        clEnqueueMapBuffer(queue, buffer, CL_TRUE, CL_MAP_WRITE, 0, BYTES, 0, NULL, NULL, &status);
-    return status | clEnqueueUnmapMemObject(queue, buffer, mapped, 0, NULL, NULL) | clFinish(queue);
+    void *mapped = clEnqueueMapBuffer(host.queue, buffer, CL_TRUE, CL_MAP_WRITE, 0, BYTES, 0, NULL,
+                                      NULL, &status);
+    return status | clEnqueueUnmapMemObject(host.queue, buffer, mapped, 0, NULL, NULL) |
+           clFinish(host.queue);
 }
 
 static const struct {
@@ -344,7 +330,7 @@ static const struct {
 static void repeat(const char *name, cl_int (*call)(void), int times)
 {
     for (int i = 0; i < times; i++)
-        check(name, call());
+        must(call(), name);
 }
 
 static long least(long one, long other)
@@ -359,12 +345,12 @@ static void count(const char *name, cl_int (*call)(void))
     long locks = LONG_MAX, blocks = LONG_MAX;
     for (int round = 0; round < ROUNDS; round++) {
         repeat(name, call, WARM);
-        check(name, clFinish(queue) | clFinish(other_queue));
+        must(clFinish(host.queue) | clFinish(other_queue), name);
         long entered_before = entered, allocated_before = allocated;
         repeat(name, call, SERIES);
         locks = least(locks, entered - entered_before);
         blocks = least(blocks, allocated - allocated_before);
-        check(name, clFinish(queue) | clFinish(other_queue));
+        must(clFinish(host.queue) | clFinish(other_queue), name);
     }
     printf("%s %ld %ld\n", name, locks * 100 / SERIES, blocks * 100 / SERIES);
 }
@@ -372,57 +358,47 @@ static void count(const char *name, cl_int (*call)(void))
 static void mark(const char *name, cl_int (*call)(void))
 {
     repeat(name, call, WARM);
-    check(name, clFinish(queue) | clFinish(other_queue));
+    must(clFinish(host.queue) | clFinish(other_queue), name);
     access(name, F_OK);
     repeat(name, call, SERIES);
     access(name, F_OK);
-    check(name, clFinish(queue));
+    must(clFinish(host.queue), name);
 }
 
-static cl_context new_context(cl_command_queue *new_queue, cl_kernel *new_kernel)
+static void start_with_kernels(cl_kernel *putting)
 {
     static const char *source =
         "kernel void put(global int *x, int a) { if (get_global_id(0) == 0) x[0] = a; }\n"
         "kernel void pass(global int *x, local int *y) { y[0] = 1; x[0] = y[0]; }";
-    cl_int status, value = 0;
-    cl_context made = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
-    check("context", status);
-    *new_queue = clCreateCommandQueue(made, device, 0, &status);
-    check("queue", status);
-    cl_program program = clCreateProgramWithSource(made, 1, &source, NULL, &status);
-    check("program", status);
-    check("build", clBuildProgram(program, 1, &device, "", NULL, NULL));
-    *new_kernel = clCreateKernel(program, "put", &status);
-    check("kernel", status);
-    buffer = clCreateBuffer(made, CL_MEM_READ_WRITE, BYTES, NULL, &status);
-    check("buffer", status);
-    check("argument", clSetKernelArg(*new_kernel, 0, sizeof buffer, &buffer));
-    check("argument", clSetKernelArg(*new_kernel, 1, sizeof value, &value));
-    local_kernel = clCreateKernel(program, "pass", &status);
-    check("kernel", status);
-    check("argument", clSetKernelArg(local_kernel, 0, sizeof buffer, &buffer));
-    return made;
+    cl_int value = 0;
+    start(&host, source);
+    *putting = new_kernel(&host, "put");
+    buffer = new_buffer(&host, BYTES);
+    set_argument(*putting, 0, sizeof buffer, &buffer);
+    set_argument(*putting, 1, sizeof value, &value);
+    local_kernel = new_kernel(&host, "pass");
+    set_argument(local_kernel, 0, sizeof buffer, &buffer);
 }
 
 static void set_up(void)
 {
     cl_int status;
-    new_context(&other_queue, &other_kernel);
-    context = new_context(&queue, &kernel);
+    start_with_kernels(&other_kernel);
+    other_queue = host.queue;
+    start_with_kernels(&kernel);
     clHostMemAllocINTEL_fn allocate =
-        (clHostMemAllocINTEL_fn)clGetExtensionFunctionAddressForPlatform(platform,
+        (clHostMemAllocINTEL_fn)clGetExtensionFunctionAddressForPlatform(host.platform,
                                                                          "clHostMemAllocINTEL");
     set_usm_pointer = (clSetKernelArgMemPointerINTEL_fn)clGetExtensionFunctionAddressForPlatform(
-        platform, "clSetKernelArgMemPointerINTEL");
-    pointer = allocate(context, NULL, BYTES, 0, &status);
-    check("allocation", status);
-    check("write", clEnqueueWriteBuffer(queue, buffer, CL_TRUE, 0, BYTES, bytes, 0, NULL, &ended));
+        host.platform, "clSetKernelArgMemPointerINTEL");
+    pointer = allocate(host.context, NULL, BYTES, 0, &status);
+    must(status, "clHostMemAllocINTEL");
+    MUST(clEnqueueWriteBuffer(host.queue, buffer, CL_TRUE, 0, BYTES, bytes, 0, NULL, &ended));
 }
 
 int main(int count_of_words, char **words)
 {
-    check("platform", clGetPlatformIDs(1, &platform, NULL));
-    check("device", clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL));
+    find_device(&host);
     long modules_at_start = modules();
     int imported[HEAVY];
     set_up();

@@ -64,9 +64,8 @@ static void use_kernels(void *memory, void *other)
     must_hold(memory, 1);
     must(mem_copy(host.queue, CL_TRUE, other, &memory, sizeof memory, 0, NULL, NULL), "a pointer");
     const cl_bool indirect = CL_TRUE;
-    must(clSetKernelExecInfo(follow, CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL,
-                             sizeof indirect, &indirect),
-         "clSetKernelExecInfo");
+    MUST(clSetKernelExecInfo(follow, CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL,
+                             sizeof indirect, &indirect));
     must(set_pointer(follow, 0, other), "clSetKernelArgMemPointerINTEL");
     launch(host.queue, follow, COUNT, NULL);
     must_hold(memory, 2);
@@ -78,13 +77,13 @@ static void use_buffer(void)
     static cl_int found[COUNT];
     cl_mem buffer = new_buffer(&host, SIZE);
     fill(host.queue, buffer, 5, SIZE);
-    must(clEnqueueReadBuffer(host.queue, buffer, CL_TRUE, 0, SIZE, found, 0, NULL, NULL), "read");
+    read_back(host.queue, buffer, SIZE, found);
     must_be(found[COUNT - 1] == 5, "the buffer has the pattern");
     cl_int *mapped =
         clEnqueueMapBuffer(host.queue, buffer, CL_TRUE, CL_MAP_WRITE, 0, SIZE, 0, NULL, NULL, NULL);
     mapped[0] = 6;
     must(clEnqueueUnmapMemObject(host.queue, buffer, mapped, 0, NULL, NULL), "unmap");
-    must(clEnqueueReadBuffer(host.queue, buffer, CL_TRUE, 0, SIZE, found, 0, NULL, NULL), "read");
+    read_back(host.queue, buffer, SIZE, found);
     must_be(found[0] == 6, "the buffer has what was mapped");
     clReleaseMemObject(buffer);
 }

@@ -51,11 +51,10 @@ static void ended(cl_event event)
     if (event == NULL)
         return;
     did(clWaitForEvents(1, &event));
-    must(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL),
-         "clGetEventInfo");
+    MUST(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL));
     must_be(status <= CL_COMPLETE, "a command has ended once it was waited for");
     did(status);
-    must(clReleaseEvent(event), "clReleaseEvent");
+    MUST(clReleaseEvent(event));
 }
 
 static void expect(bool fact)
@@ -115,11 +114,11 @@ static void get(cl_mem buffer, size_t size, void *to)
 static void let_go(cl_program program, cl_kernel kernel, cl_mem buffer)
 {
     if (kernel != NULL)
-        must(clReleaseKernel(kernel), "clReleaseKernel");
+        MUST(clReleaseKernel(kernel));
     if (program != NULL)
-        must(clReleaseProgram(program), "clReleaseProgram");
+        MUST(clReleaseProgram(program));
     if (buffer != NULL)
-        must(clReleaseMemObject(buffer), "clReleaseMemObject");
+        MUST(clReleaseMemObject(buffer));
 }
 
 static const char add[] = "kernel void add(global int *x, int n)"
@@ -335,7 +334,7 @@ static void channels(void)
     for (int i = 0; i < ITEMS; i++)
         expect(found[i] == i);
     if (other != NULL)
-        must(clReleaseCommandQueue(other), "clReleaseCommandQueue");
+        MUST(clReleaseCommandQueue(other));
     let_go(NULL, give, NULL);
     let_go(program, take, buffer);
 }
@@ -356,7 +355,7 @@ static void run(void (*act)(void))
     must(status, "clCreateCommandQueue");
     act();
     did(clFinish(queue));
-    must(clReleaseCommandQueue(queue), "clReleaseCommandQueue");
+    MUST(clReleaseCommandQueue(queue));
 }
 
 /* Each thread of the driver has a queue of the engine; when there is one more is a matter of
@@ -422,8 +421,7 @@ static int start_with(unsigned number)
     atomic_store(&calls->failing, number);
     open_driver();
     size_t group; /* the engine's answer, or a default */
-    must(clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof group, &group, NULL),
-         "clGetDeviceInfo");
+    MUST(clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof group, &group, NULL));
     if (calls->name[0] == '\0')
         return 0;
     run(commands);

@@ -21,14 +21,13 @@ int main(void)
     set_argument(spin, 1, sizeof rounds, &rounds);
     for (int i = 0; i < WARM; i++)
         launch(host.queue, add, 1, NULL);
-    must(clFinish(host.queue), "clFinish");
+    MUST(clFinish(host.queue));
     cl_command_queue other = new_queue(&host);
     launch(other, spin, 1, &running);
-    must(clFlush(other), "clFlush");
+    MUST(clFlush(other));
     while (status != CL_RUNNING && status != CL_COMPLETE)
-        must(clGetEventInfo(running, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,
-                            NULL),
-             "clGetEventInfo");
+        MUST(clGetEventInfo(running, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,
+                            NULL));
     for (int i = 0; i < ROW; i++)
         launch(host.queue, add, 1, NULL);
     return 0;

@@ -1,26 +1,13 @@
 /* Makes the same calls forty times, then some in a second thread, and prints those that fail. Most
  * are answered without the driver's Python by then. */
-#define CL_TARGET_OPENCL_VERSION 300
-#include <CL/cl.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "host.h"
 
 #define TIMES 40
 #define SIZE 64
 
-static cl_context context;
-static cl_command_queue queue;
+static struct host host;
 static cl_mem buffer;
 static cl_kernel kernel;
-
-static void check(cl_int status, const char *call)
-{
-    if (status != CL_SUCCESS) {
-        fprintf(stderr, "%s: %d\n", call, status);
-        exit(1);
-    }
-}
 
 static void tell(int round, const char *call, cl_int status)
 {
@@ -32,24 +19,11 @@ static void make(void)
 {
     static const char *source =
         "kernel void add(global int *x, int n) { x[get_global_id(0)] += n; }";
-    cl_platform_id platform;
-    cl_device_id device;
-    cl_int status;
-    check(clGetPlatformIDs(1, &platform, NULL), "clGetPlatformIDs");
-    check(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), "clGetDeviceIDs");
-    context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
-    check(status, "clCreateContext");
-    queue = clCreateCommandQueueWithProperties(context, device, NULL, &status);
-    check(status, "clCreateCommandQueueWithProperties");
-    int zeros[SIZE] = {0};
-    buffer = clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, sizeof zeros, zeros, &status);
-    check(status, "clCreateBuffer");
-    cl_program program = clCreateProgramWithSource(context, 1, &source, NULL, &status);
-    check(status, "clCreateProgramWithSource");
-    check(clBuildProgram(program, 0, NULL, NULL, NULL, NULL), "clBuildProgram");
-    kernel = clCreateKernel(program, "add", &status);
-    check(status, "clCreateKernel");
-    check(clReleaseProgram(program), "clReleaseProgram");
+    const int zeros[SIZE] = {0};
+    start(&host, source);
+    buffer = buffer_with(&host, sizeof zeros, zeros);
+    kernel = new_kernel(&host, "add");
+    MUST(clReleaseProgram(host.program));
 }
 
 static void go_round(int round, int *back)
@@ -59,10 +33,11 @@ static void go_round(int round, int *back)
     size_t global = SIZE;
     cl_event event = NULL;
     tell(round, "clSetKernelArg", clSetKernelArg(kernel, 0, sizeof buffer, &buffer));
-    check(clSetKernelArg(kernel, 1, sizeof one, &one), "clSetKernelArg");
-    cl_int status = clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, NULL, 0, NULL, &event);
+    set_argument(kernel, 1, sizeof one, &one);
+    cl_int status =
+        clEnqueueNDRangeKernel(host.queue, kernel, 1, NULL, &global, NULL, 0, NULL, &event);
     tell(round, "clEnqueueNDRangeKernel", status);
-    tell(round, "clFinish", clFinish(queue));
+    tell(round, "clFinish", clFinish(host.queue));
     if (status == CL_SUCCESS) {
         tell(round, "clWaitForEvents", clWaitForEvents(1, &event));
         tell(round, "clGetEventInfo",
@@ -71,9 +46,10 @@ static void go_round(int round, int *back)
         tell(round, "clReleaseEvent", clReleaseEvent(event));
     }
     tell(round, "clEnqueueReadBuffer",
-         clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, SIZE * sizeof *back, back, 0, NULL, NULL));
+         clEnqueueReadBuffer(host.queue, buffer, CL_TRUE, 0, SIZE * sizeof *back, back, 0, NULL,
+                             NULL));
     tell(round, "clGetContextInfo",
-         clGetContextInfo(context, CL_CONTEXT_NUM_DEVICES, sizeof count, &count, NULL));
+         clGetContextInfo(host.context, CL_CONTEXT_NUM_DEVICES, sizeof count, &count, NULL));
     tell(round, "clRetainMemObject", clRetainMemObject(buffer));
     tell(round, "clReleaseMemObject", clReleaseMemObject(buffer));
 }
@@ -93,8 +69,7 @@ int main(void)
     for (int round = 1; round <= TIMES; round++)
         go_round(round, back);
     printf("launches: %d\n", back[SIZE - 1]);
-    check(clGetMemObjectInfo(buffer, CL_MEM_REFERENCE_COUNT, sizeof references, &references, NULL),
-          "clGetMemObjectInfo");
+    MUST(clGetMemObjectInfo(buffer, CL_MEM_REFERENCE_COUNT, sizeof references, &references, NULL));
     printf("references: %u\n", references);
     if (pthread_create(&thread, NULL, in_a_thread, back) != 0)
         return 1;

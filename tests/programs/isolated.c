@@ -2,17 +2,12 @@
  *
  * A host that looks around: which children, signals and engines it has, once a kernel has run, and
  * where kernels' output goes. After "ready" it waits for a line. */
-#define _GNU_SOURCE
-#define CL_TARGET_OPENCL_VERSION 120
-#include <CL/cl.h>
+#include "host.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 static const char source[] = "kernel void print(int number) { printf(\"kernel %d\\n\", number); }"
                              "kernel void nothing(void) {}";
@@ -22,14 +17,6 @@ static void count(int number)
 {
     (void)number;
     signals++;
-}
-
-static void check(cl_int status, const char *what)
-{
-    if (status == CL_SUCCESS)
-        return;
-    fprintf(stderr, "%s: %d\n", what, status);
-    exit(1);
 }
 
 static int engines(void)
@@ -45,10 +32,9 @@ static int engines(void)
 
 static void print_from_kernel(cl_command_queue queue, cl_kernel kernel, int number)
 {
-    const size_t one = 1;
-    check(clSetKernelArg(kernel, 0, sizeof number, &number), "clSetKernelArg");
-    check(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, NULL, 0, NULL, NULL), "enqueue");
-    check(clFinish(queue), "clFinish");
+    set_argument(kernel, 0, sizeof number, &number);
+    launch(queue, kernel, 1, NULL);
+    MUST(clFinish(queue));
 }
 
 static void say(const char *words)
@@ -74,23 +60,13 @@ static void print_to_file(cl_command_queue queue, cl_kernel kernel)
 
 int main(void)
 {
-    cl_platform_id platform;
-    cl_device_id device;
-    cl_int status;
+    struct host host;
     char line[16];
-    const char *text = source;
-    const size_t one = 1;
     signal(SIGCHLD, count);
-    check(clGetPlatformIDs(1, &platform, NULL), "clGetPlatformIDs");
-    check(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), "clGetDeviceIDs");
-    cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
-    cl_command_queue queue = clCreateCommandQueue(context, device, 0, &status);
-    cl_program program = clCreateProgramWithSource(context, 1, &text, NULL, &status);
-    check(clBuildProgram(program, 1, &device, "", NULL, NULL), "clBuildProgram");
-    cl_kernel print = clCreateKernel(program, "print", &status);
-    cl_kernel nothing = clCreateKernel(program, "nothing", &status);
-    check(clEnqueueNDRangeKernel(queue, nothing, 1, NULL, &one, NULL, 0, NULL, NULL), "enqueue");
-    check(clFinish(queue), "clFinish");
+    start(&host, source);
+    cl_kernel print = new_kernel(&host, "print");
+    launch(host.queue, new_kernel(&host, "nothing"), 1, NULL);
+    MUST(clFinish(host.queue));
     say("ready");
     if (fgets(line, sizeof line, stdin) == NULL)
         return 1;
@@ -98,10 +74,10 @@ int main(void)
     printf("signals %d\n", (int)signals);
     printf("engines %d\n", engines());
     say("before");
-    print_from_kernel(queue, print, 1);
+    print_from_kernel(host.queue, print, 1);
     say("between");
-    print_from_kernel(queue, print, 2);
+    print_from_kernel(host.queue, print, 2);
     say("after");
-    print_to_file(queue, print);
+    print_to_file(host.queue, print);
     return 0;
 }

@@ -4,36 +4,21 @@
  * Runs `bad` of the source, says how that ended, and what it was told; then whether a good kernel
  * is right on a buffer that the bad one did not have. With `two`, another thread launches the good
  * kernel all the time on a queue and a buffer of its own. */
-#define CL_TARGET_OPENCL_VERSION 120
-#include <CL/cl.h>
-#include <pthread.h>
+#include "host.h"
+
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define COUNT 1024
 static const char good_source[] =
     "kernel void good(global int *data) { data[get_global_id(0)] += 1; }";
 
 struct board {
-    cl_context context;
-    cl_device_id device;
-    cl_command_queue queue;
+    struct host host;
     cl_kernel kernel;
     cl_mem buffer;
 };
 
-static atomic_int stop;
-
-static void check(cl_int status, const char *what)
-{
-    if (status != CL_SUCCESS) {
-        printf("failed %s %d\n", what, status);
-        fflush(stdout);
-        exit(1);
-    }
-}
+static atomic_int over;
 
 static void CL_CALLBACK told(const char *words, const void *info, size_t size, void *data)
 {
@@ -42,45 +27,38 @@ static void CL_CALLBACK told(const char *words, const void *info, size_t size, v
     fflush(stdout);
 }
 
-static cl_program build(const struct board *board, const char *source, cl_int *status)
+static cl_int build(struct host *host, const char *source)
 {
-    cl_program program = clCreateProgramWithSource(board->context, 1, &source, NULL, status);
-    check(*status, "clCreateProgramWithSource");
-    *status = clBuildProgram(program, 1, &board->device, "", NULL, NULL);
-    if (*status != CL_SUCCESS) {
+    host->program = new_source(host, source);
+    cl_int status = clBuildProgram(host->program, 1, &host->device, "", NULL, NULL);
+    if (status != CL_SUCCESS) {
         static char log[65536];
-        clGetProgramBuildInfo(program, board->device, CL_PROGRAM_BUILD_LOG, sizeof log, log, NULL);
+        clGetProgramBuildInfo(host->program, host->device, CL_PROGRAM_BUILD_LOG, sizeof log, log,
+                              NULL);
         log[strcspn(log, "\n")] = '\0';
         printf("log %s\n", log);
     }
-    return program;
+    return status;
 }
 
-static void prepare(struct board *board, cl_kernel kernel)
+static void prepare(struct board *board, const char *kernel)
 {
-    cl_int status, data[COUNT];
+    cl_int data[COUNT];
     for (int i = 0; i < COUNT; i++)
         data[i] = i;
-    board->kernel = kernel;
-    board->queue = clCreateCommandQueue(board->context, board->device, 0, &status);
-    check(status, "clCreateCommandQueue");
-    board->buffer =
-        clCreateBuffer(board->context, CL_MEM_COPY_HOST_PTR, sizeof data, data, &status);
-    check(status, "clCreateBuffer");
-    check(clSetKernelArg(board->kernel, 0, sizeof board->buffer, &board->buffer), "clSetKernelArg");
+    board->kernel = new_kernel(&board->host, kernel);
+    board->host.queue = new_queue(&board->host);
+    board->buffer = buffer_with(&board->host, sizeof data, data);
+    set_argument(board->kernel, 0, sizeof board->buffer, &board->buffer);
 }
 
 /* The status that the launch ended with. */
 static cl_int run(const struct board *board, size_t items)
 {
     cl_event event;
-    cl_int status;
-    check(
-        clEnqueueNDRangeKernel(board->queue, board->kernel, 1, NULL, &items, NULL, 0, NULL, &event),
-        "clEnqueueNDRangeKernel");
-    clFinish(board->queue);
-    check(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL),
-          "clGetEventInfo");
+    launch(board->host.queue, board->kernel, items, &event);
+    clFinish(board->host.queue);
+    cl_int status = status_of(event);
     clReleaseEvent(event);
     return status;
 }
@@ -88,9 +66,7 @@ static cl_int run(const struct board *board, size_t items)
 static int is_right(const struct board *board, int increments)
 {
     cl_int data[COUNT];
-    check(clEnqueueReadBuffer(board->queue, board->buffer, CL_TRUE, 0, sizeof data, data, 0, NULL,
-                              NULL),
-          "clEnqueueReadBuffer");
+    read_back(board->host.queue, board->buffer, sizeof data, data);
     for (int i = 0; i < COUNT; i++)
         if (data[i] != i + increments)
             return 0;
@@ -102,7 +78,7 @@ static void *launch_always(void *data)
 {
     struct board *board = data;
     int done = 0, failed = 0;
-    while (!atomic_load(&stop) && !failed) {
+    while (!atomic_load(&over) && !failed) {
         failed = run(board, COUNT) != CL_COMPLETE;
         done += !failed;
     }
@@ -123,30 +99,28 @@ static char *contents(const char *path)
 int main(int count, char **arguments)
 {
     struct board bad = {0}, good, other;
-    cl_platform_id platform;
     cl_int status, lowest;
     pthread_t thread;
     int two = count > 2 && strcmp(arguments[2], "two") == 0;
-    check(clGetPlatformIDs(1, &platform, NULL), "clGetPlatformIDs");
-    check(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &bad.device, NULL), "clGetDeviceIDs");
-    bad.context = clCreateContext(NULL, 1, &bad.device, told, NULL, &status);
-    check(status, "clCreateContext");
-    good = other = bad;
-    cl_program innocent = build(&good, good_source, &status);
-    check(status, "clBuildProgram");
-    prepare(&good, clCreateKernel(innocent, "good", &status));
-    prepare(&other, clCreateKernel(innocent, "good", &status));
+    find_device(&bad.host);
+    bad.host.context = clCreateContext(NULL, 1, &bad.host.device, told, NULL, &status);
+    must(status, "clCreateContext");
+    good = bad;
+    must(build(&good.host, good_source), "clBuildProgram");
+    other = good;
+    prepare(&good, "good");
+    prepare(&other, "good");
     status = run(&good, COUNT);
     printf("first %d %d\n", status, is_right(&good, 1));
-    cl_program program = build(&bad, contents(arguments[1]), &lowest);
+    lowest = build(&bad.host, contents(arguments[1]));
     if (lowest == CL_SUCCESS) {
-        prepare(&bad, clCreateKernel(program, "bad", &status));
+        prepare(&bad, "bad");
         cl_ulong secret = (cl_ulong)(size_t)&lowest;
         clSetKernelArg(bad.kernel, 1, sizeof secret, &secret);
         if (two)
             pthread_create(&thread, NULL, launch_always, &other);
         lowest = run(&bad, 1);
-        atomic_store(&stop, 1);
+        atomic_store(&over, 1);
         if (two)
             pthread_join(thread, NULL);
     }

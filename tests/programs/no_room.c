@@ -13,13 +13,12 @@ static struct host host;
 static void fill_board(cl_ulong wanted)
 {
     cl_ulong left;
-    must(clGetDeviceInfo(host.device, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof left, &left, NULL),
-         "clGetDeviceInfo");
+    MUST(clGetDeviceInfo(host.device, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof left, &left, NULL));
     for (int i = 0; i < MOST && left >= wanted; i++) {
         cl_ulong size = left > wanted ? wanted : left / 2;
         cl_mem buffer = new_buffer(&host, size);
         fill(host.queue, buffer, 0, sizeof(cl_int));
-        must(clFinish(host.queue), "clFinish");
+        MUST(clFinish(host.queue));
         left -= size;
     }
 }
@@ -29,8 +28,8 @@ int main(void)
     cl_ulong largest;
     cl_int counted = 0;
     start(&host, source);
-    must(clGetDeviceInfo(host.device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof largest, &largest, NULL),
-         "clGetDeviceInfo");
+    MUST(
+        clGetDeviceInfo(host.device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof largest, &largest, NULL));
     cl_kernel kernel = new_kernel(&host, "count");
     cl_mem small = new_buffer(&host, sizeof counted), large = new_buffer(&host, largest);
     fill(host.queue, small, 0, sizeof counted);
@@ -38,7 +37,7 @@ int main(void)
     set_argument(kernel, 0, sizeof small, &small);
     for (int i = 0; i < 6; i++)
         launch(host.queue, kernel, 1, NULL);
-    must(clFinish(host.queue), "clFinish");
+    MUST(clFinish(host.queue));
     fill_board(largest);
     fill(host.queue, small, 0, sizeof counted);
     for (int i = 0; i < LAUNCHES; i++) {

@@ -82,9 +82,7 @@ int main(int count, char **words)
             launch(host.queue, kernel, size, &events[place]);
         }
         must(clFinish(host.queue), "finish");
-        must(
-            clEnqueueReadBuffer(host.queue, buffer, CL_TRUE, 0, sizeof found, found, 0, NULL, NULL),
-            "read");
+        read_back(host.queue, buffer, sizeof found, found);
         for (cl_int place = 0; place < length; place++) {
             if (!is_right(events[place], found[place], row, &failed)) {
                 printf("row %d: launch %d\n", row, place);

@@ -3,15 +3,9 @@
  * A host whose board process is killed by somebody all the time. Until its standard input ends,
  * four threads launch, write and read. What a command that succeeded wrote has to be right, and so
  * has what no kernel writes. Prints how many launches went well, failed, and what was wrong. */
-#define CL_TARGET_OPENCL_VERSION 120
-#include <CL/cl.h>
-#include <pthread.h>
+#include "host.h"
+
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 enum { COUNT = 65536, THREADS = 4 };
 
@@ -28,31 +22,12 @@ static const char source[] =
     "}";
 static atomic_long well, failed, wrong;
 static atomic_bool over;
-static cl_context context;
-static cl_device_id device;
-
-static void must(cl_int status, const char *what)
-{
-    if (status == CL_SUCCESS)
-        return;
-    printf("%s: %d\n", what, status);
-    fflush(stdout);
-    _exit(1);
-}
+static struct host host;
 
 static void say(const char *words)
 {
     printf("%s\n", words);
     fflush(stdout);
-}
-
-static cl_mem buffer(const int *data)
-{
-    cl_int status;
-    cl_mem made =
-        clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, COUNT * sizeof *data, (void *)data, &status);
-    must(status, "clCreateBuffer");
-    return made;
 }
 
 static cl_kernel kernel(const char *name)
@@ -61,9 +36,9 @@ static cl_kernel kernel(const char *name)
     cl_kernel made = NULL;
     for (int tries = 0; made == NULL && tries < 20; tries++) { /* builds die with the process */
         cl_int status;
-        cl_program program = clCreateProgramWithSource(context, 1, &text, NULL, &status);
+        cl_program program = clCreateProgramWithSource(host.context, 1, &text, NULL, &status);
         if (status == CL_SUCCESS &&
-            clBuildProgram(program, 1, &device, "", NULL, NULL) == CL_SUCCESS)
+            clBuildProgram(program, 1, &host.device, "", NULL, NULL) == CL_SUCCESS)
             made = clCreateKernel(program, name, &status);
         if (program != NULL)
             clReleaseProgram(program);
@@ -76,21 +51,12 @@ static cl_kernel kernel(const char *name)
 static void compare(cl_command_queue queue, cl_mem of, const int *in, int factor)
 {
     static __thread int found[COUNT];
-    must(clEnqueueReadBuffer(queue, of, CL_TRUE, 0, sizeof found, found, 0, NULL, NULL), "read");
+    read_back(queue, of, sizeof found, found);
     for (int i = 0; i < COUNT; i++)
         if (found[i] != in[i] * factor) {
             atomic_fetch_add(&wrong, 1);
             return;
         }
-}
-
-static cl_int status_of(cl_event event)
-{
-    cl_int status;
-    must(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL),
-         "clGetEventInfo");
-    clReleaseEvent(event);
-    return status;
 }
 
 static void *work(void *data)
@@ -99,9 +65,9 @@ static void *work(void *data)
     cl_int status;
     for (int i = 0; i < COUNT; i++)
         in[i] = i ^ number;
-    cl_command_queue queue = clCreateCommandQueue(context, device, 0, &status);
-    must(status, "clCreateCommandQueue");
-    cl_mem from = buffer(in), to = buffer(in);
+    cl_command_queue queue = new_queue(&host);
+    cl_mem from = buffer_with(&host, COUNT * sizeof *in, in);
+    cl_mem to = buffer_with(&host, COUNT * sizeof *in, in);
     cl_kernel run = kernel(number % 2 ? "slowly" : "scale");
     const size_t items = COUNT;
     for (int factor = 1; !over; factor = factor % 1000 + 1) {
@@ -114,6 +80,7 @@ static void *work(void *data)
         if (status == CL_SUCCESS) {
             clFinish(queue);
             status = status_of(event);
+            clReleaseEvent(event);
         }
         long before = atomic_fetch_add(status == CL_COMPLETE ? &well : &failed, 1);
         if (status == CL_COMPLETE)
@@ -131,13 +98,8 @@ static void *work(void *data)
 
 int main(void)
 {
-    cl_platform_id platform;
-    cl_int status;
     pthread_t threads[THREADS];
-    must(clGetPlatformIDs(1, &platform, NULL), "clGetPlatformIDs");
-    must(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), "clGetDeviceIDs");
-    context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
-    must(status, "clCreateContext");
+    find_context(&host);
     for (long i = 0; i < THREADS; i++)
         pthread_create(&threads[i], NULL, work, (void *)i);
     while (getchar() != EOF)

@@ -19,18 +19,10 @@ static cl_command_queue other;
 static cl_kernel adding, polling;
 static cl_mem buffer, second;
 
-static cl_event new_gate(void)
-{
-    cl_int status;
-    cl_event gate = clCreateUserEvent(host.context, &status);
-    must(status, "clCreateUserEvent");
-    return gate;
-}
-
 static void open_gate(cl_event gate, cl_int status)
 {
-    must(clSetUserEventStatus(gate, status), "clSetUserEventStatus");
-    must(clReleaseEvent(gate), "clReleaseEvent");
+    MUST(clSetUserEventStatus(gate, status));
+    MUST(clReleaseEvent(gate));
 }
 
 static void add(cl_command_queue queue, cl_mem to, cl_int amount, cl_uint waits, cl_event *gate,
@@ -39,8 +31,7 @@ static void add(cl_command_queue queue, cl_mem to, cl_int amount, cl_uint waits,
     size_t size = WORDS;
     set_argument(adding, 0, sizeof to, &to);
     set_argument(adding, 1, sizeof amount, &amount);
-    must(clEnqueueNDRangeKernel(queue, adding, 1, NULL, &size, NULL, waits, gate, event),
-         "clEnqueueNDRangeKernel");
+    MUST(clEnqueueNDRangeKernel(queue, adding, 1, NULL, &size, NULL, waits, gate, event));
 }
 
 static void must_hold(cl_mem of, cl_int value, const char *what)
@@ -60,18 +51,16 @@ static void learn(void)
     for (int i = 0; i < 2 * LEARNED; i++) {
         fill(queues[i % 2], buffers[i / 2 % 2], 0, BYTES);
         add(queues[i % 2], buffers[i / 2 % 2], 1, 0, NULL, NULL);
-        must(clEnqueueWriteBuffer(queues[i % 2], buffers[i / 2 % 2], CL_FALSE, 0, BYTES, words, 0,
-                                  NULL, NULL),
-             "clEnqueueWriteBuffer");
-        must(clFinish(queues[i % 2]), "clFinish");
+        MUST(clEnqueueWriteBuffer(queues[i % 2], buffers[i / 2 % 2], CL_FALSE, 0, BYTES, words, 0,
+                                  NULL, NULL));
+        MUST(clFinish(queues[i % 2]));
     }
 }
 
 static void migrate_to_host(cl_command_queue queue, cl_mem moved)
 {
-    must(clEnqueueMigrateMemObjects(queue, 1, &moved, CL_MIGRATE_MEM_OBJECT_HOST, 0, NULL, NULL),
-         "clEnqueueMigrateMemObjects");
-    must(clFinish(queue), "clFinish");
+    MUST(clEnqueueMigrateMemObjects(queue, 1, &moved, CL_MIGRATE_MEM_OBJECT_HOST, 0, NULL, NULL));
+    MUST(clFinish(queue));
 }
 
 /* What a buffer was moved from belongs to another one by then. */
@@ -80,7 +69,7 @@ static cl_mem take_place_of(cl_mem moved)
     migrate_to_host(other, moved);
     cl_mem taker = new_buffer(&host, BYTES);
     fill(other, taker, 7, BYTES);
-    must(clFinish(other), "clFinish");
+    MUST(clFinish(other));
     return taker;
 }
 
@@ -90,12 +79,12 @@ static void moved(void)
     for (int i = 0; i < WORDS; i++)
         written[i] = 20;
     for (int kind = 0; kind < 6; kind++) {
-        cl_event gate = new_gate(), event;
+        cl_event gate = user_event(&host), event;
         cl_int pattern = 40;
         learn();
         fill(host.queue, buffer, 10, BYTES);
         fill(host.queue, second, 30, BYTES);
-        must(clFinish(host.queue), "clFinish");
+        MUST(clFinish(host.queue));
         cl_int status = CL_SUCCESS;
         if (kind == 0)
             add(host.queue, buffer, 1, 1, &gate, &event);
@@ -117,15 +106,15 @@ static void moved(void)
         cl_mem taker = take_place_of(buffer);
         must_be(status_of(event) == CL_QUEUED, "it waits for the user event");
         open_gate(gate, CL_COMPLETE);
-        must(clWaitForEvents(1, &event), "clWaitForEvents");
+        MUST(clWaitForEvents(1, &event));
         must_be(status_of(event) == CL_COMPLETE, "it has ended");
         static const cl_int expected[] = {111, 120, 110, 130, 140, 110};
         must_hold(buffer, expected[kind], "the command was done where the buffer is");
         must_be(kind != 2 || (found[1] == 10 && found[WORDS - 1] == 10 && found[0] == 0),
                 "what was read");
         must_hold(taker, 7, "it was not done where the buffer was");
-        must(clReleaseEvent(event), "clReleaseEvent");
-        must(clReleaseMemObject(taker), "clReleaseMemObject");
+        MUST(clReleaseEvent(event));
+        MUST(clReleaseMemObject(taker));
     }
 }
 
@@ -133,24 +122,20 @@ static void moved(void)
 static void programmed(void)
 {
     const char *text = other_source;
-    cl_int status;
-    cl_event gate = new_gate(), event;
-    cl_program program = clCreateProgramWithSource(host.context, 1, &text, NULL, &status);
-    must(status, "clCreateProgramWithSource");
-    must(clBuildProgram(program, 1, &host.device, "", NULL, NULL), "clBuildProgram");
-    cl_kernel twice = clCreateKernel(program, "twice", &status);
-    must(status, "clCreateKernel");
+    cl_event gate = user_event(&host), event;
+    cl_program program = new_program(&host, text, "");
+    cl_kernel twice = kernel_in(program, "twice");
     fill(host.queue, buffer, 1, BYTES);
-    must(clFinish(host.queue), "clFinish");
+    MUST(clFinish(host.queue));
     add(host.queue, buffer, 1, 1, &gate, NULL);
     for (int i = 0; i < ROW; i++)
         add(host.queue, buffer, 1, 0, NULL, i == ROW - 1 ? &event : NULL);
     set_argument(twice, 0, sizeof second, &second);
     fill(other, second, 3, BYTES);
     launch(other, twice, WORDS, NULL);
-    must(clFinish(other), "clFinish");
+    MUST(clFinish(other));
     open_gate(gate, CL_COMPLETE);
-    must(clWaitForEvents(1, &event), "clWaitForEvents");
+    MUST(clWaitForEvents(1, &event));
     must_hold(buffer, 2 + ROW, "all were launched");
     must_hold(second, 6, "the other kernel was launched");
 }
@@ -159,42 +144,36 @@ static void programmed(void)
 static void polled(void)
 {
     static const cl_int one = 1, zero = 0;
-    cl_event gate = new_gate();
+    cl_event gate = user_event(&host);
     set_argument(polling, 0, sizeof buffer, &buffer);
     for (int i = 0; i < LEARNED; i++) {
         fill(host.queue, buffer, 1, BYTES);
         launch(host.queue, polling, GROUPS, NULL);
-        must(clFinish(host.queue), "clFinish");
+        MUST(clFinish(host.queue));
     }
-    must(clEnqueueWriteBuffer(host.queue, buffer, CL_TRUE, 0, sizeof zero, &zero, 0, NULL, NULL),
-         "clEnqueueWriteBuffer");
-    must(clEnqueueWriteBuffer(other, buffer, CL_FALSE, 0, sizeof one, &one, 1, &gate, NULL),
-         "clEnqueueWriteBuffer");
-    must(clEnqueueMarkerWithWaitList(other, 0, NULL, NULL), "clEnqueueMarkerWithWaitList");
+    write_buffer(host.queue, buffer, sizeof zero, &zero);
+    MUST(clEnqueueWriteBuffer(other, buffer, CL_FALSE, 0, sizeof one, &one, 1, &gate, NULL));
+    MUST(clEnqueueMarkerWithWaitList(other, 0, NULL, NULL));
     launch(host.queue, polling, GROUPS, NULL);
-    must(clFlush(host.queue), "clFlush");
+    MUST(clFlush(host.queue));
     migrate_to_host(new_queue(&host), second);
     open_gate(gate, CL_COMPLETE);
-    must(clFinish(other), "clFinish");
-    must(clFinish(host.queue), "clFinish");
+    MUST(clFinish(other));
+    MUST(clFinish(host.queue));
 }
 
 /* Nobody waits for commands of a queue out of order that he does not name. */
 static void mapped(void)
 {
-    const cl_queue_properties properties[] = {CL_QUEUE_PROPERTIES,
-                                              CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, 0};
     cl_int status;
-    cl_event gate = new_gate(), first;
-    cl_command_queue free_queue =
-        clCreateCommandQueueWithProperties(host.context, host.device, properties, &status);
-    must(status, "clCreateCommandQueueWithProperties");
+    cl_event gate = user_event(&host), first;
+    cl_command_queue free_queue = new_queue_with(&host, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
     fill(host.queue, buffer, 1, BYTES);
     fill(host.queue, second, 2, BYTES);
-    must(clFinish(host.queue), "clFinish");
+    MUST(clFinish(host.queue));
     for (int i = 0; i < LEARNED; i++) {
         add(free_queue, second, 0, 0, NULL, NULL);
-        must(clFinish(free_queue), "clFinish");
+        MUST(clFinish(free_queue));
     }
     add(host.queue, buffer, 1, 1, &gate, &first);
     add(free_queue, buffer, 1, 1, &first, NULL);
@@ -204,10 +183,10 @@ static void mapped(void)
         clEnqueueMapBuffer(other, second, CL_TRUE, CL_MAP_READ, 0, BYTES, 0, NULL, NULL, &status);
     must(status, "clEnqueueMapBuffer");
     must_be(found[0] == 2 || found[0] == 3, "what is mapped");
-    must(clEnqueueUnmapMemObject(other, second, found, 0, NULL, NULL), "clEnqueueUnmapMemObject");
-    must(clFinish(other), "clFinish");
+    MUST(clEnqueueUnmapMemObject(other, second, found, 0, NULL, NULL));
+    MUST(clFinish(other));
     open_gate(gate, CL_COMPLETE);
-    must(clFinish(free_queue), "clFinish");
+    MUST(clFinish(free_queue));
     must_hold(buffer, 3, "both were launched");
     must_hold(second, 3, "so was the one that waits for nothing");
 }
@@ -216,8 +195,8 @@ static void mapped(void)
 static void failed(void)
 {
     cl_int found = 0, status;
-    cl_event gate = new_gate(), events[3];
-    must(clRetainEvent(gate), "clRetainEvent");
+    cl_event gate = user_event(&host), events[3];
+    MUST(clRetainEvent(gate));
     fill(host.queue, buffer, 1, BYTES);
     add(host.queue, buffer, 1, 1, &gate, &events[0]);
     add(other, buffer, 1, 1, &events[0], &events[1]);
@@ -234,21 +213,21 @@ static void failed(void)
         must_be(status_of(events[i]) == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
                 "it fails with what it waits for");
     }
-    must(clFinish(host.queue), "clFinish");
+    MUST(clFinish(host.queue));
     status =
         clEnqueueReadBuffer(host.queue, buffer, CL_TRUE, 0, sizeof found, &found, 1, &gate, NULL);
     must_be(status == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, "a blocking read fails, too");
     must_hold(buffer, 3, "the others are done");
     for (int i = 0; i < 3; i++)
-        must(clReleaseEvent(events[i]), "clReleaseEvent");
-    must(clReleaseEvent(gate), "clReleaseEvent");
+        MUST(clReleaseEvent(events[i]));
+    MUST(clReleaseEvent(gate));
 }
 
 /* The host lets go of everything at once, but of the user event. */
 static void released(void)
 {
     cl_int value = 0;
-    cl_event gate = new_gate();
+    cl_event gate = user_event(&host);
     cl_mem own = new_buffer(&host, BYTES);
     cl_kernel kernel = new_kernel(&host, "add");
     cl_kernel before = adding;
@@ -257,15 +236,14 @@ static void released(void)
     for (int i = 0; i < LEARNED; i++) {
         fill(queue, own, 5, BYTES);
         add(queue, own, 0, 0, NULL, NULL);
-        must(clFinish(queue), "clFinish");
+        MUST(clFinish(queue));
     }
     add(queue, own, 1, 1, &gate, NULL);
-    must(clEnqueueReadBuffer(queue, own, CL_FALSE, 0, sizeof value, &value, 0, NULL, NULL),
-         "clEnqueueReadBuffer");
+    MUST(clEnqueueReadBuffer(queue, own, CL_FALSE, 0, sizeof value, &value, 0, NULL, NULL));
     adding = before;
-    must(clReleaseKernel(kernel), "clReleaseKernel");
-    must(clReleaseMemObject(own), "clReleaseMemObject");
-    must(clReleaseCommandQueue(queue), "clReleaseCommandQueue");
+    MUST(clReleaseKernel(kernel));
+    MUST(clReleaseMemObject(own));
+    MUST(clReleaseCommandQueue(queue));
     open_gate(gate, CL_COMPLETE);
     while (__atomic_load_n(&value, __ATOMIC_ACQUIRE) == 0)
         usleep(100);
@@ -287,14 +265,13 @@ static void called_back(void)
 {
     for (int round = 0; round < ROW; round++) {
         cl_int word = 0;
-        cl_event gate = new_gate();
+        cl_event gate = user_event(&host);
         learn();
-        must(clSetEventCallback(gate, CL_COMPLETE, writes, &word), "clSetEventCallback");
-        must(clEnqueueWriteBuffer(host.queue, buffer, CL_FALSE, 0, sizeof word, &word, 1, &gate,
-                                  NULL),
-             "clEnqueueWriteBuffer");
+        MUST(clSetEventCallback(gate, CL_COMPLETE, writes, &word));
+        MUST(clEnqueueWriteBuffer(host.queue, buffer, CL_FALSE, 0, sizeof word, &word, 1, &gate,
+                                  NULL));
         open_gate(gate, CL_COMPLETE);
-        must(clFinish(host.queue), "clFinish");
+        MUST(clFinish(host.queue));
         read_back(host.queue, buffer, sizeof word, &word);
         must_be(word == 50, "the callback came first");
     }
@@ -307,7 +284,7 @@ static cl_event gate_of_callback, gated;
 static void CL_CALLBACK waits(cl_event event, cl_int status, void *nothing)
 {
     (void)event, (void)status, (void)nothing;
-    must(clWaitForEvents(1, &gated), "clWaitForEvents");
+    MUST(clWaitForEvents(1, &gated));
     called++;
 }
 
@@ -323,18 +300,18 @@ static void nested(void)
     for (int round = 0; round < ROW; round++) {
         cl_event before, behind;
         called = 0;
-        gate_of_callback = new_gate();
+        gate_of_callback = user_event(&host);
         add(other, buffer, 1, 1, &gate_of_callback, &gated);
         add(host.queue, second, 1, 0, NULL, &before);
         add(host.queue, second, 1, 0, NULL, &behind);
-        must(clSetEventCallback(before, CL_COMPLETE, waits, NULL), "clSetEventCallback");
-        must(clSetEventCallback(behind, CL_COMPLETE, opens, NULL), "clSetEventCallback");
-        must(clFlush(host.queue), "clFlush");
+        MUST(clSetEventCallback(before, CL_COMPLETE, waits, NULL));
+        MUST(clSetEventCallback(behind, CL_COMPLETE, opens, NULL));
+        MUST(clFlush(host.queue));
         while (called < 2)
             usleep(50);
-        must(clReleaseEvent(before), "clReleaseEvent");
-        must(clReleaseEvent(behind), "clReleaseEvent");
-        must(clReleaseEvent(gated), "clReleaseEvent");
+        MUST(clReleaseEvent(before));
+        MUST(clReleaseEvent(behind));
+        MUST(clReleaseEvent(gated));
     }
 }
 
@@ -349,16 +326,16 @@ static void CL_CALLBACK sets_and_waits(cl_event event, cl_int status, void *inne
 static void nested_by_itself(void)
 {
     for (int round = 0; round < ROW; round++) {
-        cl_event outer = new_gate(), inner = new_gate();
+        cl_event outer = user_event(&host), inner = user_event(&host);
         called = 0;
-        gate_of_callback = new_gate();
+        gate_of_callback = user_event(&host);
         add(host.queue, buffer, 1, 1, &gate_of_callback, &gated);
-        must(clSetEventCallback(outer, CL_COMPLETE, sets_and_waits, inner), "clSetEventCallback");
-        must(clSetEventCallback(inner, CL_COMPLETE, opens, NULL), "clSetEventCallback");
+        MUST(clSetEventCallback(outer, CL_COMPLETE, sets_and_waits, inner));
+        MUST(clSetEventCallback(inner, CL_COMPLETE, opens, NULL));
         open_gate(outer, CL_COMPLETE);
         while (called < 2)
             usleep(50);
-        must(clReleaseEvent(gated), "clReleaseEvent");
+        MUST(clReleaseEvent(gated));
     }
 }
 
@@ -366,29 +343,29 @@ static void nested_by_itself(void)
 
 static void *sets(void *gate)
 {
-    must(clSetUserEventStatus(gate, CL_COMPLETE), "clSetUserEventStatus");
+    MUST(clSetUserEventStatus(gate, CL_COMPLETE));
     return NULL;
 }
 
 static void threads(void)
 {
     fill(host.queue, buffer, 0, BYTES);
-    must(clFinish(host.queue), "clFinish");
+    MUST(clFinish(host.queue));
     for (int round = 0; round < 4 * ROW; round++) {
         pthread_t thread;
-        cl_event gate = new_gate(), event;
+        cl_event gate = user_event(&host), event;
         pthread_create(&thread, NULL, sets, gate);
         add(host.queue, buffer, 1, 1, &gate, NULL);
         add(other, buffer, 1, 1, &gate, &event);
         if (round % 3 == 0)
             migrate_to_host(new_queue(&host), second);
         if (round % 2 == 0)
-            must(clWaitForEvents(1, &gate), "clWaitForEvents");
-        must(clFinish(host.queue), "clFinish");
-        must(clWaitForEvents(1, &event), "clWaitForEvents");
+            MUST(clWaitForEvents(1, &gate));
+        MUST(clFinish(host.queue));
+        MUST(clWaitForEvents(1, &event));
         pthread_join(thread, NULL);
-        must(clReleaseEvent(gate), "clReleaseEvent");
-        must(clReleaseEvent(event), "clReleaseEvent");
+        MUST(clReleaseEvent(gate));
+        MUST(clReleaseEvent(event));
     }
 }
 
@@ -414,8 +391,7 @@ static void add_to(cl_int *memory, cl_uint waits, cl_event *gate, cl_event *even
     cl_int amount = 1;
     must(set(adding, 0, memory), "clSetKernelArgMemPointerINTEL");
     set_argument(adding, 1, sizeof amount, &amount);
-    must(clEnqueueNDRangeKernel(host.queue, adding, 1, NULL, &size, NULL, waits, gate, event),
-         "clEnqueueNDRangeKernel");
+    MUST(clEnqueueNDRangeKernel(host.queue, adding, 1, NULL, &size, NULL, waits, gate, event));
 }
 
 static void freed(void)
@@ -423,7 +399,7 @@ static void freed(void)
     clDeviceMemAllocINTEL_fn allocate = function("clDeviceMemAllocINTEL");
     clMemBlockingFreeINTEL_fn give_back = function("clMemBlockingFreeINTEL");
     cl_int status;
-    cl_event gate = new_gate(), event;
+    cl_event gate = user_event(&host), event;
     pthread_t thread;
     cl_int *used = allocate(host.context, host.device, NULL, BYTES, 0, &status);
     must(status, "clDeviceMemAllocINTEL");
@@ -431,7 +407,7 @@ static void freed(void)
     must(status, "clDeviceMemAllocINTEL");
     for (int i = 0; i < 2 * LEARNED; i++) {
         add_to(i % 2 ? used : unused, 0, NULL, NULL);
-        must(clFinish(host.queue), "clFinish");
+        MUST(clFinish(host.queue));
     }
     add_to(used, 1, &gate, &event);
     must(give_back(host.context, unused), "clMemBlockingFreeINTEL");
@@ -445,11 +421,11 @@ static void freed(void)
 /* Nobody sets it. */
 static void never_set(void)
 {
-    cl_event gate = new_gate();
+    cl_event gate = user_event(&host);
     add(host.queue, buffer, 1, 1, &gate, NULL);
     add(host.queue, buffer, 1, 0, NULL, NULL);
     fill(other, second, 1, BYTES);
-    must(clFinish(other), "clFinish");
+    MUST(clFinish(other));
 }
 
 static const struct part parts[] = {{"moved", moved},

@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+from c_hosts import build
 from machine import Machine
 
 from fpgart.base import opencl as cl
@@ -18,10 +19,7 @@ Boards = Callable[..., Machine]
 
 
 def test_a_host_and_its_kernels_work_on_the_same_memory(tmp_path: Path) -> None:
-    program = tmp_path / "board_malloc"
-    source = ROOT / "tests" / "programs" / "board_malloc.c"
-    includes = [f"-I{ROOT / 'include'}", f"-I{ROOT / 'conformance' / 'c'}"]
-    subprocess.run(["gcc", "-Wall", "-Werror", *includes, "-o", program, source, LIBRARY, "-lpthread"], check=True)
+    program = build("board_malloc", tmp_path, "-lpthread")
     environment = {**os.environ, "FPGART_BOARD": "k2h"}
     result = subprocess.run([program], env=environment, capture_output=True, text=True)
     assert (result.returncode, result.stdout) == (0, "ok\n"), result.stderr
@@ -38,9 +36,7 @@ def test_a_buffer_over_such_memory_never_moves(boards: Boards) -> None:
     address = machine.platform.malloced.allocate(machine.device, 4096)
     buffer = machine.buffer(4096, cl.CL_MEM_READ_WRITE | cl.CL_MEM_USE_HOST_PTR, host_ptr=address)
     assert buffer.stays_on_host
-    kernel = machine.kernel(lambda pointer: ctypes.memset(pointer, 7, 4096), "")
-    kernel.set_buffer(0, buffer)
-    machine.run(kernel)
+    machine.run(machine.kernel(lambda pointer: ctypes.memset(pointer, 7, 4096), "", given=[buffer]))
     assert ctypes.string_at(address, 4096) == b"\x07" * 4096
     assert machine.calls() == {}
     machine.platform.malloced.free(address)
