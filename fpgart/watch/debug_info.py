@@ -6,9 +6,11 @@ Meant for the end of a process and for hangs, not for speed: each module is read
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
+from struct import iter_unpack
 from typing import Any
 
 from elftools.common.exceptions import ELFError
@@ -25,6 +27,8 @@ SILENT = ("libOpenCL.so", "libfpgart", "_native.", *C_LIBRARY, "libpthread", "ld
 """Modules whose frames are left out: loaders, this driver, the start of a program."""
 WRAPPERS = {"opencl.hpp", "cl2.hpp", "cl.hpp"}
 """Headers whose functions only call OpenCL."""
+FUNCTION = 2
+"""The type of a symbol that is a function (STT_FUNC)."""
 STARTERS = {"_start", "__libc_start_main", "start_thread", "clone"}
 
 
@@ -85,19 +89,22 @@ class Module:
                 (segment["p_offset"], segment["p_filesz"], segment["p_vaddr"])
                 for segment in elf.iter_segments("PT_LOAD")
             ]
-            self._functions = sorted(set(_functions(elf)))
+            self._functions = sorted(_functions(elf))
         self._path = path
         self._known: dict[int, list[CodeLocation]] = {}
+        self._known_units: dict[int, Unit] = {}
 
     def virtual(self, offset: int) -> int:
         """Returns the address of a byte of the file."""
         return next((at + offset - begin for begin, size, at in self._segments if 0 <= offset - begin < size), offset)
 
     def symbol(self, address: int) -> str:
-        index = bisect_right(self._functions, address, key=lambda function: function[0]) - 1
-        if index < 0:
+        end = bisect_right(self._functions, address, key=lambda function: function[0])
+        if not end:
             return ""
-        begin, size, name = self._functions[index]
+        begin = self._functions[end - 1][0]
+        first = bisect_left(self._functions, begin, hi=end, key=lambda function: function[0])
+        size, name = max((size, _string(names, at)) for _, size, at, names in self._functions[first:end])
         return plain(name) if address < begin + max(size, 1) else ""
 
     def places(self, address: int) -> list[CodeLocation]:
@@ -111,17 +118,40 @@ class Module:
         return self._known[address]
 
     def _from_dwarf(self, address: int) -> list[CodeLocation]:
+        for unit in self._units_at(address):
+            found = unit.line_of(address)
+            if found is not None:
+                return self._chain(unit, address, *found)
+        return []
+
+    @cached_property
+    def _dwarf(self) -> Any:
+        """The debug information; None if there is none."""
         with open(self._path, "rb") as file:
             elf = ELFFile(file)
-            if not elf.has_dwarf_info():
-                return []
-            dwarf = elf.get_dwarf_info()
-            for unit in _units_at(dwarf, address):
-                lines = Unit(dwarf, unit)
-                found = lines.line_of(address)
-                if found is not None:
-                    return self._chain(lines, address, *found)
-        return []
+            return elf.get_dwarf_info() if elf.has_dwarf_info() else None
+
+    @cached_property
+    def _index(self) -> Any:
+        return self._dwarf.get_aranges()
+
+    def _units_at(self, address: int) -> Iterator[Unit]:
+        """Yields the compilation units that may contain an address: by the index, or else by their ranges."""
+        if self._dwarf is None:
+            return
+        offset = self._index.cu_offset_at_addr(address) if self._index is not None else None
+        if offset is not None:
+            yield self._unit(self._dwarf.get_CU_at(offset))
+            return
+        for each in self._dwarf.iter_CUs():
+            unit = self._unit(each)
+            if unit.may_contain(address):
+                yield unit
+
+    def _unit(self, unit: Any) -> Unit:
+        if unit.cu_offset not in self._known_units:
+            self._known_units[unit.cu_offset] = Unit(self._dwarf, unit)
+        return self._known_units[unit.cu_offset]
 
     def _chain(self, unit: Unit, address: int, file: str, line: int) -> list[CodeLocation]:
         """Returns the lines of inlined calls, each with the function that contains it."""
@@ -136,47 +166,64 @@ class Module:
         return places
 
 
-def _functions(elf: Any) -> Iterator[tuple[int, int, str]]:
+def _functions(elf: Any) -> Iterator[tuple[int, int, int, bytes]]:
+    """Yields address and size of each function, and where its name is.
+
+    pyelftools makes objects of each symbol, which takes seconds for a large library.
+    """
+    order = "<" if elf.little_endian else ">"
     for section in elf.iter_sections():
-        if isinstance(section, SymbolTableSection):
-            for symbol in section.iter_symbols():
-                if symbol["st_info"]["type"] == "STT_FUNC" and symbol["st_value"]:
-                    yield symbol["st_value"], symbol["st_size"], symbol.name
+        if not isinstance(section, SymbolTableSection) or section["sh_type"] == "SHT_NOBITS":
+            continue
+        data, names = section.data(), elf.get_section(section["sh_link"]).data()
+        if elf.elfclass == 64:
+            symbols = ((name, info, at, size) for name, info, _, _, at, size in iter_unpack(f"{order}IBBHQQ", data))
+        else:
+            symbols = ((name, info, at, size) for name, at, size, info, _, _ in iter_unpack(f"{order}IIIBBH", data))
+        yield from ((at, size, name, names) for name, info, at, size in symbols if info & 15 == FUNCTION and at)
 
 
-def _units_at(dwarf: Any, address: int) -> Iterator[Any]:
-    """Yields the compilation units that may contain an address: by the index if there is one, else all."""
-    index = dwarf.get_aranges()
-    offset = index.cu_offset_at_addr(address) if index is not None else None
-    if offset is not None:
-        yield dwarf.get_CU_at(offset)
-    else:
-        yield from dwarf.iter_CUs()
+def _string(names: bytes, begin: int) -> str:
+    """Returns the name at an offset in a table of strings."""
+    return names[begin : names.index(b"\0", begin)].decode(errors="replace")
 
 
 class Unit:
-    """A compilation unit of an open file."""
+    """A compilation unit."""
 
     def __init__(self, dwarf: Any, unit: Any) -> None:
         self._dwarf = dwarf
         self._unit = unit
-        self._program = dwarf.line_program_for_CU(unit)
-        top = unit.get_top_DIE()
-        self._folder = _text(top, "DW_AT_comp_dir")
+        self._top = unit.get_top_DIE()
+        self._folder = _text(self._top, "DW_AT_comp_dir")
+
+    def may_contain(self, address: int) -> bool:
+        """True if an address is in the unit's code, or if the unit does not say where its code is."""
+        known = {"DW_AT_high_pc", "DW_AT_ranges"} & self._top.attributes.keys()
+        return not known or self._contains(self._top, address)
 
     def line_of(self, address: int) -> tuple[str, int] | None:
         """Returns file and line of an instruction."""
-        if self._program is None:
-            return None
+        found = next((line for begin, end, *line in self._lines if begin <= address < end), None)
+        return (self.file(found[0]), found[1]) if found is not None else None
+
+    @cached_property
+    def _program(self) -> Any:
+        return self._dwarf.line_program_for_CU(self._unit)
+
+    @cached_property
+    def _lines(self) -> list[tuple[int, int, int, int]]:
+        """Begin and end of the code of each line, the number of the file, and the line."""
+        found: list[tuple[int, int, int, int]] = []
         before = None
-        for entry in self._program.get_entries():
+        for entry in self._program.get_entries() if self._program is not None else ():
             state = entry.state
             if state is None:
                 continue
-            if before is not None and before.address <= address < state.address:
-                return self.file(before.file), int(before.line)
+            if before is not None:
+                found.append((before.address, state.address, before.file, int(before.line)))
             before = None if state.end_sequence else state
-        return None
+        return found
 
     def file(self, number: int) -> str:
         """Returns a file's path by its number in the line program."""
@@ -194,7 +241,7 @@ class Unit:
     def functions_at(self, address: int) -> list[tuple[str, str, int]]:
         """Returns the function there and those inlined into it, outermost first, each with the place of its call."""
         chain: list[tuple[str, str, int]] = []
-        self._descend(self._unit.get_top_DIE(), address, chain)
+        self._descend(self._top, address, chain)
         return chain
 
     def _descend(self, die: Any, address: int, chain: list[tuple[str, str, int]]) -> bool:
@@ -225,7 +272,7 @@ class Unit:
         lists = self._dwarf.range_lists()
         if lists is None:
             return
-        base = self._unit.get_top_DIE().attributes.get("DW_AT_low_pc")
+        base = self._top.attributes.get("DW_AT_low_pc")
         start = base.value if base is not None else 0
         for entry in lists.get_range_list_at_offset(attribute.value, self._unit):
             if hasattr(entry, "base_address"):
