@@ -282,6 +282,7 @@ def driver(work: Path) -> Library:
     from generate import (
         AT_ONCE,
         CONTROL,
+        DECLARED_IN_C,
         answered_without_driver,
         declarations,
         doors,
@@ -299,7 +300,7 @@ def driver(work: Path) -> Library:
     texts = {
         "entry_points.c": entry_points(api),
         "platform_words.c": platform_words(),
-        "table.c": table_behind(functions, f'#include "icd.h"\n{included}'),
+        "table.c": table_behind(functions, included),
     }
     for name, text in texts.items():
         (work / name).write_text(text)
@@ -311,7 +312,7 @@ def driver(work: Path) -> Library:
     ffi.embedding_init_code(
         INIT_CODE.format(module="_fpgart_icd", package="fpgart.startup", first="first", functions=listed)
     )
-    ffi.set_source("_fpgart_icd", '#include "carried.h"\n' + START)
+    ffi.set_source("_fpgart_icd", DECLARED_IN_C + START)
     return Library(
         name="libfpgart",
         exports="cl*; fpgart_control*; __malloc_*; __free_*; __is_in_malloced_region",

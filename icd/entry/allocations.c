@@ -3,7 +3,9 @@
  * Allocations of unified shared memory, so that C knows a pointer into one as a correct kernel
  * argument (arguments.c). Python adds each before the host has its pointer, and removes it
  * before its memory is freed. */
-#include "icd.h"
+#include "allocations.h"
+
+#include "handles.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Python sees the host's pointers as integers; these read and write through them. */
-#include "icd.h"
+#include "answers.h"
 
 #include <string.h>
 

@@ -9,8 +9,14 @@
  * a copy (kernels.c). */
 #include "arguments.h"
 
+#include "allocations.h"
+#include "blocks.h"
 #include "calls.h"
 #include "carrier.h"
+#include "handles.h"
+#include "interpreter.h"
+#include "permissions.h"
+#include "remembered.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -133,19 +139,15 @@ struct fpgart_arguments *fpgart_arguments_like(struct fpgart_arguments *pattern)
     return made;
 }
 
-/* For a kernel that Python has made, which may have arguments; Python passes these on. */
-uint64_t *fpgart_arguments_new(uintptr_t kernel, uint32_t count, uintptr_t program,
-                               const char *name)
+uint64_t *fpgart_unheard_arguments(fpgart_arguments_slot *slot)
 {
-    fpgart_arguments_slot *slot = fpgart_arguments_of(kernel);
-    struct fpgart_arguments *made, *none = NULL;
-    if (slot == NULL)
-        return NULL;
-    if (atomic_load(slot) != NULL)
-        return (uint64_t *)&atomic_load(slot)->unheard;
-    struct fpgart_arguments *pattern = fpgart_pattern_of(program, count, name);
-    made = pattern != NULL ? fpgart_arguments_like(pattern) : NULL;
-    fpgart_arguments_release(pattern);
+    struct fpgart_arguments *arguments = atomic_load(slot);
+    return arguments != NULL ? (uint64_t *)&arguments->unheard : NULL;
+}
+
+uint64_t *fpgart_arguments_begin(fpgart_arguments_slot *slot, struct fpgart_arguments *pattern)
+{
+    struct fpgart_arguments *made = fpgart_arguments_like(pattern), *none = NULL;
     if (made == NULL)
         return NULL;
     memset(made->known, 0, sizeof made->known); /* Python passes on those that were set */

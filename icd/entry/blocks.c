@@ -5,9 +5,13 @@
  * of that size (fpgart/bridge/blocks.py). That holds until Python frees other memory of the
  * board, and only for the lowest spare block, because those above count as free as well. Before
  * Python allocates memory for anything else it frees all spare blocks. */
-#include "carried.h"
+#include "blocks.h"
 
+#include "boards.h"
 #include "core.h"
+#include "handles.h"
+#include "interpreter.h"
+#include "permissions.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -94,13 +98,33 @@ static int settle(uintptr_t buffer, struct fpgart_board *board, uint64_t epoch, 
     return 1;
 }
 
-int fpgart_settle_buffer(uintptr_t buffer, struct fpgart_board *board, uint64_t epoch,
+static int settle_buffer(uintptr_t buffer, struct fpgart_board *board, uint64_t epoch,
                          uint32_t location)
 {
     pthread_mutex_lock(&lock);
     int done = settle(buffer, board, epoch, location);
     pthread_mutex_unlock(&lock);
     return done;
+}
+
+int fpgart_place_in(uintptr_t buffer, const struct fpgart_carried_queue *queue, uint64_t epoch,
+                    uint32_t location, struct fpgart_place *found)
+{
+    int is_anywhere = location == FPGART_ANYWHERE;
+    const struct fpgart_place *place = fpgart_place_of(buffer);
+    const struct fpgart_region *region = fpgart_region_of(buffer);
+    if (place == NULL ||
+        (atomic_load(&place->epoch) != epoch &&
+         !settle_buffer(fpgart_owner_of(buffer), queue->board, epoch, is_anywhere ? 0 : location)))
+        return 0;
+    found->board = place->board;
+    found->address = place->address + region->origin;
+    found->locations = place->locations;
+    found->store = place->store != 0 ? place->store + region->origin : 0;
+    atomic_thread_fence(memory_order_seq_cst);
+    return atomic_load(&place->epoch) == epoch && found->board == queue->board &&
+           (is_anywhere || (found->locations >> location & 1)) &&
+           region->context == fpgart_handle_serial(queue->context);
 }
 
 void fpgart_block_goes(struct fpgart_block **slot)
@@ -158,7 +182,7 @@ static int finds_room(struct fpgart_board *board, uint64_t size)
 
 static int write(uintptr_t buffer, struct fpgart_board *board, const void *host, size_t size)
 {
-    if (!fpgart_settle_buffer(buffer, board, core_board_epoch(board->core), 0))
+    if (!settle_buffer(buffer, board, core_board_epoch(board->core), 0))
         return 0;
     memcpy((void *)(*fpgart_block_of(buffer))->pointer, host, size);
     __atomic_fetch_add(&board->traffic[0][0], 1, __ATOMIC_RELAXED);

@@ -2,11 +2,12 @@
  *
  * Boards and queues whose commands C may give to the engine, and the facts about buffers that
  * Python has found for that (fpgart/bridge/carrying.py). They hold in one epoch of the board. */
-#include "carried.h"
+#include "boards.h"
 
-#include "core.h"
 #include "calls.h"
 #include "carrier.h"
+#include "interpreter.h"
+#include "permissions.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -63,17 +64,11 @@ static int start_thread(void *(*run)(void *))
     return !failed && pthread_detach(thread) == 0;
 }
 
-static atomic_int has_threads;
 static pthread_once_t threads_once = PTHREAD_ONCE_INIT;
 
 static void start_threads(void)
 {
-    has_threads = start_thread(observe) && start_thread(serve);
-}
-
-int fpgart_has_threads(void)
-{
-    return has_threads;
+    fpgart_threads_run(start_thread(observe) && start_thread(serve));
 }
 
 static _Atomic(struct fpgart_board *) boards; /* all that were ever made */
@@ -104,7 +99,7 @@ uintptr_t fpgart_board_new(uintptr_t device, uintptr_t carrier, uintptr_t engine
                            uintptr_t engine_device, uintptr_t traffic)
 {
     pthread_once(&threads_once, start_threads);
-    struct fpgart_board *board = has_threads ? calloc(1, sizeof *board) : NULL;
+    struct fpgart_board *board = fpgart_has_threads() ? calloc(1, sizeof *board) : NULL;
     if (board == NULL)
         return 0;
     board->core = core_board_new(board_idle, (void *)device);
@@ -235,6 +230,18 @@ int fpgart_queue_carries(uintptr_t queue, struct core_queue *core, uintptr_t boa
     return 1;
 }
 
+int fpgart_event_of(uintptr_t event, struct fpgart_event *found)
+{
+    uintptr_t parent;
+    found->command = fpgart_command_of(event, &found->type, &parent);
+    if (found->command == NULL)
+        return 0;
+    const struct fpgart_carried_queue *of = fpgart_carried_queue(parent);
+    found->queue = of != NULL ? parent : 0;
+    found->context = of != NULL ? of->context : parent;
+    return 1;
+}
+
 void fpgart_queue_free(struct fpgart_carried_queue *queue)
 {
     if (queue != NULL)
@@ -248,7 +255,8 @@ struct fpgart_carried_queue *fpgart_carried_queue(uintptr_t queue)
     return slot != NULL ? atomic_load(slot) : NULL;
 }
 
-/* Reads a list of properties, or NULL. Only a list with the first property alone is known here. */
+/* Reads a list of properties, which may be NULL. Returns 0 for a list with other properties than
+ * CL_QUEUE_PROPERTIES. */
 static int read_properties(const cl_queue_properties *list, cl_command_queue_properties *properties)
 {
     if (list == NULL)
@@ -354,25 +362,4 @@ void fpgart_buffer_is_at(uintptr_t buffer, uintptr_t board, uint64_t epoch, uint
     place->locations = locations;
     place->store = store;
     atomic_store(&place->epoch, epoch);
-}
-
-/* Finds the facts about a buffer that the caller holds; addresses are those of its own bytes. */
-int fpgart_place_in(uintptr_t buffer, const struct fpgart_carried_queue *queue, uint64_t epoch,
-                    uint32_t location, struct fpgart_place *found)
-{
-    int is_anywhere = location == FPGART_ANYWHERE;
-    const struct fpgart_place *place = fpgart_place_of(buffer);
-    const struct fpgart_region *region = fpgart_region_of(buffer);
-    if (place == NULL || (atomic_load(&place->epoch) != epoch &&
-                          !fpgart_settle_buffer(fpgart_owner_of(buffer), queue->board, epoch,
-                                                is_anywhere ? 0 : location)))
-        return 0;
-    found->board = place->board;
-    found->address = place->address + region->origin;
-    found->locations = place->locations;
-    found->store = place->store != 0 ? place->store + region->origin : 0;
-    atomic_thread_fence(memory_order_seq_cst);
-    return atomic_load(&place->epoch) == epoch && found->board == queue->board &&
-           (is_anywhere || (found->locations >> location & 1)) &&
-           region->context == fpgart_handle_serial(queue->context);
 }

@@ -2,7 +2,9 @@
  *
  * Faults of API calls (docs/faults.md). Entry points ask here first while Python wants each
  * call, and until Python has started, because its options are unknown before. */
-#include "icd.h"
+#include "call_faults.h"
+
+#include "interpreter.h"
 
 #include <stdlib.h>
 

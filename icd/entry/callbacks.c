@@ -2,7 +2,9 @@
  *
  * Calls of the host's functions, one for each form that the API has. Functions that are written
  * in Python run in their own interpreter (fpgart_call_out). */
-#include "icd.h"
+#include "callbacks.h"
+
+#include "interpreter.h"
 
 void fpgart_call_about_object(uintptr_t function, uintptr_t object, uintptr_t data)
 {

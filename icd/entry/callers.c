@@ -3,7 +3,9 @@
  * The place in the host's code that a call came from: the return addresses behind the entry
  * point that this thread is in. Only watchers ask for it. */
 #define _GNU_SOURCE
-#include "icd.h"
+#include "callers.h"
+
+#include "interpreter.h"
 
 #include <execinfo.h>
 #include <link.h>

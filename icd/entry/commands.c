@@ -8,69 +8,55 @@
  * A command holds its queue, kernel and buffers until it has ended. */
 #include "commands.h"
 
+#include "blocks.h"
 #include "calls.h"
+#include "carrier.h"
+#include "core.h"
+#include "handles.h"
+#include "interpreter.h"
+#include "mappings.h"
+#include "permissions.h"
+#include "watched.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { MOST_WAITS = 64 };
 
-static atomic_int is_on;
 /* The last call that was left to Python. It is valid until that call has returned, or another
- * call of the thread has come in between, such as one of a host's callback; none without
- * `carry`. */
+ * call of the thread has come in between, such as one of a host's callback: until the thread's
+ * next visit of Python ends. None without `carry`. */
 static _Thread_local struct call missed;
+static _Thread_local uint64_t missed_at;
 
-void fpgart_carry(int flag)
+/* `kernel`: of a launch; 0: another command. */
+static int may_carry(uintptr_t kernel)
 {
-    atomic_store(&is_on, flag && fpgart_has_threads());
-}
-
-int fpgart_may_carry(void)
-{
-    return atomic_load(&is_on) && fpgart_running() && !fpgart_watched() && fpgart_has_stack();
-}
-
-int fpgart_may_carry_launches(void)
-{
-    return fpgart_may_carry() || (atomic_load(&is_on) && fpgart_running() &&
-                                  fpgart_may_watch_launch() && fpgart_has_stack());
-}
-
-static int may_carry(const struct call *call)
-{
-    return call->kernel != 0 ? fpgart_may_carry_launches() : fpgart_may_carry();
-}
-
-int fpgart_may_wait(void)
-{
-    return !(fpgart_is_guest() && fpgart_holds_interpreter()) && !fpgart_in_callback();
+    return fpgart_may_carry() ||
+           (kernel != 0 && fpgart_may_watch_launch() && fpgart_carries_at_all());
 }
 
 int fpgart_carries(const struct call *call)
 {
     int cancel_state;
     missed.carry = NULL;
-    if (!may_carry(call) || (call->waits != 0) != (call->wait_list != NULL))
+    if (!may_carry(call->kernel) || (call->waits != 0) != (call->wait_list != NULL))
         return 0;
     fpgart_disable_cancel(&cancel_state);
     int done = (!call->is_blocking || fpgart_may_wait()) && call->carry(call);
     fpgart_restore_cancel(cancel_state);
-    if (!done)
+    if (!done) {
         missed = *call;
+        missed_at = fpgart_visits();
+    }
     return done;
-}
-
-void fpgart_forget_missed(void)
-{
-    missed.carry = NULL;
 }
 
 int fpgart_carry_again(void)
 {
     struct call call = missed;
     missed.carry = NULL;
-    if (call.carry == NULL || !may_carry(&call))
+    if (call.carry == NULL || missed_at != fpgart_visits() || !may_carry(call.kernel))
         return 0;
     fpgart_launched_by_python(1);
     int done = call.carry(&call);
@@ -78,33 +64,9 @@ int fpgart_carry_again(void)
     return done;
 }
 
-void fpgart_let_go_of(const struct held *held)
-{
-    for (uint64_t i = 0; i < held->buffers; i++)
-        fpgart_unhold(held->uses[i].buffer, FPGART_MEM);
-    if (held->kernel != 0)
-        fpgart_unhold(held->kernel, FPGART_KERNEL);
-    fpgart_unhold(held->queue, FPGART_QUEUE);
-}
-
-static const struct held *held_by(const struct carried *carried)
-{
-    return (const struct held *)((const char *)carried + (uintptr_t)carried->data);
-}
-
-void fpgart_count_command(const struct held *held)
-{
-    if (held->kernel != 0)
-        atomic_fetch_add(&held->board->launches, 1);
-    if (held->calls == 0)
-        return;
-    __atomic_fetch_add(&held->board->traffic[held->traffic][0], held->calls, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&held->board->traffic[held->traffic][1], held->bytes, __ATOMIC_RELAXED);
-}
-
 static void command_ended(struct carried *carried, int32_t status)
 {
-    const struct held *held = held_by(carried);
+    const struct held *held = fpgart_held_by(carried);
     int failed =
         status < 0 && status != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST && !held->handed_over;
     struct fpgart_visit visit;
@@ -126,10 +88,10 @@ static void command_ended(struct carried *carried, int32_t status)
 bool fpgart_renews(struct core_command *command, uint64_t epoch)
 {
     struct carried *carried = core_operation(command);
-    const struct held *held = held_by(carried);
+    const struct held *held = fpgart_held_by(carried);
     const struct fpgart_carried_queue *queue = fpgart_carried_queue(held->queue);
     struct fpgart_place place;
-    if (held->kernel != 0 ? !fpgart_may_carry_launches() : !fpgart_may_carry())
+    if (!may_carry(held->kernel))
         return false;
     if (carried->kind == CARRIED_LAUNCH)
         return fpgart_renew_launch(held->kernel, queue, epoch, carried, (uint32_t)held->buffers,
@@ -159,7 +121,7 @@ static bool is_renewed(const struct core_command *command, struct held *held)
 void fpgart_hand_over(struct core_command *command)
 {
     struct carried *carried = core_operation(command);
-    struct held *held = (struct held *)held_by(carried);
+    struct held *held = (struct held *)fpgart_held_by(carried);
     struct fpgart_visit visit;
     if (is_renewed(command, held)) {
         core_retry(command);
@@ -178,16 +140,6 @@ void fpgart_hand_over(struct core_command *command)
     fpgart_leave(&visit);
 }
 
-struct fpgart_launch *fpgart_launch_of(struct core_command *command)
-{
-    return held_by(core_operation(command))->watched;
-}
-
-void fpgart_release_launch(struct core_command *command)
-{
-    fpgart_let_go_of(held_by(core_operation(command)));
-}
-
 struct buffers {
     uint32_t count;
     const uintptr_t *handles;
@@ -195,7 +147,7 @@ struct buffers {
 
 static bool uses_buffers(const void *operation, void *given)
 {
-    const struct held *held = held_by(operation);
+    const struct held *held = fpgart_held_by(operation);
     const struct buffers *buffers = given;
     for (uint64_t i = 0; i < held->buffers; i++)
         for (uint32_t j = 0; j < buffers->count; j++)
@@ -241,7 +193,7 @@ struct core_command *fpgart_next_user(uintptr_t queue, const struct core_command
 /* Programs the board if another program is loaded. That disturbs no kernel on a simulated board. */
 static void launch_begins(struct carried *carried)
 {
-    const struct held *held = held_by(carried);
+    const struct held *held = fpgart_held_by(carried);
     struct fpgart_board *board = held->board;
     if (atomic_exchange(&board->program, held->program.number) == held->program.number)
         return;

@@ -4,31 +4,14 @@
 #ifndef FPGART_COMMANDS_H
 #define FPGART_COMMANDS_H
 
-#include "core.h"
-#include "carrier.h"
-#include "carried.h"
+#include "arguments.h"
+#include "boards.h"
+#include "held.h"
 
-#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
 
 enum { ROOM = 6144 };
-enum { WRITTEN, READ, COPIED }; /* rows of a board's traffic */
-
-/* The data behind an operation; `data` is its address. */
-struct held {
-    struct fpgart_board *board;
-    uintptr_t queue, kernel;
-    cl_command_type type;
-    uint32_t handed_over; /* Python has run the command, counted it and told watchers */
-    uint32_t is_renewed;  /* 1: Python was asked once whether it can be carried in another epoch */
-    uintptr_t event;
-    struct fpgart_launch *watched; /* NULL: no trace is written */
-    uint32_t traffic;              /* the row in the board's counters */
-    uint64_t calls, bytes;
-    struct fpgart_program program; /* of a launch */
-    uint64_t mapping;              /* the number of the mapping in the first buffer; 0: none */
-    uint64_t buffers;
-    struct fpgart_use uses[FPGART_ARGUMENTS];
-};
 
 /* A call of the host. */
 struct call {
@@ -56,8 +39,10 @@ struct command {
     _Alignas(16) char room[ROOM + sizeof(struct held)];
 };
 
-/* Tries to carry out a call, which may be tried again. Returns 1 on success. */
+/* Tries to carry out a call. Returns 1 on success. If not, Python may find the missing facts and
+ * let C try again: fpgart_carry_again() returns 1 if that succeeded. */
 int fpgart_carries(const struct call *call);
+int fpgart_carry_again(void);
 
 /* A command begins with fpgart_begin_command() and ends with give_up or enqueue. It holds its
  * queue, kernel and buffers until it has ended. Each function returns 0 to leave the call to
@@ -71,21 +56,20 @@ int fpgart_give_up(struct command *command);
 /* `size`: the bytes behind the operation. */
 int fpgart_enqueue_command(struct command *command, enum core_role role, size_t size);
 
-/* Counts the bytes or the launch of a command that has succeeded. */
-void fpgart_count_command(const struct held *held);
-void fpgart_let_go_of(const struct held *held);
+/* Returns 1 if a command that the engine has uses one of the buffers. */
+int fpgart_board_uses(uintptr_t board, uint32_t count, const uintptr_t *buffers);
+/* Returns the queue's oldest carried command behind `behind` that has not ended and has an
+ * address in the range as argument, with a reference. NULL: there is none, and ended ones
+ * have been settled. */
+struct core_command *fpgart_next_user(uintptr_t queue, const struct core_command *behind,
+                                      uintptr_t begin, uintptr_t end);
 
-/* Launches that a trace shows (watched.c). fpgart_call_begins() returns the time, or 0 if none
- * is written; fpgart_launch_new() notes a launch with so many bytes of arguments,
- * fpgart_launch_called() that its call returns, fpgart_launch_over() its end, after which
- * Python releases what it held by fpgart_release_launch(). */
-uint64_t fpgart_call_begins(void);
-struct fpgart_launch *fpgart_launch_new(const struct command *command, uint64_t begin,
-                                        size_t arguments);
-void fpgart_launch_called(struct fpgart_launch *launch, struct core_command *command);
-void fpgart_launch_over(const struct carried *carried, const struct held *held, int32_t status);
-void fpgart_release_launch(struct core_command *command);
-/* 1 while Python has C try a call again. */
-void fpgart_launched_by_python(int flag);
+/* Calls into Python: a command has failed; the facts for a command are needed in the present epoch
+ * (0: it cannot be carried); a command is handed over. */
+void fpgart_carried_failed(uintptr_t queue, uintptr_t kernel, cl_int status, cl_int place);
+int fpgart_renew(uintptr_t queue, uintptr_t kernel, cl_uint count, const struct fpgart_use *uses);
+void fpgart_run_handed_over(uintptr_t command, uintptr_t queue, uintptr_t kernel, cl_uint type,
+                            uintptr_t carried, cl_uint traffic, cl_uint count,
+                            const struct fpgart_use *uses);
 
 #endif

@@ -3,7 +3,9 @@
  * The entry point for requests of the host's Python to the driver: tests, faults. In a host
  * written in Python the driver's objects are in another interpreter, so requests and answers are
  * texts (fpgart/control/answers.py). */
-#include "icd.h"
+#include "control.h"
+
+#include "interpreter.h"
 
 #include <stdlib.h>
 #include <string.h>

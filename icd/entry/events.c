@@ -2,10 +2,17 @@
  *
  * Calls about queues and about events of carried commands: waits, status, times, callbacks. Each
  * function returns 0 to leave the call to Python. */
-#include "carried.h"
+#include "events.h"
 
-#include "core.h"
+#include "boards.h"
+#include "callbacks.h"
+#include "calls.h"
 #include "carrier.h"
+#include "core.h"
+#include "handles.h"
+#include "interpreter.h"
+#include "permissions.h"
+#include "remembered.h"
 
 #include <stdlib.h>
 #include <string.h>

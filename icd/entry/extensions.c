@@ -3,7 +3,11 @@
  * The two entry points of cl_khr_icd. clIcdGetPlatformIDsKHR is in C because it has to return
  * CL_PLATFORM_NOT_FOUND_KHR if the interpreter does not start: cffi's embedding would return 0,
  * which is success. In a host written in Python it starts nothing (lobby.c). */
-#include "icd.h"
+#include "extensions.h"
+
+#include "handles.h"
+#include "interpreter.h"
+#include "lobby.h"
 
 #include <CL/cl_ext.h>
 
@@ -12,17 +16,6 @@ static cl_int no_platform(cl_uint *num_platforms)
     if (num_platforms != NULL)
         *num_platforms = 0;
     return CL_PLATFORM_NOT_FOUND_KHR;
-}
-
-cl_int fpgart_say_platform(cl_uint num_entries, cl_platform_id *platforms, cl_uint *num_platforms)
-{
-    if ((platforms != NULL && num_entries == 0) || (platforms == NULL && num_platforms == NULL))
-        return CL_INVALID_VALUE;
-    if (platforms != NULL)
-        platforms[0] = (cl_platform_id)fpgart_platform();
-    if (num_platforms != NULL)
-        *num_platforms = 1;
-    return CL_SUCCESS;
 }
 
 CL_API_ENTRY cl_int CL_API_CALL clIcdGetPlatformIDsKHR(cl_uint num_entries,

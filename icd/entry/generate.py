@@ -4,9 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 from prototypes import SCALARS, Api, Parameter, Prototype
 
+HEADERS = ["interpreter.h", *sorted(header.name for header in Path(__file__).parent.glob("*.h"))]
+DECLARED_IN_C = "".join(f'#include "{header}"\n' for header in HEADERS)
+"""Includes what entry points and Python call."""
 IN_C = {"clIcdGetPlatformIDsKHR", "clGetExtensionFunctionAddress", "clGetExtensionFunctionAddressForPlatform"}
 FREES = {
     "clSVMFree": "fpgart_freed(svm_pointer);",
@@ -340,7 +344,7 @@ def implemented_in_python(api: Api) -> list[Prototype]:
 
 def entry_points(api: Api) -> str:
     """Returns the C file of exported functions, each a test for refusal and a call, and of the dispatch table."""
-    lines = ["/* Made by build_icd.py from include/CL. */", '#include "carried.h"']
+    lines = ["/* Made by build_icd.py from include/CL. */", DECLARED_IN_C]
     lines += [
         "#include <string.h>",
         "#include <CL/cl_ext.h>",
@@ -454,7 +458,7 @@ def platform_words() -> str:
 
     lines = [
         "/* Made by build_icd.py from fpgart/base/personality.py. */",
-        '#include "icd.h"',
+        '#include "lobby.h"',
         f'const char fpgart_profile[] = "{PROFILE}";',
         f'const char fpgart_platform_extensions[] = "{" ".join(PLATFORM_EXTENSIONS)}";',
         f'const char fpgart_icd_suffix[] = "{ICD_SUFFIX}";',

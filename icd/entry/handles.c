@@ -3,9 +3,9 @@
  * Handles are slots of equal size in one reserved range of addresses. So arithmetic alone
  * decides whether a pointer from the host is a handle, before anything is read through it. Freed
  * slots wait in a queue before they are reused, so that an old handle is recognised for long. */
-#include "carried.h"
+#include "handles.h"
 
-#include "core.h"
+#include "interpreter.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -25,15 +25,7 @@ struct handle {
     uintptr_t parent;             /* the parent, which an object of C's holds; or 0 */
     struct core_command *command; /* of an event; it has a reference */
     cl_command_type type;
-    fpgart_answers answers;
-    fpgart_kernels_slot kernels;                      /* of a program */
-    fpgart_arguments_slot arguments;                  /* of a kernel */
-    fpgart_queue_slot carried;                        /* of a queue */
-    fpgart_board_slot boards[FPGART_MOST_BOARDS + 1]; /* of a context; the last: the only one */
-    struct fpgart_region region;                      /* of a buffer */
-    struct fpgart_mapped *mapped;                     /* of a buffer */
-    struct fpgart_block *block; /* of a buffer, while Python does not know it */
-    struct fpgart_place place;  /* of a buffer that is no sub-buffer */
+    struct fpgart_contents contents;
 };
 
 /* The state of an object: made by Python; made by C, and Python does not know it; made by C,
@@ -93,15 +85,10 @@ uintptr_t fpgart_handle_new(int kind, uint32_t references)
     if (slot != NULL) {
         slot->dispatch = &fpgart_dispatch;
         slot->serial = ++last_serial;
-        fpgart_forget(&slot->answers);
-        fpgart_arguments_free(&slot->arguments);
+        fpgart_slot_begins(&slot->contents);
         atomic_store(&slot->references, references);
         atomic_store(&slot->viewed, MADE);
-        atomic_store(&slot->place.epoch, 0);
-        for (int i = 0; i <= FPGART_MOST_BOARDS; i++)
-            atomic_store_explicit(&slot->boards[i], NULL, memory_order_relaxed);
         slot->parent = 0;
-        slot->region.context = 0;
         atomic_store(&slot->kind, kind);
     }
     pthread_mutex_unlock(&lock);
@@ -115,19 +102,10 @@ static void free_slot(struct handle *slot, int later)
     int kind = atomic_exchange(&slot->kind, FPGART_FREE);
     if (kind == FPGART_FREE)
         return;
-    fpgart_queue_free(atomic_exchange(&slot->carried, NULL));
     struct core_command *command = slot->command;
     uintptr_t parent = atomic_load(&slot->viewed) != MADE ? slot->parent : 0;
     slot->command = NULL;
-    if (kind == FPGART_CONTEXT)
-        fpgart_allocations_go(slot->serial);
-    if (kind == FPGART_PROGRAM)
-        fpgart_kernels_free(&slot->kernels);
-    if (kind == FPGART_MEM) {
-        fpgart_mappings_free(&slot->mapped);
-        if (slot->block != NULL)
-            fpgart_block_goes(&slot->block);
-    }
+    fpgart_object_ends(&slot->contents, kind, slot->serial);
     pthread_mutex_lock(&lock);
     size_t index = (size_t)(slot - arena);
     atomic_store(&slot->references, 0);
@@ -141,10 +119,10 @@ static void free_slot(struct handle *slot, int later)
     pthread_mutex_unlock(&lock);
     if (command != NULL)
         core_release(command);
-    if (parent != 0 && kind == FPGART_KERNEL)
-        fpgart_kernel_goes(parent);
-    if (parent != 0)
-        unhold(parent, fpgart_handle_kind(parent), later || kind == FPGART_EVENT);
+    if (parent == 0)
+        return;
+    fpgart_child_ends(parent, kind);
+    unhold(parent, fpgart_handle_kind(parent), later || kind == FPGART_EVENT);
 }
 
 /* Python calls this in destructors, while it holds locks. */
@@ -167,43 +145,49 @@ uint32_t fpgart_handle_references(uintptr_t handle)
     return slot == NULL ? 0 : (uint32_t)atomic_load(&slot->references);
 }
 
-fpgart_answers *fpgart_answers_of(uintptr_t handle, int kind)
+/* NULL if the handle is of another kind. */
+static struct fpgart_contents *contents_of(uintptr_t handle, int kind)
 {
     struct handle *slot = find(handle);
-    if (slot == NULL || atomic_load(&slot->kind) != kind)
-        return NULL;
-    fpgart_answers *shared = kind == FPGART_KERNEL ? fpgart_kernel_answers(&slot->arguments) : NULL;
-    return shared != NULL ? shared : &slot->answers;
+    return slot != NULL && atomic_load(&slot->kind) == kind ? &slot->contents : NULL;
+}
+
+fpgart_answers *fpgart_answers_of(uintptr_t handle, int kind)
+{
+    struct fpgart_contents *contents = contents_of(handle, kind);
+    fpgart_answers *shared =
+        contents != NULL && kind == FPGART_KERNEL ? fpgart_shared_answers(contents) : NULL;
+    return contents == NULL || shared != NULL ? shared : &contents->answers;
 }
 
 fpgart_arguments_slot *fpgart_arguments_of(uintptr_t kernel)
 {
-    struct handle *slot = find(kernel);
-    return slot != NULL && atomic_load(&slot->kind) == FPGART_KERNEL ? &slot->arguments : NULL;
+    struct fpgart_contents *contents = contents_of(kernel, FPGART_KERNEL);
+    return contents != NULL ? &contents->arguments : NULL;
 }
 
 fpgart_queue_slot *fpgart_queue_of(uintptr_t queue)
 {
-    struct handle *slot = find(queue);
-    return slot != NULL && atomic_load(&slot->kind) == FPGART_QUEUE ? &slot->carried : NULL;
+    struct fpgart_contents *contents = contents_of(queue, FPGART_QUEUE);
+    return contents != NULL ? &contents->carried : NULL;
 }
 
 fpgart_board_slot *fpgart_boards_of(uintptr_t context)
 {
-    struct handle *slot = find(context);
-    return slot != NULL && atomic_load(&slot->kind) == FPGART_CONTEXT ? slot->boards : NULL;
+    struct fpgart_contents *contents = contents_of(context, FPGART_CONTEXT);
+    return contents != NULL ? contents->boards : NULL;
 }
 
 fpgart_kernels_slot *fpgart_kernels_of(uintptr_t program)
 {
-    struct handle *slot = find(program);
-    return slot != NULL && atomic_load(&slot->kind) == FPGART_PROGRAM ? &slot->kernels : NULL;
+    struct fpgart_contents *contents = contents_of(program, FPGART_PROGRAM);
+    return contents != NULL ? &contents->kernels : NULL;
 }
 
 struct fpgart_region *fpgart_region_of(uintptr_t buffer)
 {
-    struct handle *slot = find(buffer);
-    return slot != NULL && atomic_load(&slot->kind) == FPGART_MEM ? &slot->region : NULL;
+    struct fpgart_contents *contents = contents_of(buffer, FPGART_MEM);
+    return contents != NULL ? &contents->region : NULL;
 }
 
 /* Returns the parent of a sub-buffer; other buffers themselves. */
@@ -221,7 +205,8 @@ uintptr_t fpgart_owner_of(uintptr_t buffer)
 struct fpgart_place *fpgart_place_of(uintptr_t buffer)
 {
     struct handle *slot = find(buffer);
-    return slot != NULL && atomic_load(&slot->kind) == FPGART_MEM ? &owner_of(slot)->place : NULL;
+    return slot != NULL && atomic_load(&slot->kind) == FPGART_MEM ? &owner_of(slot)->contents.place
+                                                                  : NULL;
 }
 
 void fpgart_buffer_is(uintptr_t buffer, uintptr_t context, uintptr_t parent, uint64_t flags,
@@ -229,13 +214,14 @@ void fpgart_buffer_is(uintptr_t buffer, uintptr_t context, uintptr_t parent, uin
 {
     struct handle *slot = find(buffer);
     slot->parent = parent;
-    slot->region = (struct fpgart_region){flags, origin, size, fpgart_handle_serial(context)};
+    slot->contents.region =
+        (struct fpgart_region){flags, origin, size, fpgart_handle_serial(context)};
 }
 
 struct fpgart_mapped **fpgart_mapped_of(uintptr_t buffer)
 {
-    struct handle *slot = find(buffer);
-    return slot != NULL && atomic_load(&slot->kind) == FPGART_MEM ? &slot->mapped : NULL;
+    struct fpgart_contents *contents = contents_of(buffer, FPGART_MEM);
+    return contents != NULL ? &contents->mapped : NULL;
 }
 
 struct fpgart_block **fpgart_block_of(uintptr_t buffer)
@@ -243,7 +229,7 @@ struct fpgart_block **fpgart_block_of(uintptr_t buffer)
     struct handle *slot = find(buffer);
     return slot != NULL && atomic_load(&slot->kind) == FPGART_MEM &&
                    atomic_load(&slot->viewed) == UNSEEN
-               ? &slot->block
+               ? &slot->contents.block
                : NULL;
 }
 
@@ -278,17 +264,14 @@ void fpgart_is_unseen(uintptr_t handle, uintptr_t parent)
     atomic_store(&slot->viewed, UNSEEN);
 }
 
-int fpgart_event_of(uintptr_t event, struct fpgart_event *found)
+struct core_command *fpgart_command_of(uintptr_t event, cl_command_type *type, uintptr_t *parent)
 {
     struct handle *slot = find(event);
-    if (slot == NULL || atomic_load(&slot->kind) != FPGART_EVENT || slot->command == NULL)
-        return 0;
-    const struct fpgart_carried_queue *of = fpgart_carried_queue(slot->parent);
-    *found = (struct fpgart_event){.command = slot->command,
-                                   .queue = of != NULL ? slot->parent : 0,
-                                   .context = of != NULL ? of->context : slot->parent,
-                                   .type = slot->type};
-    return 1;
+    if (slot == NULL || atomic_load(&slot->kind) != FPGART_EVENT)
+        return NULL;
+    *type = slot->type;
+    *parent = slot->parent;
+    return slot->command;
 }
 
 int fpgart_event_is_pythons(uintptr_t event)
@@ -296,24 +279,16 @@ int fpgart_event_is_pythons(uintptr_t event)
     return atomic_load(&find(event)->viewed) != UNSEEN;
 }
 
-int fpgart_view(uintptr_t handle, struct fpgart_unseen *found)
+struct fpgart_contents *fpgart_begin_view(uintptr_t handle, uintptr_t *parent)
 {
     struct handle *slot = find(handle);
     int expected = UNSEEN;
     if (slot == NULL || atomic_load(&slot->kind) == FPGART_FREE ||
         !atomic_compare_exchange_strong(&slot->viewed, &expected, VIEWED))
-        return 0;
+        return NULL;
     atomic_fetch_sub(&unseen[atomic_load(&slot->kind)], 1);
-    *found = (struct fpgart_unseen){.kind = (uint32_t)atomic_load(&slot->kind),
-                                    .type = slot->type,
-                                    .parent = slot->parent,
-                                    .command = (uintptr_t)slot->command,
-                                    .name = fpgart_name_of(&slot->arguments),
-                                    .flags = slot->region.flags,
-                                    .origin = slot->region.origin,
-                                    .size = slot->region.size,
-                                    .block = fpgart_take_block(&slot->block)};
-    return 1;
+    *parent = slot->parent;
+    return &slot->contents;
 }
 
 /* Returns the first object of a kind behind that handle, or of all for 0, that Python does

@@ -2,7 +2,11 @@
  *
  * Kernels that C makes: Python's checks give the same result for each kernel of a name until the
  * program is built again. A build begins only while no kernel exists. */
+#include "kernels.h"
+
 #include "arguments.h"
+#include "handles.h"
+#include "permissions.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -60,7 +64,9 @@ static struct fpgart_arguments *add(struct fpgart_kernels *kernels, uint32_t cou
     return larger[kernels->count] != NULL ? larger[kernels->count++] : NULL;
 }
 
-struct fpgart_arguments *fpgart_pattern_of(uintptr_t program, uint32_t count, const char *name)
+/* Returns the pattern of a program's kernels of that name, with a reference. The first call makes
+ * it. */
+static struct fpgart_arguments *pattern_of(uintptr_t program, uint32_t count, const char *name)
 {
     struct fpgart_kernels *kernels = have_kernels(program);
     if (kernels == NULL)
@@ -73,6 +79,18 @@ struct fpgart_arguments *fpgart_pattern_of(uintptr_t program, uint32_t count, co
         fpgart_arguments_retain(found);
     pthread_mutex_unlock(&kernels->lock);
     return found;
+}
+
+uint64_t *fpgart_arguments_new(uintptr_t kernel, uint32_t count, uintptr_t program,
+                               const char *name)
+{
+    fpgart_arguments_slot *slot = fpgart_arguments_of(kernel);
+    if (slot == NULL || fpgart_unheard_arguments(slot) != NULL)
+        return slot != NULL ? fpgart_unheard_arguments(slot) : NULL;
+    struct fpgart_arguments *pattern = pattern_of(program, count, name);
+    uint64_t *unheard = pattern != NULL ? fpgart_arguments_begin(slot, pattern) : NULL;
+    fpgart_arguments_release(pattern);
+    return unheard;
 }
 
 /* Returns the arguments of a new kernel, and counts it; NULL leaves it to Python. */

@@ -4,7 +4,10 @@
  * with words for them, while it runs. Hosts release more after that, in destructors of global
  * objects (C++) or when the interpreter clears its modules (Python). This file's destructor runs
  * after those. */
-#include "icd.h"
+#include "leaks.h"
+
+#include "handles.h"
+#include "interpreter.h"
 
 #include <fcntl.h>
 #include <stdatomic.h>

@@ -11,7 +11,11 @@
  * platforms need not spend. It does so only if nothing shows that the start would fail, because
  * then there is no platform. */
 #define _GNU_SOURCE
-#include "icd.h"
+#include "lobby.h"
+
+#include "answers.h"
+#include "handles.h"
+#include "interpreter.h"
 
 #include <CL/cl_ext.h>
 #include <limits.h>
@@ -243,6 +247,17 @@ static const char *platform_text(cl_platform_info query, size_t size)
     default:
         return NULL;
     }
+}
+
+cl_int fpgart_say_platform(cl_uint num_entries, cl_platform_id *platforms, cl_uint *num_platforms)
+{
+    if ((platforms != NULL && num_entries == 0) || (platforms == NULL && num_platforms == NULL))
+        return CL_INVALID_VALUE;
+    if (platforms != NULL)
+        platforms[0] = (cl_platform_id)fpgart_platform();
+    if (num_platforms != NULL)
+        *num_platforms = 1;
+    return CL_SUCCESS;
 }
 
 int fpgart_lobby_platforms(cl_uint room, cl_platform_id *platforms, cl_uint *count, cl_int *status)

@@ -2,7 +2,9 @@
  *
  * The regions of buffers that the host has mapped with commands that C carried. Python takes
  * them when it needs them (fpgart/api/buffer/mapping.py). */
-#include "carried.h"
+#include "mappings.h"
+
+#include "handles.h"
 
 #include <pthread.h>
 #include <stdlib.h>

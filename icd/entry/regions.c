@@ -2,7 +2,10 @@
  *
  * Sub-buffers that C makes: only their bounds and flags have to be checked (OpenCL 3.0, 5.2.1).
  * Errors are left to Python. */
-#include "carried.h"
+#include "regions.h"
+
+#include "handles.h"
+#include "permissions.h"
 
 enum {
     HOST_POINTERS = CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR,

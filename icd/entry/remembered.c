@@ -5,7 +5,11 @@
  *
  * Readers take no lock: the host holds the handle that it names. An answer is never changed, and
  * is freed only when its handle's slot gets another object. */
-#include "icd.h"
+#include "remembered.h"
+
+#include "handles.h"
+#include "interpreter.h"
+#include "permissions.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -19,8 +23,6 @@ struct fpgart_answer {
     uint32_t length;
     unsigned char bytes[];
 };
-
-static atomic_int is_off;
 
 static const struct fpgart_answer *recall_own(uintptr_t handle, int kind, cl_uint query)
 {
@@ -49,16 +51,6 @@ void fpgart_remember(uintptr_t handle, cl_uint query, const char *bytes, size_t 
     answer->next = atomic_load(answers);
     while (!atomic_compare_exchange_weak(answers, &answer->next, answer))
         ;
-}
-
-int fpgart_watched(void)
-{
-    return atomic_load(&is_off);
-}
-
-void fpgart_remember_nothing(void)
-{
-    atomic_store(&is_off, 1);
 }
 
 void fpgart_forget(fpgart_answers *answers)

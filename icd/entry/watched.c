@@ -4,8 +4,13 @@
  * Python writes the lines later, for many at once (fpgart/bridge/watched.py). Until then the
  * launch holds its queue, kernel and buffers, so that their handles stay valid. */
 #define _GNU_SOURCE
-#include "commands.h"
-#include "calls.h"
+#include "watched.h"
+
+#include "callers.h"
+#include "handles.h"
+#include "held.h"
+#include "interpreter.h"
+#include "permissions.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -15,7 +20,6 @@
 
 enum { MOST_LEFT = 4096, FACTS = 8 };
 
-static atomic_int is_on;
 static atomic_ullong numbers;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the list */
 static struct fpgart_launch *oldest, **last = &oldest;   /* in the order of the calls */
@@ -23,20 +27,10 @@ static _Atomic uint32_t left;
 static _Thread_local int in_python;
 static _Thread_local uint64_t last_number;
 
-void fpgart_watch_launches(int flag)
-{
-    atomic_store(&is_on, flag);
-}
-
-int fpgart_watches_launches(void)
-{
-    return atomic_load(&is_on);
-}
-
 /* Python has to write what is left, and a host in Python has frames that C does not see. */
 int fpgart_may_watch_launch(void)
 {
-    return atomic_load(&is_on) && atomic_load(&left) < MOST_LEFT && !fpgart_is_guest();
+    return fpgart_watches_launches() && atomic_load(&left) < MOST_LEFT && !fpgart_is_guest();
 }
 
 void fpgart_launched_by_python(int flag)
@@ -57,7 +51,7 @@ uint64_t fpgart_last_launch(void)
 uint64_t fpgart_call_begins(void)
 {
     struct timespec now;
-    if (!atomic_load(&is_on))
+    if (!fpgart_watches_launches())
         return 0;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
@@ -82,20 +76,20 @@ static void write_key(struct fpgart_launch *launch, const struct held *held,
     launch->key_size = (size_t)((char *)key - (char *)(launch + 1)) + launch->arguments;
 }
 
-struct fpgart_launch *fpgart_launch_new(const struct command *command, uint64_t begin,
-                                        size_t arguments)
+struct fpgart_launch *fpgart_launch_new(const struct held *held, const struct carried *carried,
+                                        uint32_t buffers, uint64_t begin, size_t arguments)
 {
-    size_t key = (FACTS + command->buffers) * sizeof(uint64_t) + sizeof command->carried->sizes;
+    size_t key = (FACTS + buffers) * sizeof(uint64_t) + sizeof carried->sizes;
     struct fpgart_launch *made = calloc(1, sizeof *made + key + arguments);
     if (made == NULL)
         return NULL;
     made->number = last_number = fpgart_number_command();
     made->begin = begin;
-    made->type = command->held.type;
+    made->type = held->type;
     made->thread = (uint32_t)gettid();
     made->is_called = (uint32_t)in_python;
-    made->queue = command->held.queue;
-    made->kernel = command->held.kernel;
+    made->queue = held->queue;
+    made->kernel = held->kernel;
     made->frame_count = (uint32_t)fpgart_frames_of_call(
         made->frames, sizeof made->frames / sizeof made->frames[0], in_python);
     made->arguments = arguments;
@@ -124,6 +118,11 @@ void fpgart_launch_over(const struct carried *carried, const struct held *held, 
     launch->uses = held->uses;
     write_key(launch, held, carried);
     __atomic_store_n(&launch->is_over, 1, __ATOMIC_RELEASE);
+}
+
+struct fpgart_launch *fpgart_launch_of(struct core_command *command)
+{
+    return fpgart_held_by(core_operation(command))->watched;
 }
 
 uint32_t fpgart_launches_left(void)
@@ -175,7 +174,7 @@ uint32_t fpgart_take_launches(uint32_t most, struct fpgart_launch **found)
 void fpgart_launches_written(uint32_t count, struct fpgart_launch **launches)
 {
     for (uint32_t i = 0; i < count; i++) {
-        fpgart_release_launch(launches[i]->command);
+        fpgart_let_go_of(fpgart_held_by(core_operation(launches[i]->command)));
         core_release(launches[i]->command);
         free(launches[i]);
     }

@@ -471,11 +471,18 @@ static void start_if_needed(void)
     fpgart_restore_cancel(cancel_state);
 }
 
+static _Thread_local uint64_t visits;
+
+uint64_t fpgart_visits(void)
+{
+    return visits;
+}
+
 int fpgart_enter(struct fpgart_visit *visit)
 {
     start_if_needed();
     if (!fpgart_slip_in(visit)) {
-        fpgart_forget_missed();
+        visits++;
         return 0;
     }
     fpgart_entered();
@@ -485,7 +492,7 @@ int fpgart_enter(struct fpgart_visit *visit)
 void fpgart_leave(const struct fpgart_visit *visit)
 {
     fpgart_go_out(visit);
-    fpgart_forget_missed();
+    visits++;
     if (fpgart_is_guest())
         fpgart_wake_ushers();
     fpgart_restore_cancel(visit->cancel_state);

@@ -25,7 +25,7 @@ extern atomic_int fpgart_state;
 
 /* Is called by each library at the beginning of each call. */
 void fpgart_entered(void);
-void fpgart_forget_missed(void); /* forgets the call that was left to Python (commands.c) */
+uint64_t fpgart_visits(void); /* the number of visits of Python that this thread has ended */
 
 /* One call into Python, from fpgart_enter() to fpgart_leave(); calls may nest. */
 struct fpgart_visit {
@@ -122,6 +122,10 @@ int fpgart_settle(void);
 int fpgart_owns_interpreter(void);
 void fpgart_close(void);
 void fpgart_close_at_exit(void);
+
+/* Writes the host's Python frames behind the call on this thread, innermost first, each as
+ * four lines: module, file, line, function. Returns the size of the text in bytes. */
+size_t fpgart_host_python_frames(char *text, size_t room, size_t most);
 
 /* Returns 1 if the host's interpreter has imported a module. */
 int fpgart_host_imported(const char *module);

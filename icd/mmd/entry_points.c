@@ -11,10 +11,6 @@ void fpgart_entered(void)
 {
 }
 
-void fpgart_forget_missed(void)
-{
-}
-
 #define IN_PYTHON(type, otherwise, call)                                                           \
     struct fpgart_visit visit;                                                                     \
     if (!fpgart_enter(&visit))                                                                     \

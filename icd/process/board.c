@@ -15,10 +15,6 @@ void fpgart_entered(void)
 {
 }
 
-void fpgart_forget_missed(void)
-{
-}
-
 int fpgart_start_embedding(void)
 {
     return 0;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Blocking reads and writes that C carries out by itself: nobody can tell it from Python's way (icd/entry/calls.c)."""
+"""Blocking reads and writes that C carries out by itself (icd/entry/carried_calls.c): hosts see no difference."""
 
 from __future__ import annotations
 

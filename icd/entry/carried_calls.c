@@ -2,7 +2,14 @@
  *
  * The calls of the host that enqueue commands. Each function returns 0 to leave the call to Python.
  */
+#include "carried_calls.h"
+
+#include "arguments.h"
 #include "commands.h"
+#include "handles.h"
+#include "held.h"
+#include "mappings.h"
+#include "watched.h"
 
 #include <string.h>
 
@@ -28,7 +35,8 @@ static int carry_launch(const struct call *call)
     if (size == 0)
         return fpgart_give_up(&command);
     if (begin != 0 &&
-        (command.held.watched = fpgart_launch_new(&command, begin, (size_t)size - 1)) == NULL)
+        (command.held.watched = fpgart_launch_new(&command.held, command.carried, command.buffers,
+                                                  begin, (size_t)size - 1)) == NULL)
         return fpgart_give_up(&command);
     return fpgart_enqueue_command(&command, CORE_WORK, (size_t)size - 1);
 }

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Writes answers and reads arguments for Python, which has addresses as integers. */
+#ifndef FPGART_ANSWERS_H
+#define FPGART_ANSWERS_H
+
+#include <CL/cl.h>
+
+#include <stddef.h>
+#include <stdint.h>
+
+cl_int fpgart_answer(uintptr_t value, size_t size, size_t *size_ret, const char *bytes,
+                     size_t length);
+uint64_t fpgart_load(uintptr_t address, size_t size);
+
+#endif

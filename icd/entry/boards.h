@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Boards and queues whose commands C gives to the engine. The facts that Python has found for
+ * these commands hold in one epoch of a board (core/core.h). */
+#ifndef FPGART_BOARDS_H
+#define FPGART_BOARDS_H
+
+#include "core.h"
+#include "handles.h"
+
+#include <CL/cl.h>
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct fpgart_board {
+    struct core_board *core;
+    struct fpgart_board *next;
+    uintptr_t handle;           /* the device's */
+    struct fpgart_block *spare; /* the spare blocks of its memory, lowest first */
+    uint64_t memory_epoch;
+    const struct carrier *carrier;
+    uintptr_t context, device; /* the engine's */
+    uint64_t (*traffic)[2];    /* calls and bytes: written, read, copied, programmed */
+    _Atomic uint64_t launches;
+    _Atomic uint64_t program; /* Python's number of the loaded one */
+};
+struct fpgart_carried_queue {
+    struct core_queue *core;
+    struct fpgart_board *board;
+    uintptr_t context;
+    int in_order, has_profiling;
+    int has_list; /* 1: the host created the queue with a list of properties */
+    uint64_t properties;
+};
+
+uintptr_t fpgart_board_new(uintptr_t device, uintptr_t carrier, uintptr_t engine_context,
+                           uintptr_t engine_device, uintptr_t traffic);
+uint64_t fpgart_board_epoch(uintptr_t board);
+void fpgart_board_end_epoch(uintptr_t board);
+int fpgart_board_hold(uintptr_t board);
+void fpgart_board_resume(uintptr_t board);
+int fpgart_board_is_open(uintptr_t board);
+uint64_t fpgart_board_take_launches(uintptr_t board);
+void fpgart_board_loaded(uintptr_t board, uint64_t program);
+uint64_t fpgart_board_program(uintptr_t board);
+void fpgart_context_has(uintptr_t context, uintptr_t board, int is_only);
+/* Returns the board of a context with one device; NULL for others, and before C carries its
+ * commands. */
+struct fpgart_board *fpgart_only_board(uintptr_t context);
+void fpgart_buffer_is_at(uintptr_t buffer, uintptr_t board, uint64_t epoch, uintptr_t address,
+                         uint64_t locations, uintptr_t store);
+
+/* NULL leaves the call to Python. */
+cl_command_queue fpgart_makes_queue(const void *context, const void *device,
+                                    cl_command_queue_properties properties);
+cl_command_queue fpgart_makes_queue_with(const void *context, const void *device,
+                                         const cl_queue_properties *list);
+int fpgart_queue_carries(uintptr_t queue, struct core_queue *core, uintptr_t board,
+                         uintptr_t context, int in_order, int has_profiling);
+struct fpgart_carried_queue *fpgart_carried_queue(uintptr_t queue); /* NULL: none is carried */
+struct core_queue *fpgart_core_queue(uintptr_t queue);
+void fpgart_queue_says(uintptr_t queue, uintptr_t *device, uint64_t *properties, int *has_list);
+void fpgart_queue_flush(uintptr_t queue);
+void fpgart_queue_free(struct fpgart_carried_queue *queue);
+int fpgart_others_run(const struct fpgart_carried_queue *queue);
+int fpgart_event_of(uintptr_t event, struct fpgart_event *found);
+
+void fpgart_decides(struct core_caller *caller);
+void fpgart_call_scheduler(void *nothing);
+void fpgart_note_ends(void); /* of carried commands, on all boards */
+void fpgart_settle_ends(void);
+
+/* What boards.c needs of commands.c, for struct core_lane. */
+bool fpgart_renews(struct core_command *command, uint64_t epoch);
+void fpgart_hand_over(struct core_command *command);
+
+/* Calls into Python: no carried command runs on a board that is held; decided commands are
+ * ready. */
+void fpgart_board_idle(uintptr_t device);
+void fpgart_commands_ready(void);
+
+#endif

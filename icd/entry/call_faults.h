@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Faults of API calls: each entry point asks first, before C answers anything. `object`: the
+ * call's first argument if that is a pointer. */
+#ifndef FPGART_CALL_FAULTS_H
+#define FPGART_CALL_FAULTS_H
+
+#include <CL/cl.h>
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+extern atomic_int fpgart_asks_about_calls;
+void fpgart_ask_about_calls(int flag);
+int fpgart_call_fails(const char *name, uintptr_t object, cl_int *status);
+
+/* A call into Python: returns the status with which a call of the host fails, 0 if it does
+ * not. Threads are numbered in the order of their first calls. */
+cl_int fpgart_fault_of_call(const char *name, uintptr_t object, uint32_t thread);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The data behind an operation. */
+#include "held.h"
+
+#include "handles.h"
+
+const struct held *fpgart_held_by(const struct carried *carried)
+{
+    return (const struct held *)((const char *)carried + (uintptr_t)carried->data);
+}
+
+void fpgart_count_command(const struct held *held)
+{
+    if (held->kernel != 0)
+        atomic_fetch_add(&held->board->launches, 1);
+    if (held->calls == 0)
+        return;
+    __atomic_fetch_add(&held->board->traffic[held->traffic][0], held->calls, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&held->board->traffic[held->traffic][1], held->bytes, __ATOMIC_RELAXED);
+}
+
+void fpgart_let_go_of(const struct held *held)
+{
+    for (uint64_t i = 0; i < held->buffers; i++)
+        fpgart_unhold(held->uses[i].buffer, FPGART_MEM);
+    if (held->kernel != 0)
+        fpgart_unhold(held->kernel, FPGART_KERNEL);
+    fpgart_unhold(held->queue, FPGART_QUEUE);
+}

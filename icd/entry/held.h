@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a carried command holds and has to count: the data behind its operation. */
+#ifndef FPGART_HELD_H
+#define FPGART_HELD_H
+
+#include "arguments.h"
+#include "boards.h"
+#include "carrier.h"
+
+#include <stdint.h>
+
+enum { WRITTEN, READ, COPIED }; /* rows of a board's traffic */
+
+/* `data` of the operation is its offset. */
+struct held {
+    struct fpgart_board *board;
+    uintptr_t queue, kernel;
+    cl_command_type type;
+    uint32_t handed_over; /* Python has run the command, counted it and told watchers */
+    uint32_t is_renewed;  /* 1: Python was asked once whether it can be carried in another epoch */
+    uintptr_t event;
+    struct fpgart_launch *watched; /* NULL: no trace is written */
+    uint32_t traffic;              /* the row in the board's counters */
+    uint64_t calls, bytes;
+    struct fpgart_program program; /* of a launch */
+    uint64_t mapping;              /* the number of the mapping in the first buffer; 0: none */
+    uint64_t buffers;
+    struct fpgart_use uses[FPGART_ARGUMENTS];
+};
+
+const struct held *fpgart_held_by(const struct carried *carried);
+/* Counts the bytes or the launch of a command that has succeeded. */
+void fpgart_count_command(const struct held *held);
+void fpgart_let_go_of(const struct held *held);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Regions that the host has mapped. */
+#ifndef FPGART_MAPPINGS_H
+#define FPGART_MAPPINGS_H
+
+#include "handles.h"
+
+#include <stdint.h>
+
+struct fpgart_mapping {
+    uint64_t pointer, offset, size, flags;
+    uint64_t number; /* of its own */
+};
+/* Adds and numbers a mapping, which is pending until fpgart_keep_mapping(). */
+int fpgart_add_mapping(uintptr_t buffer, struct fpgart_mapping *mapping);
+void fpgart_keep_mapping(uintptr_t buffer, uint64_t number);
+int fpgart_take_mapping(uintptr_t buffer, uintptr_t pointer, struct fpgart_mapping *taken);
+int fpgart_take_any_mapping(uintptr_t buffer, struct fpgart_mapping *taken);
+void fpgart_forget_mapping(uintptr_t buffer, uint64_t number);
+void fpgart_void_mapping(uintptr_t buffer, uint64_t number);
+void fpgart_mappings_free(struct fpgart_mapped **first);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What is freed with an object, and the facts for Python about one that C has made. */
+#ifndef FPGART_OBJECTS_H
+#define FPGART_OBJECTS_H
+
+#include <stdint.h>
+
+struct fpgart_unseen {
+    uint32_t kind;
+    uint32_t type; /* of an event's command */
+    uintptr_t parent;
+    uintptr_t command;            /* of an event */
+    const char *name;             /* of a kernel */
+    uint64_t flags, origin, size; /* of a buffer */
+    uint64_t block;               /* of a buffer, by its address on the board; 0: it has none */
+};
+/* Writes the facts for a view, once; returns 0 if Python knows the object. */
+int fpgart_view(uintptr_t handle, struct fpgart_unseen *found);
+
+#endif
