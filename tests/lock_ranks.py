@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The order in which threads take the driver's locks, checked while tests run.
 
-`ROWS` is the table of docs/architecture.md, highest first. A thread that holds a lock takes only locks of lower rows.
+`ROWS` is the table of docs/dev/locks.md (scripts/generate_locks.py), highest first. A thread that holds a lock takes
+only locks of lower rows. Locks in C have rows, but do not check the order.
+
 install() replaces threading.Lock and threading.RLock: a lock that a module of fpgart makes knows its row by the module
 and the name that it is assigned to. Taking one against the order raises `Inversion`; making one that has no row raises
 `NoRow`. The driver itself has plain locks.
@@ -14,60 +16,190 @@ import re
 import sys
 import threading
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
-ROWS: tuple[tuple[str, ...], ...] = (
-    ("fpgart.bridge.chapters:_loading",),
-    ("fpgart.bridge.handles:_REAPING",),
-    ("fpgart.bridge.handles:_VIEWING",),
-    ("fpgart.bridge.carrying:_making",),
-    ("fpgart.runtime.objects.platform:_choosing",),
-    ("fpgart.runtime.programs.program:_building",),
-    ("fpgart.runtime.programs.pipe:_using",),
-    ("fpgart.runtime.scheduling.reaper:_freeing",),
-    ("fpgart.runtime.memory.usm:TOUCHING",),
-    ("fpgart.runtime.objects.context:placing",),
-    ("fpgart.runtime.memory.device:_opening",),
-    ("fpgart.board.simulated_board:_opening",),
-    ("fpgart.runtime.scheduling.scheduler:_lock",),
-    ("fpgart.engine.copying.own_buffers:_running",),
-    ("fpgart.engine.mirrors:_lock",),
-    ("fpgart.engine.isolated.engine:_starting",),
-    ("fpgart.engine.isolated.network:_making",),
-    (
-        "fpgart.engine.opencl_engine.program:_making",
-        "fpgart.engine.isolated.program:_making",
-        "fpgart.engine.models:_loading",
+
+class Row(NamedTuple):
+    """Locks of one rank, which are never held together."""
+
+    guards: str
+    held: str
+    """What happens, and which further locks are taken, while one is held."""
+    locks: tuple[str, ...]
+    """As "module:name", or "file:name" in C."""
+
+
+ROWS = (
+    Row("the import of a chapter of the API", "modules are imported", ("fpgart.bridge.chapters:_loading",)),
+    Row(
+        "the order in which last references are released",
+        "destructors; callbacks of the host come afterwards",
+        ("fpgart.bridge.handles:_REAPING",),
     ),
-    ("fpgart.engine.compiling.compiler_process:_doing", "fpgart.engine.opencl_engine.engine:_beginning"),
-    ("fpgart.engine.isolated.carried:_attaching",),
-    ("fpgart.engine.isolated.process:_opening",),
-    ("fpgart.engine.isolated.process:_ending",),
-    ("fpgart.bridge.watched:_lock",),
-    (
-        "fpgart.runtime.memory.board_malloc:_lock",
-        "fpgart.runtime.memory.registry:_lock",
-        "fpgart.runtime.memory.device:_taking",
-        "fpgart.board.memory_system:_lock",
-        "fpgart.board.keystone.heaps:_lock",
-        "fpgart.board.stretch:_lock",
-        "fpgart.board.faults:_lock",
-        "fpgart.engine.contents:lock",
+    Row(
+        "the views of objects that are made when somebody asks for them",
+        "a queue, a kernel or a buffer is made: any lock below",
+        ("fpgart.bridge.handles:_VIEWING",),
     ),
-    (
-        "fpgart.check.mappings:_lock",
-        "fpgart.check.host_memory:_lock",
-        "fpgart.check.races:_lock",
-        "fpgart.check.pages.guarded:_lock",
-        "fpgart.check.fpga:_lock",
-        "fpgart.check.pages.protection:_lock",
-        "fpgart.check.usm:_lock",
-        "fpgart.watch.trace.blocks:_lock",
+    Row(
+        "that a device has one board of carried commands",
+        "it is made: the scheduler's lock",
+        ("fpgart.bridge.carrying:_making",),
     ),
-    ("fpgart.check.findings:_lock", "fpgart.watch.places:_lock", "fpgart.watch.profile:_lock"),
-    ("fpgart.watch.trace.file:_lock",),
+    Row("the choice of the engine", "the engine's driver is opened", ("fpgart.runtime.objects.platform:_choosing",)),
+    Row(
+        "which build is under way, which kernels keep it from beginning",
+        "",
+        ("fpgart.runtime.programs.program:_building",),
+    ),
+    Row("what a host pipe has mapped", "packets move: a FIFO's lock", ("fpgart.runtime.programs.pipe:_using",)),
+    Row(
+        "that what was to be freed is free when a call of free() returns",
+        "blocks are freed: any lock below",
+        ("fpgart.runtime.scheduling.reaper:_freeing",),
+    ),
+    Row(
+        "the sides of shared memory, and the kernels that may touch it now",
+        "watchers are called for what moved",
+        ("fpgart.runtime.memory.usm:TOUCHING",),
+    ),
+    Row(
+        "blocks and mappings of the context's buffers",
+        "blocks are allocated and freed; watchers are called; no bytes move",
+        ("fpgart.runtime.objects.context:placing",),
+    ),
+    Row(
+        "opening a device's board, and closing a shared one",
+        "the board's memory is mapped",
+        ("fpgart.runtime.memory.device:_opening",),
+    ),
+    Row("mapping the board's memory", "", ("fpgart.board.simulated_board:_opening",)),
+    Row(
+        "events, ready lists, occupancies, what Python does with the core's queues; the simulated clock",
+        "operations' `claim` and `release`, a thread is started, the engine is asked to notify; nothing runs, is "
+        "submitted, is called back, or is destroyed",
+        ("fpgart.runtime.scheduling.scheduler:_lock",),
+    ),
+    Row(
+        "an engine that runs one kernel at a time",
+        "the engine's driver; that of `Contents`; that of `Mirrors`",
+        ("fpgart.engine.copying.own_buffers:_running",),
+    ),
+    Row(
+        "which bytes are newer where",
+        "the engine's driver; bytes move, but no kernel runs",
+        ("fpgart.engine.mirrors:_lock",),
+    ),
+    Row("the start of a board process", "the process is started", ("fpgart.engine.isolated.engine:_starting",)),
+    Row(
+        "the network of an isolated program",
+        "messages to the board process",
+        ("fpgart.engine.isolated.network:_making",),
+    ),
+    Row(
+        "kernels that are made of what is built; modules of models that are imported",
+        "the engine's driver",
+        (
+            "fpgart.engine.opencl_engine.program:_making",
+            "fpgart.engine.isolated.program:_making",
+            "fpgart.engine.models:_loading",
+        ),
+    ),
+    Row(
+        "the compiler process, which does one step at a time; whether the engine has loaded its compiler",
+        "the process is started, messages to it",
+        (
+            "fpgart.engine.compiling.compiler_process:_doing",
+            "fpgart.engine.opencl_engine.engine:_beginning",
+        ),
+    ),
+    Row(
+        "which board process has the ring of carried commands",
+        "messages to the board process",
+        ("fpgart.engine.isolated.carried:_attaching",),
+    ),
+    Row("the lanes of a board process", "messages to the board process", ("fpgart.engine.isolated.process:_opening",)),
+    Row("whether a board process has ended", "", ("fpgart.engine.isolated.process:_ending",)),
+    Row(
+        "which thread writes the lines of launches that C carries",
+        "the trace's file; that of its blocks",
+        ("fpgart.bridge.watched:_lock",),
+    ),
+    Row(
+        "one container each",
+        "",
+        (
+            "fpgart.runtime.memory.board_malloc:_lock",
+            "fpgart.runtime.memory.registry:_lock",
+            "fpgart.runtime.memory.device:_taking",
+            "fpgart.board.memory_system:_lock",
+            "fpgart.board.keystone.heaps:_lock",
+            "fpgart.board.stretch:_lock",
+            "fpgart.board.faults:_lock",
+            "fpgart.engine.contents:lock",
+        ),
+    ),
+    Row(
+        "what parts of checks and the trace have recorded",
+        "`check.findings:_lock`, the file that they write",
+        (
+            "fpgart.check.mappings:_lock",
+            "fpgart.check.host_memory:_lock",
+            "fpgart.check.races:_lock",
+            "fpgart.check.pages.guarded:_lock",
+            "fpgart.check.fpga:_lock",
+            "fpgart.check.pages.protection:_lock",
+            "fpgart.check.usm:_lock",
+            "fpgart.watch.trace.blocks:_lock",
+        ),
+    ),
+    Row(
+        "findings, places in the host's code, the profile",
+        "the file of a trace",
+        (
+            "fpgart.check.findings:_lock",
+            "fpgart.watch.places:_lock",
+            "fpgart.watch.profile:_lock",
+        ),
+    ),
+    Row(
+        "the order of lines in the file of a trace",
+        "they are compressed and written",
+        ("fpgart.watch.trace.file:_lock",),
+    ),
+    Row("the packets of a FIFO, and who waits for them", "its network's lock", ("fpgart/channels/fifo.h:lock",)),
+    Row("the FIFOs and the launches of a network", "", ("fpgart/channels/network.h:lock",)),
+    Row("the kernels of a program", "the lock of a kernel's arguments", ("icd/entry/kernels.c:lock",)),
+    Row("the arguments of a kernel", "allocations and spare blocks are searched", ("icd/entry/arguments.c:lock",)),
+    Row(
+        "queues, links between commands, statuses, lists of callbacks, of notified ends and of ready commands",
+        "no call of the engine, no callback, no destructor, no sleep",
+        ("core/queue.c:core_mutex",),
+    ),
+    Row(
+        "one table each",
+        "",
+        (
+            "icd/entry/allocations.c:lock",
+            "icd/entry/blocks.c:lock",
+            "icd/entry/handles.c:lock",
+            "icd/entry/handles.c:released_lock",
+            "icd/entry/mappings.c:lock",
+            "icd/entry/watched.c:lock",
+            "icd/interpreter/usher.c:mutex",
+            "fpgart/board/pages.c:watched_lock",
+            "fpgart/channels/links.c:opened_lock",
+            "fpgart/check/pages/fault_table.c:lock",
+            "fpgart/check/pages/faults.c:installing",
+            "fpgart/engine/calls.c:arguments_lock",
+            "fpgart/engine/containment/environment.c:lock",
+            "fpgart/engine/containment/signals.c:lock",
+            "fpgart/engine/containment/stacks.c:lock",
+            "fpgart/engine/isolated/lanes.c:offers_lock",
+            "fpgart/engine/isolated/outlet.c:lock",
+        ),
+    ),
 )
-"""As "module:name"."""
 ELSEWHERE = ("fpgart.serving", "fpgart.mmd", "fpgart.sycl", "fpgart.usm", "fpgart.boardprocess", "fpgart.cluster")
 """Of other programs and libraries, or of no thread that has another lock: not in the table."""
 WAITERS = {"fpgart.runtime.scheduling.scheduler:waiter"}
@@ -75,7 +207,7 @@ WAITERS = {"fpgart.runtime.scheduling.scheduler:waiter"}
 MADE_FOR_CALLERS = {"fpgart.runtime.scheduling.threads"}
 TARGET = re.compile(r"(\w+)(?::[^=]+)?\s*=\s")
 
-ranks = {name: number for number, row in enumerate(ROWS) for name in row}
+ranks = {name: number for number, row in enumerate(ROWS) for name in row.locks}
 _held = threading.local()
 _plain = threading.Lock, threading.RLock
 
@@ -149,7 +281,7 @@ def _ranked(plain: Any, *, again: bool) -> Any:
         if not name or name in WAITERS:
             return plain()
         if name not in ranks:
-            raise NoRow(f"the lock {name} has no row in tests/lock_ranks.py and docs/architecture.md")
+            raise NoRow(f"the lock {name} has no row in tests/lock_ranks.py")
         return RankedLock(name, plain(), again=again)
 
     return make

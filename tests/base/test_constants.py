@@ -11,7 +11,7 @@ import pytest
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 
 
-@pytest.mark.parametrize("script", ["generate_constants.py", "generate_options.py"])
+@pytest.mark.parametrize("script", ["generate_constants.py", "generate_locks.py", "generate_options.py"])
 def test_what_the_script_makes_is_up_to_date(script: str) -> None:
     result = subprocess.run([sys.executable, str(SCRIPTS / script), "--check"], check=False)
     assert result.returncode == 0, f"run scripts/{script}"
