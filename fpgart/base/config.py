@@ -83,7 +83,7 @@ class Option(Generic[T]):
             raise OptionError(f"{self.name}={text}: {error}") from None
 
     def forget(self) -> None:
-        """Reads the environment again at the next use."""
+        """Forgets the values: the next use of an option reads the environment again."""
         self._value = None
 
 
@@ -393,7 +393,7 @@ TOPOLOGY = Option(
     "FPGART_TOPOLOGY",
     str,
     "",
-    "Cables between I/O channels of boards: a .yaml file, a name such as ring, or a list (docs/clusters.md).",
+    "Cables between I/O channels of boards: a .toml file, a name such as ring, or a list (docs/clusters.md).",
     holds=Holds.NAMES,
 )
 RANK: Option[tuple[int, int]] = Option(

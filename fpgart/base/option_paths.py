@@ -22,7 +22,7 @@ class Holds(Enum):
     FIXED_FILES = "nothing, but files with fixed names in the working directory follow from it"
 
 
-PATH_ENDINGS = (".xml", ".py", ".yaml", ".yml")
+PATH_ENDINGS = (".xml", ".py", ".toml", ".yaml", ".yml")
 
 
 def is_path(name: str) -> bool:

@@ -26,7 +26,7 @@ from fpgart.cli.validation import refuse_wrong_options
 @click.option(
     "--topology",
     metavar="FILE|NAME|CABLES",
-    help="Cables between I/O channels: a .yaml file, ring, torus:2x4, ..., or a list of cables (docs/clusters.md).",
+    help="Cables between I/O channels: a .toml file, ring, torus:2x4, ..., or a list of cables (docs/clusters.md).",
 )
 @click.option(
     "--engine",

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
 from collections.abc import MutableMapping
 from pathlib import Path
 from typing import Any
 
 from fpgart.base import config
 from fpgart.base.config import PREFIX, OptionError
-from fpgart.base.input_file import LARGEST_DESCRIPTION, read_input
 from fpgart.base.option_paths import absolute
+from fpgart.base.toml_file import read_toml
 from fpgart.cli.hints import did_you_mean
 
 OWN, SHARED = "fpgart.toml", "pyproject.toml"
@@ -66,12 +65,8 @@ def _is_trusted(file: Path) -> bool:
 
 
 def _read(file: Path) -> dict[str, Any]:
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
     try:
-        return tomllib.loads(read_input(file, LARGEST_DESCRIPTION).decode())
+        return read_toml(file)
     except ValueError as error:  # errors of the encoding included
         raise OptionError(f"{file}: {error}") from None
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from fpgart.base.config import OptionError
 from fpgart.base.input_file import LARGEST_DESCRIPTION, read_text
+from fpgart.base.toml_file import read_toml
 
 END = r"(?:n(?P<{0}n>\d+):acl(?P<{0}a>\d+)|(?P<{0}b>\d+)):(?P<{0}c>\S+?)"
 CABLE = re.compile(rf"{END.format('x')}\s*(?P<way>->|-)\s*{END.format('y')}")
@@ -87,7 +88,7 @@ def read(text: str, boards: int) -> Topology:
     `boards`: their number, if the text does not give it. Raises TopologyError.
     """
     try:
-        if text.endswith((".yaml", ".yml")):
+        if text.endswith((".toml", ".yaml", ".yml")):
             return _of_file(Path(text), boards)
         if ":" in text and "-" in text:
             return _of_mapping({"cables": [part.strip() for part in text.split(",") if part.strip()]}, boards)
@@ -97,19 +98,28 @@ def read(text: str, boards: int) -> Topology:
 
 
 def _of_file(file: Path, boards: int) -> Topology:
-    import yaml
-
     try:
-        said = yaml.safe_load(read_text(file, LARGEST_DESCRIPTION))
+        said = read_toml(file) if file.suffix == ".toml" else _read_yaml(file)
     except OSError as error:
         raise TopologyError(str(error.strerror)) from None
-    except (yaml.YAMLError, ValueError) as error:
+    except ValueError as error:
         raise TopologyError(" ".join(str(error).split())) from None
     except RecursionError:
         raise TopologyError("it is nested too deeply") from None
     if not isinstance(said, dict):
         raise TopologyError(f"a mapping with {', '.join(sorted(KEYS))} is expected")
     return _of_mapping(said, boards)
+
+
+def _read_yaml(file: Path) -> object:
+    try:
+        import yaml
+    except ImportError:
+        raise TopologyError("YAML needs pyyaml (pip install 'fpgart[yaml]'); TOML needs nothing") from None
+    try:
+        return yaml.safe_load(read_text(file, LARGEST_DESCRIPTION))
+    except yaml.YAMLError as error:
+        raise ValueError(error) from None
 
 
 def _of_mapping(said: Mapping[str, Any], boards: int) -> Topology:

@@ -150,8 +150,8 @@ def test_the_writer_waits_for_a_reader_that_is_late(cluster: Cluster) -> None:
 
 
 def test_a_cable_holds_as_many_packets_as_its_depth(machine: Machine, tmp_path: Path) -> None:
-    file = tmp_path / "t.yaml"
-    file.write_text(f"cables: [{{cable: '{CABLE}', depth: 5}}]")
+    file = tmp_path / "t.toml"
+    file.write_text(f"cables = [{{cable = '{CABLE}', depth = 5}}]")
     for cluster in cluster_of(machine, str(file)):
         tried = cluster.start(cluster.program(), "try_send", 0, bytes(4))
         assert unpack("i", tried()) == (5,)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -53,10 +54,10 @@ def test_each_board_of_a_torus_has_four_neighbours() -> None:
 
 
 def test_a_file_gives_boards_depths_and_names_of_ports(tmp_path: Path) -> None:
-    file = tmp_path / "t.yaml"
+    file = tmp_path / "t.toml"
     file.write_text(
-        "boards: 3\ndepth: 7\nports: {output: 'tx_{}', input: 'rx_{}'}\n"
-        "cables:\n  - 0:a-1:b\n  - {cable: '1:x->2:y', depth: 2}\n"
+        "boards = 3\ndepth = 7\nports = {output = 'tx_{}', input = 'rx_{}'}\n"
+        "cables = ['0:a-1:b', {cable = '1:x->2:y', depth = 2}]\n"
     )
     assert read(str(file), 1) == Topology(
         3,
@@ -78,7 +79,7 @@ def test_a_file_gives_boards_depths_and_names_of_ports(tmp_path: Path) -> None:
         ("0:ch0-", "is not a cable"),
         ("0:ch0-1:ch0,0:ch0-1:ch1", "is already plugged in there"),
         ("0:x->0:x", "is already plugged in there"),
-        ("none.yaml", "No such file or directory"),
+        ("none.toml", "No such file or directory"),
     ],
 )
 def test_a_text_that_is_no_topology_is_refused_with_words(text: str, words: str) -> None:
@@ -89,25 +90,39 @@ def test_a_text_that_is_no_topology_is_refused_with_words(text: str, words: str)
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("boards: 1\ncables: ['0:a->1:b']", "there are boards 0 to 0"),
-        ("cable: 0:a-1:b", "cable: not one of boards"),
-        ("boards: many", "boards: many is not a number"),
-        ("- 0:a-1:b", "a mapping with"),
-        ("cables: [[0:a-1:b]]", "a list is not a cable"),
-        ("shape: &a [*a]", "shape a list: not one of loop"),
-        ("[" * 5000, "nested too deeply|while parsing"),
-        ("cables: [", "while parsing"),
-        ("devices: all", "not one of own, machine"),
-        ("{devices: machine, shape: ring}", "needs the number of all boards"),
-        ("ports: {output: x}", "x has no {}"),
-        ("{boards_per_machine: 1, cables: ['n0:acl1:ch0-n1:acl0:ch0']}", "there is no acl1 then"),
+        ("boards = 1\ncables = ['0:a->1:b']", "there are boards 0 to 0"),
+        ("cable = '0:a-1:b'", "cable: not one of boards"),
+        ("boards = 'many'", "boards: many is not a number"),
+        ("cables = [['0:a-1:b']]", "a list is not a cable"),
+        ("shape = []", "shape a list: not one of loop"),
+        ("cables = " + "[" * 5000, "nested too deeply"),
+        ("cables = [", "Invalid value|Unclosed array"),
+        ("devices = 'all'", "not one of own, machine"),
+        ("devices = 'machine'\nshape = 'ring'", "needs the number of all boards"),
+        ("ports = {output = 'x'}", "x has no {}"),
+        ("boards_per_machine = 1\ncables = ['n0:acl1:ch0-n1:acl0:ch0']", "there is no acl1 then"),
     ],
 )
 def test_a_file_that_is_no_topology_is_refused_with_words(tmp_path: Path, text: str, words: str) -> None:
-    file = tmp_path / "t.yaml"
+    file = tmp_path / "t.toml"
     file.write_text(text)
     with pytest.raises(TopologyError, match=words):
         read(str(file), 2)
+
+
+def test_a_yaml_file_is_read_if_pyyaml_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "t.yaml"
+    file.write_text("cables: [{cable: '0:x->1:y', depth: 2}]")
+    assert read(str(file), 1) == Topology(2, (Cable(End(0, "x"), End(1, "y"), 2),))
+    file.write_text("cables: [")
+    with pytest.raises(TopologyError, match="while parsing"):
+        read(str(file), 1)
+    file.write_text("- 0:a-1:b")
+    with pytest.raises(TopologyError, match="a mapping with"):
+        read(str(file), 1)
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    with pytest.raises(TopologyError, match=r"pip install 'fpgart\[yaml\]'"):
+        read(str(file), 1)
 
 
 def test_cables_into_channels_that_a_board_does_not_have_are_refused() -> None:
