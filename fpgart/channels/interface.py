@@ -33,14 +33,14 @@ class Variable(Protocol):
         """The size in bytes."""
 
     def read(self, offset: int, address: int, size: int) -> None:
-        """Copies a range of it to the host's memory."""
+        """Copies a range of the variable to the host's memory."""
 
     def write(self, offset: int, address: int, size: int) -> None:
-        """Copies from the host's memory to a range of it."""
+        """Copies from the host's memory to a range of the variable."""
 
 
 class Stall(NamedTuple):
-    """A kernel waited for a channel, in nanoseconds of the monotonic clock."""
+    """The time that a kernel waited for a channel, in nanoseconds of the monotonic clock."""
 
     kernel: str
     writing: bool
@@ -54,7 +54,7 @@ class History(NamedTuple):
     name: str
     capacity: int
     levels: list[tuple[int, int]]
-    """The number of packets in it at times, in nanoseconds of the monotonic clock."""
+    """The number of packets in the channel, by time in nanoseconds of the monotonic clock."""
     stalls: list[Stall]
 
 
@@ -73,7 +73,7 @@ class KernelNetwork(Protocol):
         """Returns the history of each channel since the last call, while channels were watched."""
 
     def stop(self) -> None:
-        """Makes every kernel in it end, at once or at its next channel operation."""
+        """Makes every kernel of the network end, at once or at its next channel operation."""
 
     def channel(self, name: str) -> Channel | None:
         """Returns a channel; None for a name that no kernel has used yet."""

@@ -172,7 +172,7 @@ def _count(calls: tuple[Call, ...], name: str) -> int:
 
 
 def _calls(file: Path) -> Iterator[Call]:
-    """Yields the calls that a run has listed; each process counts its own."""
+    """Yields the calls in the list that a run has written. The number of a call counts the calls of its process."""
     counts: Counter[int] = Counter()
     for line in file.read_text().splitlines() if file.exists() else ():
         with suppress(json.JSONDecodeError):  # a process that ends may write part of a line

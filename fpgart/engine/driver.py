@@ -92,7 +92,7 @@ def set_variable(name: str, value: str, *, unless_set: bool = False) -> None:
 
 @contextmanager
 def keeping_signal_handlers(path: Path | str) -> Iterator[None]:
-    """Keeps the host's signal handlers, whatever the driver at `path` installs within."""
+    """Restores the host's signal handlers at the end, if the driver at `path` has replaced them."""
     lib.signals_remember()
     try:
         yield
@@ -309,6 +309,6 @@ class Driver:
 
 
 def open_driver(path: Path, must_build: bool = False) -> Driver:
-    """Opens a `Driver` while the host's signal handlers stay; raises DriverError."""
+    """Opens a `Driver` and keeps the host's signal handlers, which the driver may replace. Raises DriverError."""
     with keeping_signal_handlers(path):
         return Driver(path, must_build)

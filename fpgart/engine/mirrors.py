@@ -122,7 +122,8 @@ class Mirrors:
     def overwrite(self, begin: int, end: int) -> None:
         """Marks bytes as written by the host.
 
-        To be called before and after the write: in between no bytes that are half written are brought back or sent.
+        The caller does this before the write and after it, so that the bytes are neither sent nor brought back
+        meanwhile.
         """
         with self._in_use():
             self._undefined.remove(begin, end)
@@ -149,7 +150,7 @@ class Mirrors:
 
     @contextmanager
     def reached(self, stretches: list[Stretch]) -> Iterator[list[Mirror]]:
-        """Yields an up-to-date mirror of each stretch for a launch that may reach them; raises CLError.
+        """Yields an up-to-date mirror of each stretch that a launch may reach; raises CLError.
 
         A mirror's buffer begins where the stretch does. The stretches have no bytes in common. A kernel that fails may
         have written, too.

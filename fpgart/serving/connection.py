@@ -26,7 +26,7 @@ class Connection:
     """One process's connection with a service; any thread may ask. Closing it releases the client's boards."""
 
     def __init__(self, name: str) -> None:
-        """`name`: of the service, or its socket's path. Raises ServiceError."""
+        """`name`: the name of the service, or the path of its socket. Raises ServiceError."""
         self.name = name
         self._asking = threading.Lock()
         self._socket = connected(name)
@@ -40,7 +40,7 @@ class Connection:
         return self._answered(answer, kind)
 
     def new_process(self) -> Spawned:
-        """Returns a board process for this host alone; its earlier one is ended. Raises ProcessError."""
+        """Returns a new board process of this host, and ends the one before. Raises ProcessError."""
         try:
             answer, files = self._exchange(m.GetProcess())
             try:

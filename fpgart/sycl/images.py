@@ -36,7 +36,7 @@ class ImageLayout:
 
     @classmethod
     def of(cls, shape: tuple[int, ...], dtype: np.dtype[Any], dimensions: int) -> ImageLayout:
-        """Returns that of an array of shape ([depth,] height, width[, channels]).
+        """Returns the layout of an array of shape ([depth,] height, width[, channels]).
 
         Raises SyclError if it is no image.
         """
@@ -54,7 +54,7 @@ class ImageLayout:
 
     @property
     def everywhere(self) -> dict[str, tuple[int, ...]]:
-        """The whole image, as the arguments of commands."""
+        """Returns the arguments of a command that name the whole image."""
         return {"origin": (0,) * len(self.region), "region": self.region}
 
     def make(self, context: cl.Context, flags: Any, host: Array | None) -> cl.Image:

@@ -211,7 +211,7 @@ class OwnBuffersEngine(OpenCLEngine):
 
     @contextmanager
     def keeping(self, regions: list[ReachedMemory]) -> Iterator[dict[int, int]]:
-        """Yields the buffers, by the region's address, of those regions that the engine has already; raises CLError."""
+        """Yields the buffers of the regions that the engine keeps, by the address of the region. Raises CLError."""
         yield {}
 
     def keeps(self, region: ReachedMemory) -> bool:

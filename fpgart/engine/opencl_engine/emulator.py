@@ -93,7 +93,7 @@ class EmulatorNetwork:
         return []
 
     def stop(self) -> None:
-        """Stops packets of the host. Kernels of the emulator cannot be stopped while they wait."""
+        """Refuses further packets of the host. The emulator cannot stop a kernel that waits."""
         for listener in NOTICES.network_stopped:
             listener(self)
         self.stopped = True

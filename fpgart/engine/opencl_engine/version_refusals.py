@@ -19,20 +19,20 @@ class VersionRefusal(NamedTuple):
     """A feature that a compiler refuses if options request certain versions of OpenCL C."""
 
     words: re.Pattern[str]
-    """Found in the compiler's log."""
+    """A pattern that the compiler's log has if the feature was refused."""
     asked: re.Pattern[str]
-    """Found in the options."""
+    """A pattern of the options that request such a version."""
     instead: str
     """The option for a version in which it is not refused."""
     may_concern: re.Pattern[str]
-    """Found in each source that may be refused."""
+    """A pattern that each source with the feature has."""
 
     def shows(self, log: str, options: str) -> bool:
         """True if this refusal is the reason of a failed build."""
         return bool(self.words.search(log) and self.asked.search(options))
 
     def newer(self, options: str) -> str:
-        """Returns the options with the version that is not refused."""
+        """Returns the options of the build, with a version of OpenCL C in which the compiler accepts the feature."""
         return self.asked.sub(self.instead, options)
 
 

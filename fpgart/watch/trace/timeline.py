@@ -74,11 +74,14 @@ class Timeline:
         self.emit(category, name, monotonic_ns(), None, args, queue)
 
     def call_form(self, name: str, thread: int, args: dict[str, Any]) -> str:
-        """Returns the line of calls of a thread that enqueue launches, for fill(). `args`: those they share."""
+        """Returns the form of a line for calls of a thread that enqueue launches. `args`: common to all of them.
+
+        fill() makes a line of it.
+        """
         return self._form(self._event("api", name, *self._thread(thread), 0, 0, args | {ENQUEUED: 0}))
 
     def queue_form(self, name: str, queue: int, args: dict[str, Any]) -> str:
-        """Returns the line of operations of a queue, for fill(). `args` have a device and numbers to be replaced.
+        """Returns the form of a line for operations of a queue. `args` have a device and numbers to be replaced.
 
         Migrations in it were not needed, and took no time.
         """
@@ -94,7 +97,7 @@ class Timeline:
         return re.sub(r'"\\u0000(\w+)"', r"%(\1)s", line)
 
     def fill(self, forms: list[str], number: int, begin: int, duration: int, operation: int = 0) -> list[str]:
-        """Returns the lines of forms. `number`: the command's."""
+        """Returns the lines that the forms make for a command with that number."""
         ts, dur = round((begin - self._begin) / 1000, 3), round(duration / 1000, 3)
         values = {"ts": ts, "dur": dur, "operation": operation, ENQUEUED: number, "bind": hex(number)}
         return [form % values for form in forms]
@@ -115,7 +118,7 @@ class Timeline:
     def emit_on(
         self, category: str, name: str, device: int, track: str, begin: int, duration: int, args: dict[str, Any]
     ) -> None:
-        """Writes an event on a track of a device that is no queue's."""
+        """Writes an event on a track of a device that belongs to no queue."""
         process = FIRST_DEVICE + device
         tracks = self._tracks.setdefault(process, {})
         if track not in tracks:
