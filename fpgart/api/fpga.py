@@ -94,7 +94,6 @@ def reconfigure_pll(device: Device, pll_settings_str: int) -> None:
     words = string_at(pll_settings_str).split()
     if len(words) != PLL_NUMBERS or not all(word.lstrip("+-").isdigit() for word in words):
         raise InvalidOperation(f"PLL settings are {PLL_NUMBERS} numbers, not '{' '.join(words)}'")
-    device.pll_settings = tuple(map(int, words))
 
 
 @entry("clResetKernelsIntelFPGA")

@@ -30,7 +30,6 @@ class Wanted(enum.Enum):
 class CommandLine:
     """The command line of `icpx`."""
 
-    sycl: bool = False
     wanted: Wanted = Wanted.PROGRAM
     output: Path | None = None
     host_compiler: str = ""
@@ -137,8 +136,6 @@ def _read(made: CommandLine, word: str, rest: deque[str]) -> None:
         made.host_compiler = word.partition("=")[2]
     elif word.startswith(("-fp-model=", "-fp-model", "-fp:")):
         _fp_model(made, word, rest)
-    elif word in ("-fsycl", "-fintelfpga"):
-        made.sycl = True
     elif word in ("-v", "--verbose"):
         made.verbose = True
     else:

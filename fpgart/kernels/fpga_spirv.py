@@ -20,31 +20,10 @@ NAMED_BY_HOST = (6147, 6188)
 
 
 class Capability(enum.IntEnum):
-    """The capabilities that CPUs' drivers refuse."""
+    """The capabilities of modules whose kernels may wait for each other."""
 
     PIPES = 17
-    PIPE_STORAGE = 60
-    FPGA_MEMORY_ATTRIBUTES = 5824
-    ARBITRARY_PRECISION_INTEGERS = 5844
-    ARBITRARY_PRECISION_FLOATING_POINT = 5845
-    FPGA_LOOP_CONTROLS = 5888
-    FPGA_KERNEL_ATTRIBUTES = 5897
-    FPGA_MEMORY_ACCESSES = 5898
-    FPGA_CLUSTER_ATTRIBUTES = 5904
-    LOOP_FUSE = 5906
-    FPGA_DSP_CONTROL = 5908
-    FPGA_INVOCATION_PIPELINING = 5916
-    ARBITRARY_PRECISION_FIXED_POINT = 5922
-    IO_PIPES = 5943
     BLOCKING_PIPES = 5945
-    FPGA_REG = 5948
-    FPGA_KERNEL_ATTRIBUTES_V2 = 6161
-    TASK_SEQUENCE = 6162
-    FPGA_LATENCY_CONTROL = 6171
-    GLOBAL_VARIABLE_DECORATIONS = 6146
-    FPGA_ARGUMENT_INTERFACES = 6174
-    GLOBAL_VARIABLE_HOST_ACCESS = 6187
-    GLOBAL_VARIABLE_FPGA_DECORATIONS = 6189
 
 
 class Op(enum.IntEnum):
@@ -77,14 +56,9 @@ class FpgaModule:
     """The type of each variable, and its initial value."""
 
     @property
-    def is_for_fpga(self) -> bool:
-        """True if a CPU's driver would refuse it."""
-        return not self.capabilities.isdisjoint(Capability)
-
-    @property
     def has_pipes(self) -> bool:
         """True if its kernels may wait for each other."""
-        return not self.capabilities.isdisjoint((Capability.PIPES, Capability.BLOCKING_PIPES))
+        return not self.capabilities.isdisjoint(Capability)
 
     def size_of(self, name: str) -> int:
         """Returns the bytes of a variable that the host finds by name; 0 if the module does not say."""

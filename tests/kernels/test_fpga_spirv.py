@@ -52,7 +52,6 @@ def test_a_pipe_has_a_name_and_the_size_of_its_packets(decoration: int, order: s
         )
     )
     assert read.has_pipes
-    assert read.is_for_fpga
     assert list(read.names) == ["_ZTS4pipe"]
     assert read.packet_of("_ZTS4pipe") == 4
     assert read.packet_of("another") == 0
@@ -82,10 +81,8 @@ def test_a_variable_has_the_size_of_its_type(type_: tuple[int, ...], size: int) 
     assert not read.has_pipes
 
 
-def test_what_cpus_take_is_not_for_fpgas() -> None:
-    read = read_fpga_module(module((Op.CAPABILITY, ADDRESSES), (Op.CAPABILITY, KERNEL)))
-    assert not read.is_for_fpga
-    assert not read.has_pipes
+def test_a_module_of_other_capabilities_has_no_pipes() -> None:
+    assert not read_fpga_module(module((Op.CAPABILITY, ADDRESSES), (Op.CAPABILITY, KERNEL))).has_pipes
 
 
 @pytest.mark.parametrize("il", [b"", b"BC\xc0\xde" * 9, module((Op.CAPABILITY, 17))[:-3], module()[:20] + b"\1\0\0\0"])

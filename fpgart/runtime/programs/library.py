@@ -34,9 +34,6 @@ class CompilerMode(enum.IntEnum):
     SPLIT_KERNEL = 5
 
 
-COMPILES = {CompilerMode.CREATE_LIBRARY, CompilerMode.USE_LIBRARY, CompilerMode.ONLINE, CompilerMode.SPLIT_KERNEL}
-
-
 def folder_of(root: str, board: BoardDescription, options: str, source: str) -> Path:
     """Returns the folder of a program in the library."""
     text = "\0".join((board.name, options, source)).encode(errors="surrogateescape")

@@ -43,7 +43,7 @@ def nothing(*addresses: int) -> None:
 def test_a_device_begins_with_nothing_done_and_nothing_loaded(boards: Boards) -> None:
     device = new_device(boards("hetero"))
     assert (device.handle, device.id, device.kernels_run, device.kernel_ns) == (0, 7, 0, 0)
-    assert (device.loaded, device.found, device.network, device.pll_settings) == ({}, None, None, ())
+    assert (device.loaded, device.found, device.network) == ({}, None, None)
     assert (device.blocks(), device.bytes_in_use(), device.before_kernel) == ([], 0, None)
     assert device.knows_memories
     assert not device.has_cables
@@ -153,14 +153,13 @@ def test_a_renewed_device_has_no_listener_no_network_and_its_own_interleaving(
     assert block is not None
     device.network = network
     device.interleaving = tuple(not each for each in own)
-    device.pll_settings = (1, 2)
     device.kernels_run = device.kernel_ns = 9
     device.when_exception(1, told.append)
     for _ in range(2):
         device.renew()
     device.exception(1)
     assert (device.network, network.stopped, told) == (None, 1, [])
-    assert (device.interleaving, device.pll_settings) == (own, ())
+    assert device.interleaving == own
     assert (device.kernels_run, device.kernel_ns) == (0, 0)
     assert renewed == [[(block.address, 3 * KIB)]] * 2
     block.release()
