@@ -235,7 +235,7 @@ static int64_t run_enlisted(const void *data)
     return result;
 }
 
-/* FNV-1a; odd, so that no seed but 0 gives 0. */
+/* Returns the FNV-1a hash of a name, made odd: its product with a seed other than 0 is not 0. */
 static uint64_t hash_of(const char *name, uint64_t number)
 {
     uint64_t hash = 0xCBF29CE484222325u ^ number;

@@ -99,5 +99,5 @@ def checks() -> list[str]:
 
 
 def files(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
-    """Completes names of files, which the shell does itself."""
+    """Tells the shell to complete the name of a file."""
     return [CompletionItem(typed, type="file")]

@@ -94,7 +94,7 @@ def compile_source(library: Path, source: Path, options: list[str]) -> Result:
 
 
 def described(image: Image, file: str) -> dict[str, object]:
-    """Returns an image as images.json has it."""
+    """Returns the entry of an image in images.json."""
     sets = {
         properties.name.decode(): {
             value.name.decode(): value.integer if value.is_integer else list(elements(ctypes.c_uint8, value.bytes))

@@ -62,7 +62,7 @@ def kernel_attributes(source: str, options: str = "") -> dict[str, dict[str, tup
 
 
 def attributes_in(text: str) -> dict[str, dict[str, tuple[int, ...]]]:
-    """Returns the same for a preprocessed text whose attributes have digits (attribute_numbers.py)."""
+    """Returns the attributes of each kernel in a preprocessed text, whose numbers are digits (attribute_numbers.py)."""
     tokens = TOKEN.findall(blank(DIRECTIVE, text))
     closed = _closings(tokens)
     found: dict[str, dict[str, tuple[int, ...]]] = {}

@@ -80,7 +80,7 @@ class KeystoneHeaps:
     keeps_programs = True
 
     def show(self, windows: Iterable[Window]) -> Showing:
-        """Returns the DSP's addresses: those of the launch's regions for mapped heaps, else those after boot.
+        """Returns the addresses at which the DSP sees the windows: in regions for mapped heaps, else as after boot.
 
         Raises NoMapping.
         """

@@ -307,7 +307,7 @@ class BoardProcess:
 def start_process(
     memory: SharedMemory, spawned: Spawned | None = None, start: Callable[[], Spawned] = spawn
 ) -> BoardProcess:
-    """Returns a board process that answers: `spawned` if that does. Raises ProcessError."""
+    """Returns a board process that answers: `spawned`, or a new one if that has died. Raises ProcessError."""
     for _ in range(MOST_STARTS - 1):
         try:
             return BoardProcess(memory, spawned or start())

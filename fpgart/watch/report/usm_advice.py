@@ -72,7 +72,7 @@ class UsmAdviser:
         """Does nothing: advice was added event by event."""
 
     def _at(self, args: Args) -> None:
-        """Sets the event that causes the advice found next."""
+        """Takes device, place and operation of an event for the advice that follows from it."""
         self._device, self._site = args.get("device", 0), args.get("site", 0)
         self._operation = args.get("operation", 0)
 
