@@ -47,7 +47,7 @@ help:
 	@echo "make surroundings  hosts without files, memory, threads, /proc and so on, beside the bare engine; LIBRARIES=folder of allocators"
 	@echo "make limits   very many commands, events, objects and bytes of source, beside the bare engine; ten minutes"
 	@echo "make site     the documentation as pages in build/site, and the manual page of fpgart; a link that leads nowhere is an error"
-	@echo "make picture  docs/pictures/runtime-after.svg: which modules of the runtime import each other; needs Graphviz"
+	@echo "make picture  docs/pictures/runtime.svg: which modules of the runtime import each other; needs Graphviz"
 	@echo "make gallery  the pictures of docs/gallery.md; needs Chromium with chromedriver and Graphviz"
 	@echo "make coverage which lines the tests in tests/ reach"
 	@echo "make mutants  whether the tests notice changes of the driver; MODULES=\"runtime/scheduling/order board/mmd\" for a part"

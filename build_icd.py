@@ -81,7 +81,7 @@ finally:
 
 
 START = "int fpgart_start_embedding(void) { return cffi_start_python(); }\n"
-INTERPRETER = ("interpreter/interpreter.c", "interpreter/guest.c", "interpreter/usher.c")
+INTERPRETER = ("interpreter/interpreter.c", "interpreter/guest.c", "interpreter/switcher.c")
 """The sources that every library with an interpreter has, and that are compiled for each series of Python."""
 PLACE = ("interpreter/place.c", "interpreter/secure.c")
 """What they and the shim need of the system."""
@@ -153,7 +153,7 @@ def quoted(*words: str) -> str:
 
 
 def option_names() -> list[tuple[str, str]]:
-    """Macros for the options that C code reads before an interpreter has started (icd/entry/lobby.c)."""
+    """Macros for the options that C code reads before an interpreter has started (icd/entry/before_start.c)."""
     from fpgart.base import config
     from fpgart.board.keystone import partition
 

@@ -7,7 +7,7 @@ site: $(STAMP)
 	$(BIN)/sphinx-build --quiet --builder man docs build/site/man
 
 picture: build
-	$(BIN)/python scripts/draw_imports.py . > docs/pictures/runtime-after.svg
+	$(BIN)/python scripts/draw_imports.py . > docs/pictures/runtime.svg
 
 gallery: build
 	$(BIN)/python scripts/gallery.py

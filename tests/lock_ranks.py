@@ -186,7 +186,7 @@ ROWS = (
             "icd/entry/handles.c:released_lock",
             "icd/entry/mappings.c:lock",
             "icd/entry/watched.c:lock",
-            "icd/interpreter/usher.c:mutex",
+            "icd/interpreter/switcher.c:mutex",
             "fpgart/board/pages.c:watched_lock",
             "fpgart/channels/links.c:opened_lock",
             "fpgart/check/pages/fault_table.c:lock",

@@ -50,7 +50,7 @@ def check_kernel(queue: CommandQueue, kernel: Kernel) -> None:
     build = kernel.program.builds.get(queue.device)
     if build is None or build.kind != cl.CL_PROGRAM_BINARY_TYPE_EXECUTABLE:
         raise InvalidProgramExecutable(f"the program is not built for device {queue.device.id}")
-    kernel.hear()
+    kernel.update_arguments()
     if None in kernel.arguments:
         missing = kernel.describe(kernel.arguments.index(None))
         raise InvalidKernelArgs(f"{missing} has not been set")
@@ -173,7 +173,7 @@ def get_kernel_suggested_local_work_size(
     offset = checked_offset(sizes, global_work_offset)
     if not suggested_local_work_size:
         raise InvalidValue("suggested_local_work_size is NULL")
-    kernel.hear()
+    kernel.update_arguments()
     arguments = [(a[1], a[2] if isinstance(a[2], bytes) else None) for a in kernel.arguments if a is not None]
     local = required_size(kernel, work_dim) or kernel.engine_kernel.suggested_local_size(arguments, offset, sizes)
     suggested_local_work_size[0:work_dim] = local

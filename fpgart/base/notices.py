@@ -160,7 +160,7 @@ class Notices:
         """
 
     @property
-    def hear_of_commands(self) -> bool:
+    def watches_commands(self) -> bool:
         """True if a watcher listens to commands, to what moves for them, or to objects, and reads no notes of C's.
 
         C must carry no command and make no object then.

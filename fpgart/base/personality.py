@@ -30,7 +30,7 @@ OF_INTEL = (
 PROFILE: Final = "FULL_PROFILE"
 PLATFORM_EXTENSIONS: Final = ("cl_khr_icd", "cl_khr_extended_versioning")
 ICD_SUFFIX: Final = "FPGART"
-"""The same for all platforms, because loaders ask for these before the driver has started (icd/entry/lobby.c)."""
+"""The same for all platforms, because loaders ask for these before the driver starts (icd/entry/before_start.c)."""
 
 
 class Personality(NamedTuple):

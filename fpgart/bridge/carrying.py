@@ -164,7 +164,7 @@ _making = threading.Lock()
 
 def end_epochs(scheduler: Scheduler) -> None:
     """Makes all facts void, and frees C's spare blocks, because watchers or faults were added or removed."""
-    may = scheduler.carries and not NOTICES.hear_of_commands and not NOTICES.queue_drained
+    may = scheduler.carries and not NOTICES.watches_commands and not NOTICES.queue_drained
     lib.fpgart_carry(may)
     for board in BOARDS.values():
         board.end_epoch()
@@ -178,7 +178,7 @@ def board_of(queue: CommandQueue) -> CarriedBoard | None:
     board = BOARDS.get(device)
     if (
         not queue.context.scheduler.carries
-        or NOTICES.hear_of_commands
+        or NOTICES.watches_commands
         or NOTICES.queue_drained
         or not device.mmd.own_traffic
         or device.before_kernel is not None
@@ -257,7 +257,7 @@ def _learn_kernel(queue: CommandQueue, kernel: Kernel, board: CarriedBoard) -> b
     engine_kernel = kernel.engine_kernel_on(program)
     if not engine_kernel.launched:
         return False
-    kernel.hear()
+    kernel.update_arguments()
     epoch = int(lib.fpgart_board_epoch(board.address))
     number = engine_kernel.carried
     if not number or not _may_be_loaded(program, device):

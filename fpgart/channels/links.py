@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from fpgart._native import ffi, lib
 from fpgart.base.errors import OutOfResources
+from fpgart.base.named_tuples import NamedTuple
 
 WORDS_BYTES = 1024
 MOST_USES = 16

@@ -20,7 +20,7 @@ import click
 
 from fpgart.base import config, option_paths, option_values, registration
 from fpgart.cli import running
-from fpgart.cli.places import places
+from fpgart.cli.kept_files import places
 from fpgart.cli.validation import wrong_options
 from fpgart.engine.choice import EMULATOR, candidates, choose
 from fpgart.engine.compiling.cache import cache_folder

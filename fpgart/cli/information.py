@@ -18,7 +18,7 @@ from fpgart.board.board_spec import BoardSpecError
 from fpgart.board.catalogue import chosen_names, chosen_personality, describe, shipped
 from fpgart.board.description import BoardDescription
 from fpgart.board.global_memory import AllocationType
-from fpgart.cli.places import places, temporary
+from fpgart.cli.kept_files import places, temporary
 from fpgart.engine.choice import candidates, choose
 from fpgart.engine.known_faults import Product, product_behind
 from fpgart.engine.known_faults import in_words as engine_in_words

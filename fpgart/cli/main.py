@@ -25,7 +25,7 @@ from fpgart.cli.serving import board as board_commands
 from fpgart.cli.trace_commands import diff, report
 from fpgart.cli.validation import refuse_wrong_options
 from fpgart.sdk.folder import SdkError
-from fpgart.serving.places import ServiceError
+from fpgart.serving.sockets import ServiceError
 from fpgart.version import __version__
 from fpgart.watch import report as trace_report
 from fpgart.watch.captured import CaptureError

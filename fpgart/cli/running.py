@@ -14,9 +14,10 @@ import sys
 import tempfile
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fpgart.base import config
+from fpgart.base.named_tuples import NamedTuple
 from fpgart.base.registration import PACKAGE, vendor_folder
 from fpgart.sdk.folder import sdk_variables
 

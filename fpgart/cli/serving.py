@@ -14,9 +14,9 @@ from fpgart.base import config
 from fpgart.board.catalogue import chosen_names, describe
 from fpgart.cli.validation import refuse_wrong_options
 from fpgart.engine.isolated import messages as m
-from fpgart.serving import places
+from fpgart.serving import sockets
 from fpgart.serving.connection import Connection
-from fpgart.serving.places import ServiceError
+from fpgart.serving.sockets import ServiceError
 
 SHOWN = 10
 """The digits of an identity that are shown to people."""
@@ -39,7 +39,7 @@ def served(function: click.decorators.FC) -> click.decorators.FC:
         "name",
         metavar="NAME|PATH",
         envvar=config.SERVED.name,
-        default=places.DEFAULT_NAME,
+        default=sockets.DEFAULT_NAME,
         show_default=True,
         help="Name of the service, or path of its socket.",
     )(function)
@@ -71,7 +71,7 @@ def serve(boards: str | None, name: str) -> None:
         os.environ[config.BOARD.name] = boards
     refuse_wrong_options({config.BOARD.name: "--board"} if boards else {})
     there = chosen_names()
-    service = Service(places.path_of(name), there)
+    service = Service(sockets.path_of(name), there)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda number, frame: service.stop())
     click.echo(f"{name}: {', '.join(there)}")
@@ -81,7 +81,7 @@ def serve(boards: str | None, name: str) -> None:
 @board.command("list")
 def list_services() -> None:
     """List the services of this user by name, with their boards."""
-    for name in places.names():
+    for name in sockets.names():
         try:
             found = Connection(name).boards
         except ServiceError:

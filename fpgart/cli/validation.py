@@ -8,10 +8,10 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 from fpgart.base import config, option_paths
 from fpgart.base.config import Option, OptionError
+from fpgart.base.named_tuples import NamedTuple
 from fpgart.base.option_paths import Holds
 from fpgart.cli.hints import with_suggestion
 

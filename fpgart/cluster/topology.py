@@ -11,10 +11,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from fpgart.base.config import OptionError
 from fpgart.base.input_file import LARGEST_DESCRIPTION, read_text
+from fpgart.base.named_tuples import NamedTuple
 from fpgart.base.toml_file import read_toml
 
 END = r"(?:n(?P<{0}n>\d+):acl(?P<{0}a>\d+)|(?P<{0}b>\d+)):(?P<{0}c>\S+?)"

@@ -7,13 +7,13 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-from fpgart.api.buffer.mapping import hear_of_mappings
+from fpgart.api.buffer.mapping import update_mappings
 from fpgart.api.platform import the_platform
 from fpgart.board.faults import FAULTS
-from fpgart.bridge.callers import new_callers
 from fpgart.bridge.chapters import load_all
 from fpgart.bridge.entry import observe_bound
 from fpgart.bridge.handles import HELD, KEPT, find, reap, references, view_all
+from fpgart.bridge.host_calls import new_callers
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.objects.context import Context
@@ -73,7 +73,7 @@ def take_off_boards(numbers: Collection[int]) -> None:
     """
     buffers = list(alive(Buffer))
     for buffer in buffers:
-        hear_of_mappings(buffer)
+        update_mappings(buffer)
     stay = {buffer.owner for buffer in buffers if buffer.map_count or buffer.owner.host_ptr}
     chosen = {buffer.owner for buffer in buffers if buffer.number in numbers and buffer.owner.number in numbers}
     with without_faults():

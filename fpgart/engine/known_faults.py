@@ -8,9 +8,9 @@ the driver.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from fpgart.base import opencl as cl
+from fpgart.base.named_tuples import NamedTuple
 from fpgart.engine.interface import Engine
 
 POCL, INTEL, EMULATOR, OCLGRIND = "PoCL", "Intel's CPU runtime", "Intel's FPGA emulator", "Oclgrind"

@@ -13,8 +13,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cached_property
-from typing import NamedTuple
 
+from fpgart.base.named_tuples import NamedTuple
 from fpgart.kernels.declarations import Declarations, Names
 from fpgart.kernels.hardware_attributes import ATTRIBUTES, CLAUSES, PRAGMAS, Numbers
 from fpgart.kernels.preprocessing.expressions import Parser

@@ -12,7 +12,7 @@ from typing import TypeVar
 from fpgart.engine.isolated import messages as m
 from fpgart.engine.isolated.codec import ProtocolError
 from fpgart.engine.isolated.spawning import ProcessError, Spawned
-from fpgart.serving.places import ServiceError, path_of, peer_of
+from fpgart.serving.sockets import ServiceError, path_of, peer_of
 from fpgart.version import __version__
 
 T = TypeVar("T")

@@ -26,8 +26,8 @@ from fpgart.base.errors import CLError, DeviceNotAvailable, InvalidOperation, In
 from fpgart.engine.isolated import messages as m
 from fpgart.engine.isolated.codec import ProtocolError
 from fpgart.engine.isolated.spawning import ProcessError, end_by_keeper
-from fpgart.serving.places import ServiceError, peer_of
 from fpgart.serving.pool import Pool
+from fpgart.serving.sockets import ServiceError, peer_of
 from fpgart.version import __version__
 
 MESSAGE_S = 10.0

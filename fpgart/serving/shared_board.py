@@ -10,7 +10,7 @@ from typing import TypeVar
 from fpgart.board.mmd import Around, BoardError, Loaded, Mmd
 from fpgart.engine.isolated import messages as m
 from fpgart.serving.connection import Connection
-from fpgart.serving.places import ServiceError
+from fpgart.serving.sockets import ServiceError
 
 T = TypeVar("T")
 

@@ -20,9 +20,9 @@ from fpgart.base import opencl as cl
 from fpgart.base.errors import error_of
 from fpgart.base.output_file import KeptOutput, open_output
 from fpgart.board.faults import FAULTS
-from fpgart.bridge.callers import host_frames, places
 from fpgart.bridge.entry import tell_context
 from fpgart.bridge.handles import HELD
+from fpgart.bridge.host_calls import host_frames, places
 from fpgart.watch.callers import Site
 
 MOST_LISTED = 100_000

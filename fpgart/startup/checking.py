@@ -26,7 +26,7 @@ def start_checks(at_end: list[Callable[[], None]], *, owns: bool) -> KernelCheck
     wanted = (*config.CHECK.value, *(("kernels",) if kernels and "kernels" not in config.CHECK.value else ()))
     if not wanted:
         return None
-    from fpgart.bridge.callers import callers, places  # only the driver has the functions that it needs
+    from fpgart.bridge.host_calls import callers, places  # only the driver has the functions that it needs
     from fpgart.check.families import start
     from fpgart.check.findings import Findings
     from fpgart.watch.origins import Origins

@@ -78,7 +78,7 @@ def service() -> Connection | None:
     if not config.SERVED.value:
         return None
     from fpgart.serving.connection import Connection
-    from fpgart.serving.places import ServiceError
+    from fpgart.serving.sockets import ServiceError
 
     try:
         return Connection(config.SERVED.value)
@@ -116,7 +116,7 @@ def are_closed() -> bool:
     return is_isolated()
 
 
-def hear_interrupts() -> None:
+def observe_interrupts() -> None:
     """Lets Ctrl-C end kernels of a host in Python, which gets its KeyboardInterrupt after that.
 
     Handlers are the same in all interpreters. Nothing changes if the host has a handler of its own.
@@ -165,8 +165,8 @@ def of_service(names: list[str], served: Connection | None) -> Callable[[Mmd, in
     """
     if served is None:
         return lambda mmd, number: mmd
-    from fpgart.serving.places import ServiceError
     from fpgart.serving.shared_board import SharedBoard, numbers_of
+    from fpgart.serving.sockets import ServiceError
 
     try:
         numbers = numbers_of(names, served)
@@ -195,7 +195,7 @@ def register(functions: str, process: Spawned | None) -> None:
     personality = chosen_personality([board.mmd.description for board in made])
     platform = Platform(personality, made, None, scheduler, contents, isolation(stretch, served, process))
     if stretch is not None and lib.fpgart_is_guest():
-        hear_interrupts()
+        observe_interrupts()
     start_cables(platform, at_end)
     start_summary(platform, at_end)
     faults = start_faults(platform, owns)
@@ -295,7 +295,7 @@ def start_trace(at_end: list[Callable[[], None]]) -> Trace | None:
     path = config.TRACE.value
     if not path:
         return None
-    from fpgart.bridge.callers import callers
+    from fpgart.bridge.host_calls import callers
     from fpgart.bridge.watched import WatchedLaunches
     from fpgart.watch.origins import Origins
     from fpgart.watch.trace.recorder import Trace

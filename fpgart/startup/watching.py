@@ -42,7 +42,7 @@ def start_use() -> None:
 
 def start_leaks(at_end: AtEnd) -> None:
     if config.LEAKS.value or config.TRACK_LEAKS.value:
-        from fpgart.bridge.callers import callers, places
+        from fpgart.bridge.host_calls import callers, places
         from fpgart.watch.leaks import Leaks
 
         leaks = Leaks(callers(), places())
@@ -52,7 +52,7 @@ def start_leaks(at_end: AtEnd) -> None:
 
 def start_watchdog(at_end: AtEnd) -> None:
     if config.WATCHDOG.value:
-        from fpgart.bridge.callers import callers, places
+        from fpgart.bridge.host_calls import callers, places
         from fpgart.watch.watchdog import Watchdog
 
         watchdog = Watchdog(callers(), config.WATCHDOG.value, places=places())
@@ -124,7 +124,7 @@ def expect_leaks(found: list[Suspects], findings: int) -> None:
 
 def leak_facts(suspects: Suspects) -> dict[str, Any]:
     """Returns the facts about a group of objects that the host did not release, in the form of FPGART_FINDINGS."""
-    from fpgart.bridge.callers import places
+    from fpgart.bridge.host_calls import places
 
     return {
         "check": "leaks",

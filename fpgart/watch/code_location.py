@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
+from fpgart.base.named_tuples import NamedTuple
 from fpgart.watch.paths import shown
 
 

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from typing import NamedTuple
 
+from fpgart.base.named_tuples import NamedTuple
 from fpgart.watch.family import COMPILER, PROGRAMMING, loading_of
 from fpgart.watch.report.sites import Sites
 from fpgart.watch.report.trace_events import Args

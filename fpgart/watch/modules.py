@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from pathlib import Path
-from typing import NamedTuple
+
+from fpgart.base.named_tuples import NamedTuple
 
 
 class Mapping(NamedTuple):

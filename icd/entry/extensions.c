@@ -2,12 +2,12 @@
  *
  * The two entry points of cl_khr_icd. clIcdGetPlatformIDsKHR is in C because it has to return
  * CL_PLATFORM_NOT_FOUND_KHR if the interpreter does not start: cffi's embedding would return 0,
- * which is success. In a host written in Python it starts nothing (lobby.c). */
+ * which is success. In a host written in Python it starts nothing (before_start.c). */
 #include "extensions.h"
 
 #include "handles.h"
 #include "interpreter.h"
-#include "lobby.h"
+#include "before_start.h"
 
 #include <CL/cl_ext.h>
 

@@ -47,10 +47,10 @@ CONTROL = (
 """The functions that fpgart/control/requests.py calls (control.c)."""
 OPENS_NOTHING = {"fpgart_control_runs"}
 """Functions that do not open the library behind."""
-IN_THE_LOBBY = {
-    "clGetPlatformIDs": "fpgart_lobby_platforms",
-    "clGetPlatformInfo": "fpgart_lobby_platform_info",
-    "clGetDeviceIDs": "fpgart_lobby_device_count",
+BEFORE_THE_START = {
+    "clGetPlatformIDs": "fpgart_early_platforms",
+    "clGetPlatformInfo": "fpgart_early_platform_info",
+    "clGetDeviceIDs": "fpgart_early_device_count",
 }
 """C functions for calls by which loaders and programs find platforms, without the interpreter."""
 WAITS_AND_EVENT = "num_events_in_wait_list, event_wait_list, event"
@@ -458,7 +458,7 @@ def platform_words() -> str:
 
     lines = [
         "/* Made by build_icd.py from fpgart/base/personality.py. */",
-        '#include "lobby.h"',
+        '#include "before_start.h"',
         f'const char fpgart_profile[] = "{PROFILE}";',
         f'const char fpgart_platform_extensions[] = "{" ".join(PLATFORM_EXTENSIONS)}";',
         f'const char fpgart_icd_suffix[] = "{ICD_SUFFIX}";',
@@ -533,13 +533,13 @@ def forwarded(function: Prototype) -> list[str]:
     else:
         declared = "cl_int result"
         refused = REFUSED.get(name, "CL_OUT_OF_RESOURCES")
-    if name in IN_THE_LOBBY:
+    if name in BEFORE_THE_START:
         words = ", ".join(p.name for p in function.parameters)
         lines += [
             "    cl_int known;",
             "    int is_known, cancel_state;",
             "    fpgart_disable_cancel(&cancel_state);",
-            f"    is_known = {IN_THE_LOBBY[name]}({words}, &known);",
+            f"    is_known = {BEFORE_THE_START[name]}({words}, &known);",
             "    fpgart_restore_cancel(cancel_state);",
             "    if (is_known)",
             "        return known;",

@@ -313,7 +313,7 @@ int fpgart_become_guest(void)
 void fpgart_guest_runs(void)
 {
     if (is_guest)
-        fpgart_start_ushers(interpreter, PyInterpreterState_Main());
+        fpgart_start_switchers(interpreter, PyInterpreterState_Main());
 }
 
 /* Requests to the host's interpreter */

@@ -494,6 +494,6 @@ void fpgart_leave(const struct fpgart_visit *visit)
     fpgart_go_out(visit);
     visits++;
     if (fpgart_is_guest())
-        fpgart_wake_ushers();
+        fpgart_wake_switchers();
     fpgart_restore_cancel(visit->cancel_state);
 }

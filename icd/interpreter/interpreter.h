@@ -94,11 +94,11 @@ void fpgart_call_back(const struct fpgart_excursion *excursion);
  * interpreter's path. `host_path`: sys.path of the host's interpreter, or NULL. */
 void fpgart_add_search_directories(void *host_path);
 
-/* The ushers. Threads that hold Python's lock in one interpreter do not notice those that
- * wait for it in another (usher.c). The ushers make them release it, and sleep while there
+/* The switchers. Threads that hold Python's lock in one interpreter do not notice those that
+ * wait for it in another (switcher.c). The switchers make them release it, and sleep while there
  * are no calls and nothing runs. */
-void fpgart_start_ushers(void *driver, void *host);
-void fpgart_wake_ushers(void);
+void fpgart_start_switchers(void *driver, void *host);
+void fpgart_wake_switchers(void);
 
 /* Returns 1 if calls come from an interpreter that is not the driver's, as far as that is
  * known before the start. */
@@ -110,7 +110,7 @@ int fpgart_looks_installed(void);
 /* Is called while Python starts: the start fails, and the reason is printed. */
 void fpgart_refuse(const char *reason);
 
-/* Returns 1 if a command runs or is ready. An usher calls it. */
+/* Returns 1 if a command runs or is ready. A switcher calls it. */
 int fpgart_busy(void);
 
 /* Calls into Python at the end of the process; after fpgart_settle(), other handlers of a

@@ -74,7 +74,7 @@ class Measuring:
 
 @contextlib.contextmanager
 def all_threads_traced() -> Iterator[None]:
-    """Has tracers hear of threads too that are made without `threading`, as the driver's workers are."""
+    """Lets tracers see threads that are made without `threading`, as the driver's workers are."""
     start = _thread.start_new_thread
 
     def start_traced(work: Callable[..., object], *given: Any) -> int:

@@ -12,7 +12,7 @@ PROGRAMS = ROOT / "tests" / "programs"
 
 
 def test_threads_that_interrupt_each_other_keep_the_rule(tmp_path: Path) -> None:
-    rule = "calls_and_ushers"
+    rule = "calls_and_switchers"
     (tmp_path / "Python.h").touch()  # the program has what it needs of it
     built = tmp_path / rule
     folders = [

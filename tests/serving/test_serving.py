@@ -31,11 +31,11 @@ from fpgart.engine.choice import choose_engine
 from fpgart.engine.interface import NoEngine
 from fpgart.engine.isolated import messages as m
 from fpgart.engine.isolated.spawning import ProcessError, Spawned
-from fpgart.serving import connection, places
+from fpgart.serving import connection, sockets
 from fpgart.serving.connection import Connection
-from fpgart.serving.places import ServiceError
 from fpgart.serving.service import MOST_CLIENTS, Service, descriptor_of, listen, name_of
 from fpgart.serving.shared_board import SharedBoard, numbers_of
+from fpgart.serving.sockets import ServiceError
 from fpgart.version import __version__
 
 NOT_AVAILABLE = -2
@@ -188,7 +188,7 @@ def test_a_host_outlives_its_service(hosts: Hosts, engine: None) -> None:
     host = hosts()
     assert [host.do(each) for each in "or"] == [0, 0]
     assert command("stop").returncode == 0
-    await_that(lambda: not places.names())
+    await_that(lambda: not sockets.names())
     await_that(lambda: host.do("r") == OUT_OF_RESOURCES)
     assert host.do("c") == 0
     assert host.do("o") == NOT_AVAILABLE
@@ -303,28 +303,28 @@ def test_a_name_is_for_one_service(serving: object, runtime: Path) -> None:
 
 
 def test_a_name_is_a_socket_in_a_folder_of_the_user_and_a_path_is_itself(runtime: Path) -> None:
-    assert places.path_of("lab.1") == str(runtime / "lab.1.service")
-    assert places.path_of("./lab 1") == "./lab 1"
+    assert sockets.path_of("lab.1") == str(runtime / "lab.1.service")
+    assert sockets.path_of("./lab 1") == "./lab 1"
     for name in ("", "lab 1", "a" * 61):
         with pytest.raises(ServiceError, match=f"'{name}' is not a name of a service"):
-            places.path_of(name)
+            sockets.path_of(name)
 
 
 def test_services_are_listed_by_name_in_order(runtime: Path) -> None:
-    assert places.names() == []
+    assert sockets.names() == []
     for name in ("lab.service", "bench.service", "lab.service.lock", "notes"):
         (runtime / name).touch()
-    assert places.names() == ["bench", "lab"]
+    assert sockets.names() == ["bench", "lab"]
 
 
 def test_without_a_private_folder_there_are_no_services(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse() -> str:
         raise PermissionError(errno.EACCES, "Permission denied", "/run/user/1")
 
-    monkeypatch.setattr(places, "runtime_folder", refuse)
+    monkeypatch.setattr(sockets, "runtime_folder", refuse)
     with pytest.raises(ServiceError, match="no private folder for services: /run/user/1: Permission denied"):
-        places.path_of("lab")
-    assert places.names() == []
+        sockets.path_of("lab")
+    assert sockets.names() == []
 
 
 def test_a_service_that_was_killed_is_in_nobodys_way(runtime: Path) -> None:
@@ -476,10 +476,10 @@ def test_a_board_process_comes_with_four_files(answering: Answers) -> None:
 def test_other_users_are_turned_away(monkeypatch: pytest.MonkeyPatch) -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        assert places.peer_of(ours) == os.getpid()
+        assert sockets.peer_of(ours) == os.getpid()
         monkeypatch.setattr(os, "geteuid", lambda: 12345)
         with pytest.raises(ServiceError, match=f"belongs to user {os.getuid()}, not to user 12345"):
-            places.peer_of(ours)
+            sockets.peer_of(ours)
 
 
 def test_who_connects_to_another_users_service_hangs_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

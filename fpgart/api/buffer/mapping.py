@@ -21,7 +21,7 @@ from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.scheduling.event import Operation
 
 
-def hear_of_mappings(buffer: Buffer) -> None:
+def update_mappings(buffer: Buffer) -> None:
     """Adds the mappings of commands that C carried to a buffer."""
     taken = ffi.new("struct fpgart_mapping *")
     while lib.fpgart_take_any_mapping(buffer.handle, taken):
@@ -53,7 +53,7 @@ def enqueue_map_buffer(
     buffer.bind(device)
     if carries_map(command_queue, buffer):
         return buffer.host_address() + offset, None
-    hear_of_mappings(buffer)
+    update_mappings(buffer)
     block = buffer.reserve_for_mapping(device)
     pointer = buffer.map(offset, size, map_flags, block)
     operation: Operation
@@ -78,7 +78,7 @@ def enqueue_unmap_mem_object(
     check_context(command_queue, memobj)
     if carries_transfer(command_queue, memobj):
         return None
-    hear_of_mappings(memobj)
+    update_mappings(memobj)
     region = memobj.unmap(mapped_ptr)
     block = memobj.mapped_block(mapped_ptr)
     operation: Operation

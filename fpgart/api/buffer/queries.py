@@ -7,7 +7,7 @@ from typing import Any
 
 from _fpgart_icd import lib
 
-from fpgart.api.buffer.mapping import hear_of_mappings
+from fpgart.api.buffer.mapping import update_mappings
 from fpgart.api.pipe import MEM_INFO as PIPE_MEM_INFO
 from fpgart.base import opencl as cl
 from fpgart.base.errors import InvalidValue
@@ -19,7 +19,7 @@ from fpgart.runtime.programs.pipe import Pipe
 
 
 def map_count(buffer: Buffer) -> bytes:
-    hear_of_mappings(buffer)
+    update_mappings(buffer)
     return info.u32(buffer.map_count)
 
 

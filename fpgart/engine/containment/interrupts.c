@@ -9,7 +9,7 @@
 static _Atomic uint32_t count;
 static struct sigaction hosts;
 
-static void hear(int number, siginfo_t *info, void *context)
+static void on_signal(int number, siginfo_t *info, void *context)
 {
     atomic_fetch_add(&count, 1);
     if (hosts.sa_flags & SA_SIGINFO)
@@ -28,7 +28,7 @@ void interrupts_watch(void)
         return;
     ours = hosts;
     ours.sa_flags |= SA_SIGINFO;
-    ours.sa_sigaction = hear;
+    ours.sa_sigaction = on_signal;
     sigaction(SIGINT, &ours, NULL);
 }
 

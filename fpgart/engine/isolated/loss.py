@@ -6,9 +6,9 @@ from __future__ import annotations
 import os
 import signal
 from struct import Struct
-from typing import NamedTuple
 
 from fpgart.base.errors import OutOfResources
+from fpgart.base.named_tuples import NamedTuple
 from fpgart.engine.interface import POINTER
 from fpgart.kernels.interface import KernelInterface
 

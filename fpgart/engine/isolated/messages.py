@@ -14,8 +14,9 @@ import struct
 from collections.abc import Sequence
 from struct import Struct
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any
 
+from fpgart.base.named_tuples import NamedTuple
 from fpgart.channels.interface import History
 from fpgart.engine.build_step import BuildStep, StepDone
 from fpgart.engine.isolated.codec import MOST_BYTES, ProtocolError, decoded, encoded

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import threading
 from time import monotonic_ns
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from fpgart._native import ffi
+from fpgart.base.named_tuples import NamedTuple
 from fpgart.base.notices import NOTICES
 from fpgart.channels.interface import History
 from fpgart.engine.isolated import messages as m

@@ -10,11 +10,12 @@ from __future__ import annotations
 from functools import cached_property
 from time import monotonic, monotonic_ns, sleep
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fpgart._native import ffi, lib
 from fpgart.base import opencl as cl
 from fpgart.base.errors import error_of
+from fpgart.base.named_tuples import NamedTuple
 from fpgart.base.notices import NOTICES
 from fpgart.channels.interface import History
 from fpgart.engine.build_step import ProgramInput

@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from itertools import pairwise
-from typing import NamedTuple
 
 from fpgart._native import lib
+from fpgart.base.named_tuples import NamedTuple
 from fpgart.kernels.loops.kernel_loops import KernelLoops
 from fpgart.kernels.loops.loop_tree import (
     FOREVER,

@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from fpgart.base.input_file import LARGEST_SOURCE, read_text
+from fpgart.base.named_tuples import NamedTuple
 from fpgart.kernels.preprocessing.tokens import Line
 from fpgart.kernels.signs import PreprocessorError
 

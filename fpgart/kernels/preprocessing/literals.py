@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from typing import Final
 
+from fpgart.base.named_tuples import NamedTuple
 from fpgart.kernels.preprocessing.types import DOUBLE, FLOAT, HALF, INT, LONG, UINT, ULONG, Type, converted
 
 

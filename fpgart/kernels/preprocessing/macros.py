@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
+from fpgart.base.named_tuples import NamedTuple
 from fpgart.kernels.preprocessing.files import Source
 from fpgart.kernels.preprocessing.tokens import NAME, Token, closing_of, tokens_of
 from fpgart.kernels.signs import PreprocessorError

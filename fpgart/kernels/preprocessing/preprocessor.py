@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain, count, pairwise
 from pathlib import Path
-from typing import NamedTuple
 
+from fpgart.base.named_tuples import NamedTuple
 from fpgart.kernels.file_scope import without_clashes
 from fpgart.kernels.preprocessing.expressions import evaluate
 from fpgart.kernels.preprocessing.files import Headers, Includes, Input, Inside, Place, Source, as_written

@@ -6,7 +6,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import NamedTuple
+
+from fpgart.base.named_tuples import NamedTuple
 
 ELIDED = "\x01"
 """Replaces the end of a line inside a comment or after a backslash."""

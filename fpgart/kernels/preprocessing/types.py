@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import math
 import struct
-from typing import Final, NamedTuple
+from typing import Final
+
+from fpgart.base.named_tuples import NamedTuple
 
 
 class Type(NamedTuple):

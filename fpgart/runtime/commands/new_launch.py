@@ -35,7 +35,7 @@ def new_launch(
 
     Raises InvalidKernelArgs, InvalidOperation, MemObjectAllocationFailure, OutOfResources.
     """
-    kernel.hear()
+    kernel.update_arguments()
     return new_launch_with(kernel.arguments, kernel, device, dimensions, sizes, has_local)
 
 

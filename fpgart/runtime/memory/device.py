@@ -180,7 +180,6 @@ class Device:
         """True, by memory, if the binary that is loaded interleaves the memory's banks."""
         self._live: dict[int, Block] = {}
         self._taking = threading.Lock()
-        self.pll_settings: tuple[int, ...] = ()
         self._exceptions: tuple[int, Callable[[int], None]] | None = None
         self.before_kernel: Callable[[str], None] | None = None
         """Called with the name of each kernel before it runs; may raise BoardError."""
@@ -348,7 +347,6 @@ class Device:
             self.unload(identity)
         self.knows_memories = not self._simulator
         self.interleaving = self._own_interleaving()
-        self.pll_settings = ()
         self._exceptions = None
         self.kernels_run = self.kernel_ns = 0
         self.epoch_ended()

@@ -84,7 +84,7 @@ class Kernel:
 
     def clone(self) -> Kernel:
         """Returns another kernel with the same arguments (OpenCL 3.0, 5.9.1)."""
-        self.hear()
+        self.update_arguments()
         other = Kernel(self.program, self.name)
         other.arguments = list(self.arguments)
         other.indirect = self.indirect
@@ -114,13 +114,13 @@ class Kernel:
         """Returns the words of describe() without the type."""
         return f"argument {index} ('{self.interface.arguments[index].name}') of kernel '{self.name}'"
 
-    def hear(self) -> None:
+    def update_arguments(self) -> None:
         """Copies the arguments that C has set to this kernel."""
         if self.elsewhere is not None and self.elsewhere.pending[0]:
             self.elsewhere.tell(self)
 
     def _set(self, index: int, argument: Argument) -> None:
-        self.hear()  # arguments that C set before must not replace this one later
+        self.update_arguments()  # arguments that C set before must not replace this one later
         self.arguments[index] = argument
         if self.elsewhere is not None:
             self.elsewhere.changed(index)
@@ -180,15 +180,15 @@ class Kernel:
         self._set(index, (BYTES, len(value), value))
 
     def keep_local(self, index: int, size: int) -> None:
-        """Sets an argument to a size of local memory that C has checked; hear() has been called."""
+        """Sets an argument to a size of local memory that C has checked; update_arguments() has been called."""
         self.arguments[index] = (LOCAL, size, 0)
 
     def keep_value(self, index: int, value: bytes) -> None:
-        """Sets an argument to a value whose size C has checked; hear() has been called."""
+        """Sets an argument to a value whose size C has checked; update_arguments() has been called."""
         self.arguments[index] = (BYTES, len(value), value)
 
     def keep_pointer(self, index: int, address: int) -> None:
-        """Sets an argument to an address that C has checked; hear() has been called."""
+        """Sets an argument to an address that C has checked; update_arguments() has been called."""
         self.arguments[index] = (POINTER, 8, address)
 
     def set_pointer(self, index: int, address: int) -> None:

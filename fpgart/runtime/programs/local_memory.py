@@ -29,7 +29,7 @@ def local_memory(device: Device) -> int:
 
 def local_memory_used(kernel: Kernel) -> int:
     """Returns the bytes of a kernel's variables and set arguments in local memory: CL_KERNEL_LOCAL_MEM_SIZE."""
-    kernel.hear()
+    kernel.update_arguments()
     given = sum(argument[1] for argument in kernel.arguments if argument is not None and argument[0] == LOCAL)
     return own_local_memory(kernel) + given
 

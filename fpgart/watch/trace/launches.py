@@ -7,9 +7,10 @@ The lines of a kernel with the same arguments differ in numbers and times only, 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from fpgart.base import opencl as cl
+from fpgart.base.named_tuples import NamedTuple
 from fpgart.runtime.commands.launch import LaunchKernel
 from fpgart.runtime.memory.device import Block
 from fpgart.runtime.objects.queue import CommandQueue

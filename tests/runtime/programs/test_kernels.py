@@ -78,9 +78,9 @@ def test_what_was_set_before_does_not_come_later(kernel: Kernel) -> None:
 
 def test_a_kernel_that_was_told_everything_is_told_nothing_more(kernel: Kernel) -> None:
     kernel.elsewhere = Recorder({1: b"abcd"})
-    kernel.hear()
+    kernel.update_arguments()
     kernel.keep_value(1, b"efgh")
-    kernel.hear()
+    kernel.update_arguments()
     assert kernel.arguments[1] == (BYTES, 4, b"efgh")
 
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 import itertools
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
+from fpgart.base.named_tuples import NamedTuple
 from fpgart.board.keystone.addresses import PAGE, Block, round_up
 from fpgart.board.keystone.mpax.model import Piece
 from fpgart.board.keystone.mpax.placing import has_place

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
+from fpgart.base.named_tuples import NamedTuple
 from fpgart.board.keystone.addresses import DspAddress, PhysicalAddress, in_words
 from fpgart.board.memory_system import NotVisible
 

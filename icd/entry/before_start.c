@@ -11,7 +11,7 @@
  * platforms need not spend. It does so only if nothing shows that the start would fail, because
  * then there is no platform. */
 #define _GNU_SOURCE
-#include "lobby.h"
+#include "before_start.h"
 
 #include "answers.h"
 #include "handles.h"
@@ -260,7 +260,7 @@ cl_int fpgart_say_platform(cl_uint num_entries, cl_platform_id *platforms, cl_ui
     return CL_SUCCESS;
 }
 
-int fpgart_lobby_platforms(cl_uint room, cl_platform_id *platforms, cl_uint *count, cl_int *status)
+int fpgart_early_platforms(cl_uint room, cl_platform_id *platforms, cl_uint *count, cl_int *status)
 {
     if (!start_waits() || fpgart_platform() == 0)
         return 0;
@@ -268,7 +268,7 @@ int fpgart_lobby_platforms(cl_uint room, cl_platform_id *platforms, cl_uint *cou
     return *status == CL_SUCCESS;
 }
 
-int fpgart_lobby_platform_info(cl_platform_id asked, cl_platform_info query, size_t size,
+int fpgart_early_platform_info(cl_platform_id asked, cl_platform_info query, size_t size,
                                void *value, size_t *size_ret, cl_int *status)
 {
     const char *text = platform_text(query, value != NULL ? size : SIZE_MAX);
@@ -278,7 +278,7 @@ int fpgart_lobby_platform_info(cl_platform_id asked, cl_platform_info query, siz
     return 1;
 }
 
-int fpgart_lobby_device_count(cl_platform_id asked, cl_device_type type, cl_uint room,
+int fpgart_early_device_count(cl_platform_id asked, cl_device_type type, cl_uint room,
                               cl_device_id *devices, cl_uint *count, cl_int *status)
 {
     int is_type = type == CL_DEVICE_TYPE_ALL || (type != 0 && (type & ~(KNOWN_TYPES)) == 0);

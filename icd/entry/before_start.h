@@ -3,8 +3,8 @@
  * Answers without an interpreter: the platform, and the queries of loaders, which they make
  * under their lock, and of programs that list platforms. The functions for the latter return 1 if
  * `status` is the answer. */
-#ifndef FPGART_LOBBY_H
-#define FPGART_LOBBY_H
+#ifndef FPGART_BEFORE_START_H
+#define FPGART_BEFORE_START_H
 
 #include <CL/cl.h>
 
@@ -25,10 +25,10 @@ uintptr_t fpgart_platform(void);
 const char *fpgart_first_folder(void);
 void fpgart_count_devices(cl_uint count);
 cl_int fpgart_say_platform(cl_uint room, cl_platform_id *platforms, cl_uint *count);
-int fpgart_lobby_platforms(cl_uint room, cl_platform_id *platforms, cl_uint *count, cl_int *status);
-int fpgart_lobby_platform_info(cl_platform_id platform, cl_platform_info query, size_t size,
+int fpgart_early_platforms(cl_uint room, cl_platform_id *platforms, cl_uint *count, cl_int *status);
+int fpgart_early_platform_info(cl_platform_id platform, cl_platform_info query, size_t size,
                                void *value, size_t *size_ret, cl_int *status);
-int fpgart_lobby_device_count(cl_platform_id platform, cl_device_type type, cl_uint room,
+int fpgart_early_device_count(cl_platform_id platform, cl_device_type type, cl_uint room,
                               cl_device_id *devices, cl_uint *count, cl_int *status);
 
 #endif

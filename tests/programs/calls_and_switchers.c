@@ -1,4 +1,4 @@
-/* A call that comes while the ushers go to sleep wakes them (icd/interpreter/usher.c). */
+/* A call that comes while the switchers go to sleep wakes them (icd/interpreter/switcher.c). */
 #include "steps.h"
 
 #define PY_VERSION_HEX 0x030B0000
@@ -15,7 +15,7 @@ static void PyEval_SaveThread(void)
 {
 }
 
-#include "../../icd/interpreter/usher.c"
+#include "../../icd/interpreter/switcher.c"
 
 int fpgart_running(void)
 {
@@ -47,10 +47,10 @@ int main(void)
     for (;; at++) {
         atomic_store(&awake, 1);
         calls_seen = atomic_load(&calls);
-        if (!interrupted_at(at, go_to_sleep, fpgart_wake_ushers))
+        if (!interrupted_at(at, go_to_sleep, fpgart_wake_switchers))
             break;
         if (!atomic_load(&awake)) {
-            printf("a call before step %d does not wake the ushers\n", at);
+            printf("a call before step %d does not wake the switchers\n", at);
             return 1;
         }
     }

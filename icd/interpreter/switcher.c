@@ -3,8 +3,8 @@
  * Up to Python 3.12, a thread that waits for the interpreter's lock requests it from threads of
  * its own interpreter only, although all interpreters share the lock. So a host that computes
  * would block the driver's threads until it waits for something, and the other way round.
- * Therefore each of the two interpreters has an usher, a thread that takes the lock briefly from
- * time to time, so that waiting threads get it. The ushers sleep when there was no call for a
+ * Therefore each of the two interpreters has a switcher, a thread that takes the lock briefly from
+ * time to time, so that waiting threads get it. The switchers sleep when there was no call for a
  * while and nothing runs. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -44,7 +44,7 @@ static void pause_and_switch(PyThreadState *state)
     PyEval_SaveThread();
 }
 
-static void *usher_of_host(void *interpreter)
+static void *switcher_of_host(void *interpreter)
 {
     PyThreadState *state = PyThreadState_New(interpreter);
     while (state != NULL && fpgart_running()) {
@@ -64,8 +64,8 @@ static int anything_runs(void)
     return busy;
 }
 
-/* Sleeps unless there was a call. A call counts itself and then reads whether the ushers are
- * awake. The usher first writes that it is not and then reads the count: one of the two sees
+/* Sleeps unless there was a call. A call counts itself and then reads whether the switchers are
+ * awake. The switcher first writes that it is not and then reads the count: one of the two sees
  * the other. */
 static void sleep_unless_called(unsigned seen)
 {
@@ -76,8 +76,8 @@ static void sleep_unless_called(unsigned seen)
     pthread_mutex_unlock(&mutex);
 }
 
-/* Also puts both ushers to sleep. */
-static void *usher_of_driver(void *interpreter)
+/* Also puts both switchers to sleep. */
+static void *switcher_of_driver(void *interpreter)
 {
     PyThreadState *state = PyThreadState_New(interpreter);
     unsigned seen = atomic_load(&calls), quiet = 0;
@@ -95,24 +95,24 @@ static void *usher_of_driver(void *interpreter)
     return NULL;
 }
 
-static void start(void *(*usher)(void *), void *interpreter)
+static void start(void *(*switcher)(void *), void *interpreter)
 {
     pthread_t thread;
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before); /* the host's threads handle its signals */
-    if (pthread_create(&thread, NULL, usher, interpreter) == 0)
+    if (pthread_create(&thread, NULL, switcher, interpreter) == 0)
         pthread_detach(thread);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-void fpgart_start_ushers(void *driver, void *host)
+void fpgart_start_switchers(void *driver, void *host)
 {
-    start(usher_of_driver, driver);
-    start(usher_of_host, host);
+    start(switcher_of_driver, driver);
+    start(switcher_of_host, host);
 }
 
-void fpgart_wake_ushers(void)
+void fpgart_wake_switchers(void)
 {
     atomic_fetch_add(&calls, 1);
     if (atomic_load(&awake))
@@ -125,11 +125,11 @@ void fpgart_wake_ushers(void)
 
 #else /* Python requests the lock from its holder in any interpreter */
 
-void fpgart_start_ushers(void *driver, void *host)
+void fpgart_start_switchers(void *driver, void *host)
 {
 }
 
-void fpgart_wake_ushers(void)
+void fpgart_wake_switchers(void)
 {
 }
 
