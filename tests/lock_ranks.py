@@ -171,6 +171,7 @@ ROWS = (
     Row("the FIFOs and the launches of a network", "", ("fpgart/channels/network.h:lock",)),
     Row("the kernels of a program", "the lock of a kernel's arguments", ("icd/entry/kernels.c:lock",)),
     Row("the arguments of a kernel", "allocations and spare blocks are searched", ("icd/entry/arguments.c:lock",)),
+    Row("the commands that a board process has", "the core notes an end", ("fpgart/engine/isolated/ring.c:lock",)),
     Row(
         "queues, links between commands, statuses, lists of callbacks, of notified ends and of ready commands",
         "no call of the engine, no callback, no destructor, no sleep",

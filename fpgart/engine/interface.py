@@ -150,7 +150,7 @@ class Batch(Protocol):
 
 
 class Carrier(NamedTuple):
-    """What C needs to carry commands: functions (`struct carrier` in engine/carrier.h), and their arguments.
+    """The functions with which C carries commands (`struct carrier` in engine/carrier.h), and their arguments.
 
     `lost`: called when all numbers of kernels become void.
     """
