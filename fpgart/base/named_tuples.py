@@ -14,10 +14,24 @@ if TYPE_CHECKING:
 else:
     from collections import _tuplegetter, namedtuple
 
+    class _Signature:
+        """What inspect.signature() shows of a class, whose constructor may not be compiled yet."""
+
+        def __get__(self, record, owner):
+            from inspect import Parameter, Signature
+            from typing import get_type_hints
+
+            hints, defaults, kind = get_type_hints(owner), owner._field_defaults, Parameter.POSITIONAL_OR_KEYWORD
+            return Signature(
+                Parameter(name, kind, default=defaults.get(name, Parameter.empty), annotation=hints[name])
+                for name in owner._fields
+            )
+
     class _Record(tuple):
         """The base of all classes; its methods are those of collections.namedtuple."""
 
         __slots__ = ()
+        __signature__ = _Signature()
 
         def __new__(cls, *values, **named):
             owner = next(each for each in cls.__mro__ if "_fields" in vars(each))

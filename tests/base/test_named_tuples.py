@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import pickle
 
 import pytest
@@ -34,6 +35,14 @@ def test_fields_are_read_by_name_and_by_position() -> None:
 
 def test_a_field_that_is_left_out_has_its_default() -> None:
     assert Place(1) == Place(1, 7)
+
+
+def test_the_signature_of_a_class_is_known_before_it_has_objects() -> None:
+    class Unused(NamedTuple):
+        row: int
+        column: int = 7
+
+    assert str(inspect.signature(Unused)) == "(row: int, column: int = 7)"
 
 
 @pytest.mark.parametrize(("values", "named"), [((), {}), ((1, 2, 3), {}), ((1,), {"depth": 2}), ((1,), {"row": 1})])

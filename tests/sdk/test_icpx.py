@@ -32,7 +32,6 @@ def test_options_reach_the_compiler_that_they_are_for(source: Path) -> None:
     words = ["-fsycl", "-fintelfpga", "-qactypes", "-DA=1", "-I", "inc", "-std=c++20", "-O0", "-g", "-Wall",
              "-lm", "-L/lib", "x.o", "-Xstarget=Agilex7", "-o", "out", str(source)]  # fmt: skip
     asked = read_command_line(words)
-    assert asked.sycl
     assert asked.wanted is Wanted.PROGRAM
     assert asked.common == ["-D", "A=1", "-I", "inc", "-std=c++20"]
     assert asked.host == ["-O0", "-g", "-Wall"]
