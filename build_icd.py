@@ -379,6 +379,7 @@ def build_native(into: Path, work: Path, python: Python) -> Path:
         "engine/isolated/apart.c",
         "engine/calls.c",
         "engine/carrier.c",
+        "check/pages/marks.c",
         "channels/links.c",
         "channels/channels.c",
         "engine/containment/crash.c",

@@ -46,12 +46,14 @@ isolated: build
 	FPGART_ISOLATE=1 $(PYTEST) -m "not slow" conformance --driver fpgart
 	$(PYTEST) tests/engine/test_isolation.py tests/engine/test_isolation_protocol.py
 
-# Checks have a handler of SIGSEGV. C carries no command while somebody hears of them, as the watchdog does, which says nothing here.
+# Checks have a handler of SIGSEGV. C carries launches with traces or with checks, none with both, and no command while another watcher
+# hears of them, as the watchdog does, which says nothing here.
 HANDLING = --deselect conformance/test_c_programs.py::test_what_belongs_to_the_host_process_stays_its_own
 ways: build
 	$(PYTEST) -m "not slow" conformance --driver fpgart
 	mkdir -p build/ways
 	FPGART_TRACE=$(abspath build/ways)/%p.json.gz $(PYTEST) -m "not slow" conformance --driver fpgart
+	FPGART_CHECK=all $(PYTEST) -m "not slow" conformance --driver fpgart $(HANDLING)
 	FPGART_TRACE=$(abspath build/ways)/%p.json.gz FPGART_CHECK=all $(PYTEST) -m "not slow" conformance --driver fpgart $(HANDLING)
 	FPGART_WATCHDOG=3600 $(PYTEST) -m "not slow" conformance --driver fpgart
 

@@ -121,8 +121,8 @@ ROWS = (
     Row("the lanes of a board process", "messages to the board process", ("fpgart.engine.isolated.process:_opening",)),
     Row("whether a board process has ended", "", ("fpgart.engine.isolated.process:_ending",)),
     Row(
-        "which thread writes the lines of launches that C carries",
-        "the trace's file; that of its blocks",
+        "which thread reads the notes of launches that C carries",
+        "the trace's file; that of its blocks; those of checks",
         ("fpgart.bridge.watched:_lock",),
     ),
     Row(

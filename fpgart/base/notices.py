@@ -42,6 +42,7 @@ class Notices:
         "finding_told",
         "handle_given",
         "kernel_misused",
+        "launches_carried",
         "lock_refused",
         "memory_refused",
         "migrated",
@@ -66,6 +67,7 @@ class Notices:
         "usm_allocated",
         "usm_freed",
         "usm_migrated",
+        "wrote_beside",
         "yielded",
     )
 
@@ -90,6 +92,17 @@ class Notices:
         """(number): C has enqueued a launch that it carries, for a call that Python serves on this thread."""
         self.command_handed_over: tuple[Listener, ...] = ()
         """(event, number, call, frames): Python runs a launch that C had noted; the host's call, and its frames."""
+        self.launches_carried: tuple[Listener, ...] = ()
+        """(queue, launch, site, count): the host has enqueued `count` equal launches at a place, which C carries.
+
+        Nothing was enqueued between them. This is told later than it happened.
+        """
+        self.wrote_beside: tuple[Listener, ...] = ()
+        """(queue, launch, site, address, past, before): the kernel of such a launch wrote beside a block.
+
+        `address`: that of the block; `past`: the bytes between its end and the first one written, -1 for none;
+        `before`: the distance in front of it, 0 for none.
+        """
         self.end_observed: tuple[Listener, ...] = ()
         """(event): the host knows that a command has ended: it waited, asked for the status, or was called back."""
         self.user_event_ended: tuple[Listener, ...] = ()
@@ -171,6 +184,7 @@ class Notices:
             *self.operation_began,
             *self.operation_ended,
             *self.end_observed,
+            *self.queue_drained,
             *self.migrated,
             *self.handle_given,
             *self.buffer_created,

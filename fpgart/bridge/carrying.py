@@ -23,7 +23,7 @@ from fpgart.base.notices import NOTICES
 from fpgart.bridge.arguments import is_kept
 from fpgart.bridge.blocks import Spares
 from fpgart.bridge.handles import reap_soon, release_put_off
-from fpgart.bridge.watched import may_show, tell_carried, write_launches
+from fpgart.bridge.watched import may_show, read_launches, tell_carried
 from fpgart.engine.interface import LOCAL, POINTER, pack_arguments
 from fpgart.runtime.commands.launch import SPLIT_KERNELS
 from fpgart.runtime.programs.kernel import Kernel
@@ -112,7 +112,7 @@ class CarriedBoard:
         """Releases what commands held that have ended. It makes no callbacks."""
         self.is_open()
         lib.fpgart_settle_ends()
-        write_launches()
+        read_launches()
         reap_soon(*release_put_off())
 
     def loaded(self) -> str:
@@ -164,7 +164,7 @@ _making = threading.Lock()
 
 def end_epochs(scheduler: Scheduler) -> None:
     """Makes all facts void, and frees C's spare blocks, because watchers or faults were added or removed."""
-    may = scheduler.carries and not NOTICES.watches_commands and not NOTICES.queue_drained
+    may = scheduler.carries and not NOTICES.watches_commands
     lib.fpgart_carry(may)
     for board in BOARDS.values():
         board.end_epoch()
@@ -179,7 +179,6 @@ def board_of(queue: CommandQueue) -> CarriedBoard | None:
     if (
         not queue.context.scheduler.carries
         or NOTICES.watches_commands
-        or NOTICES.queue_drained
         or not device.mmd.own_traffic
         or device.before_kernel is not None
         or device.network is not None
@@ -194,8 +193,8 @@ def board_of(queue: CommandQueue) -> CarriedBoard | None:
         in_order, has_profiling = queue.in_order, bool(queue.properties & cl.CL_QUEUE_PROFILING_ENABLE)
         context = queue.context.handle
         lib.fpgart_context_has(context, board.address, len(queue.context.devices) == 1)
-        core = queue.core.pointer
-        if not lib.fpgart_queue_carries(queue.handle, core, board.address, context, in_order, has_profiling):
+        of_queue = queue.core.pointer, board.address, context, queue.number, in_order, has_profiling
+        if not lib.fpgart_queue_carries(queue.handle, *of_queue):
             return None
         queue.carried = CarriedQueue(queue.handle)
     return board

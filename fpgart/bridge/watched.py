@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The launches that C carries while a trace is written (icd/entry/watched.c), for the trace.
+"""The launches that C carries while a trace is written, or while checks are on (icd/entry/watched.c).
 
-C notes each call and each launch. Other calls of the host, freed memory and a thread of the driver have the lines
-written for all of them at once, so that no Python runs when a launch is enqueued.
+C notes each call and each launch. Other calls of the host, freed memory and a thread of the driver have the notes read,
+many at once, so that no Python runs when a launch is enqueued.
 """
 
 from __future__ import annotations
 
 import threading
+from functools import partial
 from time import sleep
 from typing import TYPE_CHECKING, Any
 
@@ -24,101 +25,139 @@ if TYPE_CHECKING:
     from fpgart.runtime.programs.kernel import Argument, Kernel
     from fpgart.runtime.scheduling.event import Event
     from fpgart.watch.trace.launches import LaunchEvents, Place, Ran
+    from fpgart.watch.trace.timeline import Form
 
 MOST = 256
-"""The number of launches whose lines are written at once."""
+"""The number of launches whose notes are read at once."""
 PLACE = slice(ffi.offsetof("struct fpgart_launch", "type"), ffi.offsetof("struct fpgart_launch", "queue"))
 """The bytes of a note that say where the call came from. Both are read when `is_called` is 1."""
 TICK_S = 0.02
-"""A launch has its lines so long after its call and its end, at the latest, if the host makes no other call."""
+"""A note is read so long after a call or an end, at the latest, if the host makes no other call."""
 
 
-_writers: list[WatchedLaunches] = []
+_readers: list[WatchedLaunches] = []
 
 
-def write_launches() -> None:
-    """Writes the lines of launches that have ended, and so releases the buffers that they hold."""
-    for writer in _writers:
-        writer.write()
+def read_launches() -> None:
+    """Reads the notes of launches that have ended, and so releases the buffers that they hold."""
+    for reader in _readers:
+        reader.read()
 
 
 class WatchedLaunches:
-    """Writes the lines of launches that C carries."""
+    """Reads the notes of launches that C carries."""
 
-    def __init__(self, events: LaunchEvents) -> None:
-        self._events = events
+    def __init__(self) -> None:
         self._found = ffi.new("struct fpgart_launch *[]", MOST)
         self._lock = threading.RLock()
-        self._writes = False
+        self._reads = False
         self._closed = False
 
-    def begin(self) -> None:
-        """Lets C carry launches although entry points are watched."""
-        lib.fpgart_watch_launches(1)
-        _writers.append(self)
+    def called(self, launches: list[Any]) -> None:
+        """Is told of launches when the host has enqueued them, in this order."""
+
+    def ended(self, launches: list[Any]) -> None:
+        """Is told of launches that have ended."""
+
+    def prepares(self, device: Device, kernel: Kernel) -> bool:
+        """True if Python has to prepare something for each launch of the kernel with its present arguments."""
+        return False
+
+    def begin(self, how: int, around: int = 0) -> None:
+        """Lets C carry launches although entry points are watched. `how`, `around`: as in icd/entry/watched.h."""
+        lib.fpgart_watch_launches(how, around)
+        _readers.append(self)
         threading.Thread(target=self._tick, daemon=True).start()
 
-    def write(self) -> None:
-        """Writes the lines of all calls, and of launches whose ends are known."""
+    def read(self) -> None:
+        """Reads the notes of all calls, and of launches whose ends are known."""
         if not lib.fpgart_launches_left():
             return
         with self._lock:
-            if self._writes:  # what is written here frees memory
+            if self._reads:  # what is read here frees memory
                 return
-            self._writes = True
+            self._reads = True
             try:
-                self._write_all()
+                self._read_all()
             except BaseException:
-                log.bug("launches cannot be traced")
+                log.bug("launches cannot be watched")
             finally:
-                self._writes = False
+                self._reads = False
 
     def close(self) -> None:
-        """Writes what is left. C carries no more launches."""
+        """Reads what is left. C carries no more launches."""
         self._closed = True
-        lib.fpgart_watch_launches(0)
+        lib.fpgart_watch_launches(lib.FPGART_UNWATCHED, 0)
         self._look()
 
     def _look(self) -> None:
-        """Asks the engine for ends, and writes their lines."""
+        """Asks the engine for ends, and reads the notes."""
         if lib.fpgart_launches_left():
             lib.fpgart_note_ends()
             lib.fpgart_settle_ends()
-            self.write()
+            self.read()
 
     def _tick(self) -> None:
         while not self._closed:
             sleep(TICK_S)
             self._look()
 
-    def _write_all(self) -> None:
-        found, events = self._found, self._events
+    def _read_all(self) -> None:
+        found = self._found
         while count := lib.fpgart_take_calls(MOST, found):
-            events.write([line for index in range(count) for line in self._call(found[index])])
+            self.called(ffi.unpack(found, count))
         while count := lib.fpgart_take_launches(MOST, found):
             try:
-                lines = [line for index in range(count) for line in self._run(found[index])]
-                events.write(lines)
+                self.ended(ffi.unpack(found, count))
             finally:
                 lib.fpgart_launches_written(count, found)
 
-    def _call(self, launch: Any) -> list[str]:
-        times = launch.number, launch.begin, launch.duration
-        return self._events.call(place_key(launch), times, lambda: (launch.thread, place_of(launch)))
 
-    def _run(self, launch: Any) -> list[str]:
-        """Returns the lines of a launch; none if Python has run it, or if it has not run."""
-        if not launch.has_run:
-            return []
-        key = place_key(launch) + ffi.buffer(ffi.cast("char *", launch.key), launch.key_size)[:]
-        begin = launch.start
-        times = launch.number, begin, launch.end - begin
-        return self._events.run(key, times, lambda: (place_of(launch), launch_of(launch)))
+class TracedLaunches(WatchedLaunches):
+    """Writes the lines of launches that C carries."""
+
+    def __init__(self, events: LaunchEvents) -> None:
+        super().__init__()
+        self._events = events
+
+    def called(self, launches: list[Any]) -> None:
+        lines: list[str] = []
+        form: Form | None = None
+        for launch in launches:
+            if form is None or not launch.is_like:
+                form = self._events.call(place_key(launch), partial(call_of, launch))
+            lines.append(form.fill(launch.number, launch.begin, launch.duration))
+        self._events.write(lines)
+
+    def ended(self, launches: list[Any]) -> None:
+        lines: list[str] = []
+        form: Form | None = None
+        for launch in launches:
+            if not launch.has_run:  # Python has run it, or nobody has
+                form = None
+                continue
+            if form is None or not launch.is_like:
+                key = place_key(launch) + ffi.buffer(ffi.cast("char *", launch.key), launch.key_size)[:]
+                form = self._events.run(key, partial(run_of, launch))
+            begin = launch.start
+            lines.append(form.fill(launch.number, begin, launch.end - begin, self._events.next_operation()))
+        self._events.write(lines)
 
 
 def place_key(launch: Any) -> bytes:
     """Returns bytes that are the same for launches of one type from one place and thread."""
-    return bytes(ffi.buffer(launch)[PLACE])
+    key: bytes = ffi.buffer(launch)[PLACE]
+    return key
+
+
+def call_of(launch: Any) -> tuple[int, Place]:
+    """Returns the thread and the place of a launch's call."""
+    return launch.thread, place_of(launch)
+
+
+def run_of(launch: Any) -> tuple[Place, Ran]:
+    """Returns the place of a launch's call, and what the launch was."""
+    return place_of(launch), launch_of(launch)
 
 
 def place_of(launch: Any) -> Place:
@@ -151,8 +190,10 @@ def launch_of(launch: Any) -> Ran:
 
 
 def may_show(device: Device, kernel: Kernel) -> bool:
-    """True if the trace can describe a launch of the kernel by what C notes of it."""
+    """True if watchers need no more of a launch of the kernel than what C notes of it."""
     if device.board.own is not None or kernel.program.on(device).identity not in device.loaded:
+        return False
+    if any(reader.prepares(device, kernel) for reader in _readers):
         return False
     usm = kernel.context.usm
     pointers = (argument[2] for argument in kernel.arguments if argument is not None)

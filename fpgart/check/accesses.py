@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
+from weakref import ref
 
 from fpgart.base import opencl as cl
 from fpgart.check.words import allocation_maker, allocation_name, buffer_maker, buffer_name
@@ -171,6 +172,18 @@ def _uses(kernel: Kernel) -> tuple[Use, ...]:
 
 
 _uses_in = lru_cache(maxsize=64)(argument_uses)
+
+
+def may_have_written(kernel: Kernel) -> bool:
+    """True if only the end of a launch with the kernel's present arguments shows what it wrote."""
+    return any(_mode(kernel, index, buffer.flags) & Mode.MAYBE_WRITE for index, buffer in buffers_of(kernel))
+
+
+def buffers_of(kernel: Kernel) -> list[tuple[int, Buffer]]:
+    """Returns the kernel's present arguments that are buffers, with their indices."""
+    values = [argument[2] if argument is not None else None for argument in kernel.arguments]
+    found = [(index, value()) for index, value in enumerate(values) if isinstance(value, ref)]
+    return [(index, buffer) for index, buffer in found if buffer is not None]
 
 
 def part_of(launch: LaunchKernel) -> Part:

@@ -43,6 +43,8 @@ int is_mapped(uintptr_t address, size_t size)
 size_t first_other(uintptr_t address, int value, size_t size)
 {
     const unsigned char *bytes = (const unsigned char *)address;
+    if (size == 0 || (bytes[0] == (unsigned char)value && memcmp(bytes, bytes + 1, size - 1) == 0))
+        return size; /* all bytes are the same: a fast answer */
     for (size_t i = 0; i < size; i++)
         if (bytes[i] != (unsigned char)value)
             return i;

@@ -38,8 +38,10 @@ class Part(Protocol):
         """Reports findings that depend on the whole run."""
 
 
-def start(findings: Findings) -> list[Part]:
+def start(findings: Findings, *, reads_notes: bool = False) -> list[Part]:
     """Starts the parts of the families that `findings` wants, each once, and registers them for notices.
+
+    `reads_notes`: they are told of launches that C carries.
 
     They get the begin of an operation in the order of PARTS and its end in the reverse order, so that protection is off
     while others read memory.
@@ -48,6 +50,6 @@ def start(findings: Findings) -> list[Part]:
     started = [cast(Part, import_module(module).start(findings)) for module in modules]
     others = NOTICES.operation_ended
     for part in started:
-        NOTICES.listen(part)
+        NOTICES.listen(part, reads_notes=reads_notes)
     NOTICES.operation_ended = (*others, *reversed(NOTICES.operation_ended[len(others) :]))
     return started

@@ -147,6 +147,11 @@ class Findings:
         with self._lock:
             self.commands += 1
 
+    def launches_carried(self, queue: object, launch: object, site: object, count: int) -> None:
+        """Counts the commands."""
+        with self._lock:
+            self.commands += count
+
     def sum_up(self) -> None:
         """Reports, at the end of the process, how many findings and commands there were, and the checks' subjects."""
         with self._lock:

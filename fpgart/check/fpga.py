@@ -10,8 +10,9 @@ from weakref import WeakKeyDictionary
 
 from fpgart._native import lib
 from fpgart.base import opencl as cl
+from fpgart.check.accesses import buffers_of
 from fpgart.check.findings import Finding, Findings
-from fpgart.check.words import buffer_maker, buffer_name, command
+from fpgart.check.words import buffer_maker, buffer_name, command, launch_command
 from fpgart.engine.interface import POINTER
 from fpgart.kernels.loops.dependences import broken_promises
 from fpgart.runtime.commands.access import AccessMode
@@ -19,7 +20,8 @@ from fpgart.runtime.commands.launch import LaunchKernel
 from fpgart.runtime.commands.operation import DeviceOperation, operation_of
 from fpgart.runtime.memory.buffer import HOST_WRITES, Buffer
 from fpgart.runtime.memory.device import Device
-from fpgart.runtime.programs.kernel import SIZES
+from fpgart.runtime.objects.queue import CommandQueue
+from fpgart.runtime.programs.kernel import SIZES, Kernel
 from fpgart.runtime.programs.library import CompilerMode
 from fpgart.runtime.programs.program import Program
 from fpgart.runtime.scheduling.event import Event
@@ -123,21 +125,28 @@ class Fpga:
         if launch is None:
             return
         if launch.device.board.own is None:
-            self._check_launch(launch, event)
+            self._check_launch(launch, command(event), self._origins.of(event), 1)
         user = command(event)
         for access in launch.accesses():
             if access.buffer is not None:
                 self._check_host_memory(access.buffer.owner, user, self._origins.of(event))
 
-    def _check_launch(self, launch: LaunchKernel, event: Event) -> None:
-        """Reports launches that a kernel in an .aocx does not support."""
-        user = command(event)
+    def launches_carried(self, queue: CommandQueue, launch: LaunchKernel, site: Site, count: int) -> None:
+        if launch.device.board.own is None:
+            self._check_launch(launch, launch_command(site.call, launch, queue), site, count)
+
+    def prepares(self, kernel: Kernel) -> bool:
+        return any(buffer.owner in self._host_memory for _, buffer in buffers_of(kernel))
+
+    def _check_launch(self, launch: LaunchKernel, user: str, site: Site | None, count: int) -> None:
+        """Reports `count` equal launches that a kernel in an .aocx does not support."""
         kernel = f"kernel '{launch.kernel.name}'"
-        sites = self._origins.of(launch.kernel), self._origins.of(event)
-        for words, fix in _range_problems(launch):
-            self._report("work-group that the .aocx does not have", kernel, "clCreateKernel", user, words, fix, *sites)
-        for words, fix in _alignment_problems(launch):
-            self._report("pointer below the board's alignment", kernel, "clCreateKernel", user, words, fix, *sites)
+        found = [("work-group that the .aocx does not have", *problem) for problem in _range_problems(launch)]
+        found += [("pointer below the board's alignment", *problem) for problem in _alignment_problems(launch)]
+        sites = self._origins.of(launch.kernel), site
+        for _ in range(count if found else 0):
+            for rule, words, fix in found:
+                self._report(rule, kernel, "clCreateKernel", user, words, fix, *sites)
 
     # CL_MEM_COPY_HOST_PTR and CL_MEM_USE_HOST_PTR
 

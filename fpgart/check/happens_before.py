@@ -12,11 +12,12 @@ number up to which commands have certainly ended before its command.
 
 from __future__ import annotations
 
-from itertools import count
+from collections import deque
+from itertools import count, islice
 from weakref import WeakKeyDictionary
 
 from fpgart.runtime.scheduling.event import COMPLETE, Event, EventQueue
-from fpgart.runtime.scheduling.order import QueueOrder
+from fpgart.runtime.scheduling.order import QueueOrder, Role
 from fpgart.runtime.scheduling.readiness import role_of
 
 Clock = dict[int, int]
@@ -86,25 +87,43 @@ class Order:
         self, event: Event, wait_list: tuple[Event, ...], text: str
     ) -> tuple[ClockedCommand, list[ClockedCommand]]:
         """Returns the command, and the commands that got their clocks by this call: itself, or none."""
-        queue = event.queue
-        assert queue is not None
-        command = ClockedCommand(dict(self.host), text, next(self._numbers))
+        assert event.queue is not None
+        command = self._new(text)
         self._commands[event] = command
         for other in wait_list:
             found = self._awaited(other)
             if found is not None:
                 command.predecessors.append(found)
+        return command, self._put(event.queue, command, role_of(event), waits=bool(wait_list))
+
+    def enqueue_launch(self, queue: EventQueue, text: str) -> tuple[ClockedCommand, list[ClockedCommand]]:
+        """Does the same for a launch without a wait list, and without an event that anything could wait for."""
+        command = self._new(text)
+        return command, self._put(queue, command, Role.WORK, waits=False)
+
+    def repeat(self, command: ClockedCommand, count: int) -> None:
+        """Replaces a command by the last of `count` more, each directly behind the one before it."""
+        assert command.clock is not None
+        command.index += count
+        command.clock[command.chain] = self._ends[command.chain] = command.index
+        command.number = deque(islice(self._numbers, count), maxlen=1).pop()
+
+    def _new(self, text: str) -> ClockedCommand:
+        return ClockedCommand(dict(self.host), text, next(self._numbers))
+
+    def _put(self, queue: EventQueue, command: ClockedCommand, role: Role, *, waits: bool) -> list[ClockedCommand]:
+        """Puts a command behind those of its queue; returns the commands that got their clocks by that."""
         order = self._orders.get(queue)
         if order is None:
             order = self._orders[queue] = QueueOrder(queue.in_order)
         for other_command in [c for c in order.open if queue.in_order or self.known(c)]:  # the last is after all others
             order.ended(other_command)
-        command.predecessors += order.follow(command, role_of(event), waits=bool(wait_list))
+        command.predecessors += order.follow(command, role, waits=waits)
         for other_command in command.predecessors:
             if other_command.clock is None:
                 other_command.dependants.append(command)
                 command.waiting += 1
-        return command, [] if command.waiting else self._settle(command)
+        return [] if command.waiting else self._settle(command)
 
     def _awaited(self, event: Event) -> ClockedCommand | None:
         found = self._commands.get(event)

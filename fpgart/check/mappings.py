@@ -12,12 +12,13 @@ from weakref import WeakKeyDictionary
 
 from fpgart._native import lib
 from fpgart.base.closed_memory import driver_address
-from fpgart.check.accesses import Mode, accesses
+from fpgart.check.accesses import Mode, accesses, buffers_of
 from fpgart.check.contexts import context_of
 from fpgart.check.findings import Finding, Findings
 from fpgart.check.words import buffer_maker, buffer_name, command, span
 from fpgart.runtime.commands.operation import DeviceOperation, operation_of, running_kernel
 from fpgart.runtime.memory.buffer import HOST_WRITES, Buffer
+from fpgart.runtime.programs.kernel import Kernel
 from fpgart.runtime.scheduling.event import Event
 from fpgart.watch.callers import Site
 
@@ -102,6 +103,9 @@ class Mappings:
                     break
             if not regions:
                 self._regions.pop(buffer.owner.number, None)
+
+    def prepares(self, kernel: Kernel) -> bool:
+        return any(buffer.owner.number in self._regions for _, buffer in buffers_of(kernel))
 
     def buffer_destroyed(self, number: int) -> None:
         self._regions.pop(number, None)

@@ -16,13 +16,15 @@ from dataclasses import dataclass, field, replace
 from weakref import WeakKeyDictionary
 
 from fpgart._native import lib
-from fpgart.check.accesses import HOST, Access, Key, Mode, Part, accesses, part_of
+from fpgart.check.accesses import HOST, Access, Key, Mode, Part, accesses, may_have_written, part_of
 from fpgart.check.findings import Finding, Findings
 from fpgart.check.happens_before import ClockedCommand, Order
-from fpgart.check.words import command, span
+from fpgart.check.words import command, launch_command, span
+from fpgart.runtime.commands.launch import LaunchKernel
 from fpgart.runtime.commands.operation import DeviceOperation, operation_of, running_kernel
 from fpgart.runtime.memory.usm import UsmAllocation
 from fpgart.runtime.objects.queue import CommandQueue
+from fpgart.runtime.programs.kernel import Kernel
 from fpgart.runtime.scheduling.event import Event
 from fpgart.watch.callers import Site
 from fpgart.watch.origins import Origins
@@ -88,6 +90,8 @@ class Races:
         self._pending: WeakKeyDictionary[Event, _Command] = WeakKeyDictionary()
         self._of_command: WeakKeyDictionary[ClockedCommand, _Command] = WeakKeyDictionary()
         self._done: dict[Key, list[_Done]] = {}
+        self._conflicts = 0
+        """The number of pairs of accesses to one object that nothing orders."""
         self._doubtful: dict[int, _Command] = {}
         """The commands with doubts, by their numbers."""
 
@@ -115,6 +119,24 @@ class Races:
                     self._pending[event] = pending
             self._compare_all(settled, found)
         self._report(found)
+
+    def launches_carried(self, queue: CommandQueue, launch: LaunchKernel, site: Site, count: int) -> None:
+        touched, part, text = accesses(launch), part_of(launch), launch_command(site.call, launch, queue)
+        found: list[Finding] = []
+        with self._lock:
+            while count:
+                conflicts = self._conflicts
+                made, settled = self._order.enqueue_launch(queue, text)
+                self._of_command[made] = _Command(made, touched, part, {}, site)
+                self._compare_all(settled, found)
+                count -= 1
+                if count and queue.in_order and settled and conflicts == self._conflicts:
+                    self._order.repeat(made, count)  # each takes the place of the one before it
+                    break
+        self._report(found)
+
+    def prepares(self, kernel: Kernel) -> bool:
+        return may_have_written(kernel)
 
     def user_event_ended(self, event: Event) -> None:
         found: list[Finding] = []
@@ -207,6 +229,7 @@ class Races:
                 continue
             kept.append(old)
             if old.command is not new.command and not new.command.before(old.command):
+                self._conflicts += 1
                 first, second = sorted((old, new), key=lambda done: done.command.number)
                 self._judge(first, second, found)
         kept.append(new)

@@ -7,11 +7,13 @@ A buffer counts as written as a whole once an operation begins that may write to
 from __future__ import annotations
 
 from fpgart.base import opencl as cl
+from fpgart.check.accesses import buffers_of
 from fpgart.check.findings import Finding, Findings
 from fpgart.check.words import buffer_maker, buffer_name, command
 from fpgart.runtime.commands.access import AccessMode
 from fpgart.runtime.commands.operation import DeviceOperation
 from fpgart.runtime.memory.buffer import HOST_WRITES, Buffer
+from fpgart.runtime.programs.kernel import Kernel
 from fpgart.runtime.scheduling.event import Event
 
 READS = (cl.CL_COMMAND_READ_BUFFER, cl.CL_COMMAND_READ_BUFFER_RECT)
@@ -31,6 +33,9 @@ class Unwritten:
     def buffer_created(self, buffer: Buffer) -> None:
         if buffer.parent is None and not buffer.flags & STARTS_WRITTEN:
             self._unwritten.add(buffer.number)
+
+    def prepares(self, kernel: Kernel) -> bool:
+        return any(buffer.owner.number in self._unwritten for _, buffer in buffers_of(kernel))
 
     def buffer_destroyed(self, number: int) -> None:
         self._unwritten.discard(number)

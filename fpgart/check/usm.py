@@ -15,6 +15,7 @@ from weakref import WeakSet
 from fpgart.check.contexts import context_of
 from fpgart.check.findings import Finding, Findings
 from fpgart.check.words import allocation_maker, allocation_name, command
+from fpgart.engine.interface import POINTER
 from fpgart.runtime.commands.access import AccessMode, MemoryAccess
 from fpgart.runtime.commands.launch import LaunchKernel
 from fpgart.runtime.commands.operation import operation_of
@@ -164,6 +165,11 @@ class Usm:
         launch = operation.launch
         if self._alive and (any(access.allocation for access in touched) or (launch is not None and launch.usm)):
             self._users.add(event)
+
+    def prepares(self, kernel: Kernel) -> bool:
+        """True if an argument is an address, which has to be looked up when the launch is enqueued."""
+        known = [argument for argument in kernel.arguments if argument is not None]
+        return any(kind == POINTER and isinstance(value, int) for kind, _, value in known)
 
     def _check_alive(self, event: Event, pointer: int) -> None:
         if context_of(event).usm.find(pointer) is None:

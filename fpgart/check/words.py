@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 from fpgart.base import opencl as cl
+from fpgart.runtime.commands.launch import LaunchKernel
 from fpgart.runtime.commands.operation import DeviceOperation, operation_of
 from fpgart.runtime.commands.programming import PROGRAM_COMMAND
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.usm import UsmAllocation
+from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.scheduling.event import Event
 from fpgart.watch.names import ALLOCATORS
 from fpgart.watch.words import in_words
@@ -56,6 +58,11 @@ def command(event: Event, operation: DeviceOperation | None = None) -> str:
     launch = work.launch if work is not None else None
     kernel = f" ('{launch.kernel.name}')" if launch is not None else ""
     return f"{name}{kernel} in queue {queue.number}"
+
+
+def launch_command(call: str, launch: LaunchKernel, queue: CommandQueue) -> str:
+    """Returns what command() does for a launch that `call` enqueued."""
+    return f"{call} ('{launch.kernel.name}') in queue {queue.number}"
 
 
 def buffer_name(buffer: Buffer) -> str:

@@ -86,11 +86,24 @@ static void CL_CALLBACK do_in_turn(void *given)
     carrier_do(*(struct carried **)given);
 }
 
-static int32_t submit_function(cl_command_queue lane, struct carried *this, cl_uint count,
-                               const cl_event *after, cl_event *event)
+static void CL_CALLBACK launch_is_next(void *given)
 {
-    return driver_of(lane)->clEnqueueNativeKernel(lane, do_in_turn, &this, sizeof this, 0, NULL,
-                                                  NULL, count, after, event);
+    const struct carried *carried = *(struct carried **)given;
+    carried->around(carried->checked, 0);
+}
+
+static void CL_CALLBACK launch_is_over(void *given)
+{
+    const struct carried *carried = *(struct carried **)given;
+    carried->around(carried->checked, 1);
+}
+
+static int32_t submit_function(cl_command_queue lane, void(CL_CALLBACK *function)(void *given),
+                               struct carried *this, cl_uint count, const cl_event *after,
+                               cl_event *event)
+{
+    return driver_of(lane)->clEnqueueNativeKernel(lane, function, &this, sizeof this, 0, NULL, NULL,
+                                                  count, after, event);
 }
 
 static int32_t submit_launch(cl_command_queue lane, struct carried *this, cl_uint count,
@@ -108,13 +121,37 @@ static int32_t submit_launch(cl_command_queue lane, struct carried *this, cl_uin
     return (int32_t)result;
 }
 
+/* Submits a launch with a function on either side. If the driver refuses a part, the command ends
+ * when this returns, so nothing of it may be left in the lane. */
+static int32_t submit_checked(cl_command_queue lane, struct carried *this, cl_uint count,
+                              const cl_event *after, cl_event *event)
+{
+    const struct _cl_icd_dispatch *driver = driver_of(lane);
+    cl_event last, run;
+    int32_t failed = submit_function(lane, launch_is_next, this, count, after, &last);
+    if (failed != CL_SUCCESS)
+        return failed;
+    failed = submit_launch(lane, this, 1, &last, &run);
+    if (failed == CL_SUCCESS) {
+        driver->clReleaseEvent(last);
+        last = run;
+        failed = submit_function(lane, launch_is_over, this, 1, &last, event);
+    }
+    if (failed != CL_SUCCESS)
+        driver->clWaitForEvents(1, &last);
+    driver->clReleaseEvent(last);
+    return failed;
+}
+
 static int32_t submit(void *lane, void *operation, uint32_t count, void *const *after, void **event)
 {
     struct carried *this = operation;
     const cl_event *events = (const cl_event *)after;
-    if (this->kind == CARRIED_LAUNCH)
-        return submit_launch(lane, this, count, events, (cl_event *)event);
-    return submit_function(lane, this, count, events, (cl_event *)event);
+    if (this->kind != CARRIED_LAUNCH)
+        return submit_function(lane, do_in_turn, this, count, events, (cl_event *)event);
+    if (this->around != NULL)
+        return submit_checked(lane, this, count, events, (cl_event *)event);
+    return submit_launch(lane, this, count, events, (cl_event *)event);
 }
 
 static void ended(void *operation, int32_t status)
@@ -122,6 +159,8 @@ static void ended(void *operation, int32_t status)
     struct carried *this = operation;
     if (this->is_begun)
         signals_kernel_ends();
+    if (this->around != NULL)
+        this->around(this->checked, 1);
     if (this->ended != NULL)
         this->ended(this, status);
 }

@@ -11,6 +11,25 @@
  * operation (struct argument in calls.h). */
 enum carried_kind { CARRIED_MARKER, CARRIED_MOVE, CARRIED_FILL, CARRIED_LAUNCH };
 
+/* A block that a kernel may write, and where it wrote beside it: the bytes between the block and
+ * the first one behind it (-1: none), and how far in front of the block (0: nowhere). */
+struct marked {
+    uintptr_t begin, end;
+    int32_t past;
+    uint32_t before;
+};
+/* What checks need around a launch: its name, the return addresses of its call, and its blocks. */
+struct checked {
+    char words[120];
+    uintptr_t frames[12];
+    uint32_t frame_count;
+    int32_t operation; /* its number in fpgart/check/pages/faults.h, while `runs` is 1 */
+    uint32_t runs;
+    uint32_t found; /* 1: the kernel wrote beside a block */
+    uint32_t count;
+    struct marked blocks[];
+};
+
 /* The operation of a carried command: the part before `more`, with further data or without. */
 struct carried {
     uint32_t kind;
@@ -20,6 +39,10 @@ struct carried {
     /* Called before the driver gets a launch. */
     void (*begins)(struct carried *carried);
     void *data; /* for these functions */
+    /* Called by the driver directly in front of a launch, and directly behind it, unless NULL. It
+     * is called once more at the end of the command, which the driver may not have run. */
+    void (*around)(struct checked *checked, int is_over);
+    struct checked *checked;
     uintptr_t from, to;
     uint64_t size[3]; /* of a box: bytes, rows, slices; a fill has the bytes alone */
     uint64_t from_pitch[2], to_pitch[2]; /* from row to row, and from slice to slice */

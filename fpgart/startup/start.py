@@ -189,7 +189,7 @@ def register(functions: str, process: Spawned | None) -> None:
     stretch, served = shared_memory(), service()
     trace = start_trace(at_end)
     scheduler = make_scheduler()
-    kernels = start_checks(at_end, owns=owns)
+    kernels = start_checks(at_end, owns=owns, traced=trace is not None)
     contents = kernels.contents if kernels is not None else None
     made = boards(trace, kernels, stretch, served)
     personality = chosen_personality([board.mmd.description for board in made])
@@ -296,7 +296,7 @@ def start_trace(at_end: list[Callable[[], None]]) -> Trace | None:
     if not path:
         return None
     from fpgart.bridge.host_calls import callers
-    from fpgart.bridge.watched import WatchedLaunches
+    from fpgart.bridge.watched import TracedLaunches
     from fpgart.watch.origins import Origins
     from fpgart.watch.trace.recorder import Trace
 
@@ -306,10 +306,10 @@ def start_trace(at_end: list[Callable[[], None]]) -> Trace | None:
         raise config.OptionError(f"FPGART_TRACE={path}: {error.strerror}") from None
     observe(trace.observe)
     trace.name_places(Origins(callers()))  # wraps the trace's own functions
-    launches = WatchedLaunches(trace.launches)
-    trace.write_first(launches.write)
+    launches = TracedLaunches(trace.launches)
+    trace.write_first(launches.read)
     trace.listen(reads_notes=True)
-    launches.begin()
+    launches.begin(lib.FPGART_TRACED)
     at_end.append(launches.close)
     at_end.append(trace.close)
     return trace

@@ -202,9 +202,9 @@ static int has_lane(struct core_queue *core, const struct fpgart_board *board, i
     return 1;
 }
 
-/* `core`: Python's queue; NULL for one of C's. */
+/* `core`: Python's queue; NULL for one of C's, which has no number yet. */
 int fpgart_queue_carries(uintptr_t queue, struct core_queue *core, uintptr_t board,
-                         uintptr_t context, int in_order, int has_profiling)
+                         uintptr_t context, uint32_t number, int in_order, int has_profiling)
 {
     fpgart_queue_slot *slot = fpgart_queue_of(queue);
     struct fpgart_carried_queue *made = NULL, *none = NULL;
@@ -216,13 +216,14 @@ int fpgart_queue_carries(uintptr_t queue, struct core_queue *core, uintptr_t boa
     if (core != NULL)
         core_queue_retain(core);
     made->core = core != NULL ? core : core_queue_new(scheduler, in_order);
-    int has_times = has_profiling || fpgart_watches_launches();
+    int has_times = has_profiling || fpgart_watches_launches() == FPGART_TRACED;
     if (made->core == NULL || !has_lane(made->core, of, in_order, has_times)) {
         fpgart_queue_free(made);
         return 0;
     }
     made->board = of;
     made->context = context;
+    made->number = number;
     made->in_order = in_order;
     made->has_profiling = has_profiling;
     if (!atomic_compare_exchange_strong(slot, &none, made))
@@ -273,7 +274,7 @@ static uintptr_t make_queue(uintptr_t context, struct fpgart_board *board,
     uintptr_t made = fpgart_handle_new(FPGART_QUEUE, 1);
     if (made == 0)
         return 0;
-    if (!fpgart_queue_carries(made, NULL, (uintptr_t)board, context,
+    if (!fpgart_queue_carries(made, NULL, (uintptr_t)board, context, 0,
                               !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE),
                               (properties & CL_QUEUE_PROFILING_ENABLE) != 0)) {
         fpgart_handle_free(made);

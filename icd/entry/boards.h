@@ -31,7 +31,8 @@ struct fpgart_carried_queue {
     struct fpgart_board *board;
     uintptr_t context;
     int in_order, has_profiling;
-    int has_list; /* 1: the host created the queue with a list of properties */
+    uint32_t number; /* in findings */
+    int has_list;    /* 1: the host created the queue with a list of properties */
     uint64_t properties;
 };
 
@@ -58,7 +59,7 @@ cl_command_queue fpgart_makes_queue(const void *context, const void *device,
 cl_command_queue fpgart_makes_queue_with(const void *context, const void *device,
                                          const cl_queue_properties *list);
 int fpgart_queue_carries(uintptr_t queue, struct core_queue *core, uintptr_t board,
-                         uintptr_t context, int in_order, int has_profiling);
+                         uintptr_t context, uint32_t number, int in_order, int has_profiling);
 struct fpgart_carried_queue *fpgart_carried_queue(uintptr_t queue); /* NULL: none is carried */
 struct core_queue *fpgart_core_queue(uintptr_t queue);
 void fpgart_queue_says(uintptr_t queue, uintptr_t *device, uint64_t *properties, int *has_list);

@@ -36,11 +36,19 @@ static int may_carry(uintptr_t kernel)
            (kernel != 0 && fpgart_may_watch_launch() && fpgart_carries_at_all());
 }
 
+static int may_carry_call(const struct call *call)
+{
+    /* Checks know commands by the events that Python makes. */
+    if (fpgart_watches_launches() == FPGART_CHECKED && (call->event != NULL || call->waits != 0))
+        return 0;
+    return may_carry(call->kernel);
+}
+
 int fpgart_carries(const struct call *call)
 {
     int cancel_state;
     missed.carry = NULL;
-    if (!may_carry(call->kernel) || (call->waits != 0) != (call->wait_list != NULL))
+    if (!may_carry_call(call) || (call->waits != 0) != (call->wait_list != NULL))
         return 0;
     fpgart_disable_cancel(&cancel_state);
     int done = (!call->is_blocking || fpgart_may_wait()) && call->carry(call);
@@ -56,7 +64,7 @@ int fpgart_carry_again(void)
 {
     struct call call = missed;
     missed.carry = NULL;
-    if (call.carry == NULL || missed_at != fpgart_visits() || !may_carry(call.kernel))
+    if (call.carry == NULL || missed_at != fpgart_visits() || !may_carry_call(&call))
         return 0;
     fpgart_launched_by_python(1);
     int done = call.carry(&call);
@@ -93,6 +101,8 @@ bool fpgart_renews(struct core_command *command, uint64_t epoch)
     struct fpgart_place place;
     if (!may_carry(held->kernel))
         return false;
+    if (carried->around != NULL)
+        return false; /* the blocks around which it looks may have moved */
     if (carried->kind == CARRIED_LAUNCH)
         return fpgart_renew_launch(held->kernel, queue, epoch, carried, (uint32_t)held->buffers,
                                    held->uses);
@@ -362,7 +372,7 @@ int fpgart_enqueue_command(struct command *command, enum core_role role, size_t 
         return fpgart_give_up(command);
     }
     if (command->held.watched != NULL)
-        fpgart_launch_called(command->held.watched, made);
+        fpgart_launch_called(command->held.watched, made, fpgart_held_by(core_operation(made)));
     if (call->is_blocking && core_wait(made) != CL_COMPLETE) { /* Python reports the error */
         drop_event(command);
         core_release(made);

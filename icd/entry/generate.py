@@ -129,16 +129,20 @@ struct fpgart_launch {
     uint32_t type, thread, is_called, frame_count;
     uintptr_t frames[12];
     uintptr_t queue, kernel;
+    uint32_t is_like;
     uint32_t is_over, has_run;
     int32_t status;
     uint64_t start, end;
+    uint32_t wrote_beside;
     uintptr_t carried;
     uint64_t buffers;
     const struct fpgart_use *uses;
     uintptr_t key;
     uint64_t key_size;
+    uintptr_t checked;
     ...;
 };
+enum { FPGART_UNWATCHED, FPGART_TRACED, FPGART_CHECKED };
 struct fpgart_mapping {
     uint64_t pointer, offset, size, flags;
     uint64_t number;
@@ -182,7 +186,7 @@ uint32_t fpgart_take_arguments(uintptr_t kernel, struct fpgart_argument *taken);
 void fpgart_argument_changed(uintptr_t kernel, uint32_t index);
 void fpgart_kernel_changed(uintptr_t kernel);
 int fpgart_watched(void);
-void fpgart_watch_launches(int flag);
+void fpgart_watch_launches(int how, uintptr_t around);
 int fpgart_watches_launches(void);
 uint64_t fpgart_number_command(void);
 uint64_t fpgart_last_launch(void);
@@ -263,8 +267,8 @@ uintptr_t fpgart_board_new(uintptr_t device, uintptr_t carrier, uintptr_t engine
                            uintptr_t traffic);
 int fpgart_board_hold(uintptr_t board);
 int fpgart_board_is_open(uintptr_t board);
-int fpgart_queue_carries(uintptr_t queue, struct core_queue *core, uintptr_t board, uintptr_t context, int in_order,
-                         int has_profiling);
+int fpgart_queue_carries(uintptr_t queue, struct core_queue *core, uintptr_t board, uintptr_t context, uint32_t number,
+                         int in_order, int has_profiling);
 void fpgart_call_scheduler(void *nothing);
 struct core_command *core_decide(struct core_queue *queue, enum core_role role, uintptr_t known, uint32_t count,
                                  struct core_command *const *wait_list);

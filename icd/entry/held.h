@@ -20,7 +20,7 @@ struct held {
     uint32_t handed_over; /* Python has run the command, counted it and told watchers */
     uint32_t is_renewed;  /* 1: Python was asked once whether it can be carried in another epoch */
     uintptr_t event;
-    struct fpgart_launch *watched; /* NULL: no trace is written */
+    struct fpgart_launch *watched; /* NULL: nobody watches */
     uint32_t traffic;              /* the row in the board's counters */
     uint64_t calls, bytes;
     struct fpgart_program program; /* of a launch */

@@ -50,9 +50,9 @@ void fpgart_remember_nothing(void)
     atomic_store(&keeps_nothing, 1);
 }
 
-void fpgart_watch_launches(int flag)
+void fpgart_note_launches(int how)
 {
-    atomic_store(&notes_launches, flag);
+    atomic_store(&notes_launches, how);
 }
 
 int fpgart_watches_launches(void)

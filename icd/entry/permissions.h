@@ -18,8 +18,9 @@ int fpgart_may_wait(void);
 void fpgart_remember_nothing(void); /* forgets all answers, and keeps none from now on */
 int fpgart_watched(void); /* 1: no answers are kept, because watchers have to see each call */
 
-/* For Python: 1 lets C carry launches although entry points are watched, and notes each. */
-void fpgart_watch_launches(int flag);
+/* FPGART_TRACED and FPGART_CHECKED let C carry launches although entry points are watched. */
+enum { FPGART_UNWATCHED, FPGART_TRACED, FPGART_CHECKED };
+void fpgart_note_launches(int how);
 int fpgart_watches_launches(void);
 
 #endif

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Launches that C carries while a trace is written. C notes what each call and each launch was;
- * Python writes the lines later, for many at once (fpgart/bridge/watched.py). Until then the
- * launch holds its queue, kernel and buffers, so that their handles stay valid. */
+ * Launches that C carries while a trace is written, or while checks are on. C notes what each
+ * call and each launch was; Python reads the notes later, many at once
+ * (fpgart/bridge/watched.py). Until then the launch holds its queue, kernel and buffers, so that
+ * their handles stay valid. */
 #define _GNU_SOURCE
 #include "watched.h"
 
+#include "arguments.h"
+#include "boards.h"
 #include "callers.h"
 #include "handles.h"
 #include "held.h"
@@ -13,6 +16,7 @@
 #include "permissions.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -20,12 +24,22 @@
 
 enum { MOST_LEFT = 4096, FACTS = 8 };
 
+static atomic_int describes_calls; /* 1: launches are described when they are enqueued */
+static uintptr_t around_launches;
 static atomic_ullong numbers;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the list */
 static struct fpgart_launch *oldest, **last = &oldest;   /* in the order of the calls */
 static _Atomic uint32_t left;
 static _Thread_local int in_python;
 static _Thread_local uint64_t last_number;
+
+void fpgart_watch_launches(int how, uintptr_t around)
+{
+    around_launches = around;
+    if (how != FPGART_UNWATCHED)
+        atomic_store(&describes_calls, how == FPGART_CHECKED);
+    fpgart_note_launches(how);
+}
 
 /* Python has to write what is left, and a host in Python has frames that C does not see. */
 int fpgart_may_watch_launch(void)
@@ -57,14 +71,16 @@ uint64_t fpgart_call_begins(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Everything that distinguishes the lines of a launch from those of another one, but for its
- * number and times. */
-static void write_key(struct fpgart_launch *launch, const struct held *held,
-                      const struct carried *carried)
+/* Everything that distinguishes a launch from another one, but for its number and times. */
+static void describe(struct fpgart_launch *launch, const struct held *held,
+                     const struct carried *carried, int32_t status)
 {
+    launch->carried = (uintptr_t)carried;
+    launch->buffers = held->buffers;
+    launch->uses = held->uses;
     const uint64_t facts[FACTS] = {held->queue,         fpgart_handle_serial(held->queue),
                                    held->kernel,        fpgart_handle_serial(held->kernel),
-                                   held->type,          (uint64_t)launch->status,
+                                   held->type,          (uint64_t)status,
                                    carried->dimensions, carried->has_local};
     uint64_t *key = memcpy(launch + 1, facts, sizeof facts);
     key = memcpy(key + FACTS, carried->sizes, sizeof carried->sizes);
@@ -76,31 +92,77 @@ static void write_key(struct fpgart_launch *launch, const struct held *held,
     launch->key_size = (size_t)((char *)key - (char *)(launch + 1)) + launch->arguments;
 }
 
-struct fpgart_launch *fpgart_launch_new(const struct held *held, const struct carried *carried,
+/* Prepares what is checked around the kernel. The launch runs only if its buffers are still in
+ * their places: fpgart_renews() refuses others. */
+static void check(struct fpgart_launch *launch, struct checked *checked, const struct held *held,
+                  uint32_t buffers, struct carried *carried)
+{
+    const char *call = held->type == CL_COMMAND_TASK ? "clEnqueueTask" : "clEnqueueNDRangeKernel";
+    snprintf(checked->words, sizeof checked->words, "%s ('%s') in queue %u", call,
+             fpgart_name_of(fpgart_arguments_of(held->kernel)),
+             fpgart_carried_queue(held->queue)->number);
+    memcpy(checked->frames, launch->frames, sizeof checked->frames);
+    checked->frame_count = launch->frame_count;
+    checked->count = buffers;
+    for (uint32_t i = 0; i < buffers; i++) {
+        uintptr_t owner = fpgart_owner_of(held->uses[i].buffer);
+        uintptr_t begin = fpgart_place_of(owner)->address;
+        checked->blocks[i] =
+            (struct marked){.begin = begin, .end = begin + fpgart_region_of(owner)->size};
+    }
+    launch->checked = (uintptr_t)checked;
+    carried->checked = checked;
+    carried->around = (void (*)(struct checked *, int))around_launches;
+}
+
+struct fpgart_launch *fpgart_launch_new(const struct held *held, struct carried *carried,
                                         uint32_t buffers, uint64_t begin, size_t arguments)
 {
-    size_t key = (FACTS + buffers) * sizeof(uint64_t) + sizeof carried->sizes;
-    struct fpgart_launch *made = calloc(1, sizeof *made + key + arguments);
+    int is_checked = atomic_load(&describes_calls);
+    size_t key = (FACTS + buffers) * sizeof(uint64_t) + sizeof carried->sizes + arguments, more = 0;
+    key = (key + 15) / 16 * 16;
+    if (is_checked && around_launches != 0)
+        more = sizeof(struct checked) + buffers * sizeof(struct marked);
+    struct fpgart_launch *made = calloc(1, sizeof *made + key + more);
     if (made == NULL)
         return NULL;
     made->number = last_number = fpgart_number_command();
     made->begin = begin;
     made->type = held->type;
     made->thread = (uint32_t)gettid();
-    made->is_called = (uint32_t)in_python;
+    made->is_called = in_python && !is_checked;
     made->queue = held->queue;
     made->kernel = held->kernel;
     made->frame_count = (uint32_t)fpgart_frames_of_call(
         made->frames, sizeof made->frames / sizeof made->frames[0], in_python);
     made->arguments = arguments;
+    if (more != 0)
+        check(made, (struct checked *)((char *)(made + 1) + key), held, buffers, carried);
     return made;
 }
 
-void fpgart_launch_called(struct fpgart_launch *launch, struct core_command *command)
+/* Returns 1 if two launches have the same place, and, if they are described, the same key. */
+static uint32_t are_alike(const struct fpgart_launch *one, const struct fpgart_launch *other,
+                          int is_described)
+{
+    if (one->type != other->type || one->thread != other->thread ||
+        one->frame_count != other->frame_count ||
+        memcmp(one->frames, other->frames, sizeof one->frames) != 0)
+        return 0;
+    if (!is_described)
+        return 1;
+    return one->key_size == other->key_size &&
+           memcmp((const void *)one->key, (const void *)other->key, one->key_size) == 0;
+}
+
+void fpgart_launch_called(struct fpgart_launch *launch, struct core_command *command,
+                          const struct held *held)
 {
     core_retain(command);
     launch->command = command;
     launch->duration = fpgart_call_begins() - launch->begin;
+    if (atomic_load(&describes_calls))
+        describe(launch, held, core_operation(command), CL_SUCCESS);
     pthread_mutex_lock(&lock);
     *last = launch;
     last = &launch->next;
@@ -113,10 +175,10 @@ void fpgart_launch_over(const struct carried *carried, const struct held *held, 
     struct fpgart_launch *launch = held->watched;
     launch->status = status;
     launch->has_run = carried->is_begun && !held->handed_over;
-    launch->carried = (uintptr_t)carried;
-    launch->buffers = held->buffers;
-    launch->uses = held->uses;
-    write_key(launch, held, carried);
+    if (carried->checked != NULL)
+        launch->wrote_beside = carried->checked->found;
+    if (!atomic_load(&describes_calls))
+        describe(launch, held, carried, status);
     __atomic_store_n(&launch->is_over, 1, __ATOMIC_RELEASE);
 }
 
@@ -135,10 +197,12 @@ uint32_t fpgart_launches_left(void)
 uint32_t fpgart_take_calls(uint32_t most, struct fpgart_launch **found)
 {
     uint32_t count = 0;
+    int described = atomic_load(&describes_calls);
     pthread_mutex_lock(&lock);
     for (struct fpgart_launch *each = oldest; each != NULL && count < most; each = each->next)
         if (!each->is_called) {
             each->is_called = 1;
+            each->is_like = count > 0 && are_alike(found[count - 1], each, described);
             found[count++] = each;
         }
     pthread_mutex_unlock(&lock);
@@ -159,6 +223,7 @@ uint32_t fpgart_take_launches(uint32_t most, struct fpgart_launch **found)
         *place = each->next;
         if (*place == NULL)
             last = place;
+        each->is_like = count > 0 && are_alike(found[count - 1], each, 1);
         found[count++] = each;
     }
     pthread_mutex_unlock(&lock);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Launches that C carries while a trace is written. */
+ * Launches that C carries while a trace is written, or while checks are on. */
 #ifndef FPGART_WATCHED_H
 #define FPGART_WATCHED_H
 
@@ -9,41 +9,52 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* `is_called`: the line of its call is written, or is Python's; `has_run`: C has run it, and it was
- * not handed over; `key`: launches whose lines differ only in numbers and times have the same
- * bytes. The members behind `is_over` are valid once that is 1. */
+/* `is_called`: Python has read the call, or has served it; `is_like`: the launch differs from the
+ * one before it in the list that Python takes in number and times only (a trace's calls: in their
+ * places); `has_run`: C has run it, and it was not handed over; `wrote_beside`: the kernel wrote
+ * beside a block; `key`: launches that differ only in numbers and times have the same bytes. The
+ * members behind `is_over` are valid once that is 1; those behind `wrote_beside` are valid at once
+ * while checks are on. */
 enum { FPGART_FRAMES = 12 };
 struct fpgart_launch {
     uint64_t number, begin, duration;
     uint32_t type, thread, is_called, frame_count;
     uintptr_t frames[FPGART_FRAMES];
     uintptr_t queue, kernel;
+    uint32_t is_like;
     uint32_t is_over, has_run;
     int32_t status;
     uint64_t start, end;
+    uint32_t wrote_beside;
     uintptr_t carried; /* the operation */
     uint64_t buffers;
     const struct fpgart_use *uses;
     uintptr_t key;
     uint64_t key_size;
     struct core_command *command;
+    uintptr_t checked;  /* struct checked of carrier.h; 0: nothing is checked around the kernel */
     uint64_t arguments; /* bytes */
     struct fpgart_launch *next;
 };
 
 int fpgart_may_watch_launch(void); /* 1: C may carry one now */
-/* fpgart_call_begins() returns the time, or 0 if none is written; fpgart_launch_new() notes a
+/* fpgart_call_begins() returns the time, or 0 if nobody watches; fpgart_launch_new() notes a
  * launch with so many bytes of arguments, fpgart_launch_called() that its call returns,
  * fpgart_launch_over() its end. */
 uint64_t fpgart_call_begins(void);
-struct fpgart_launch *fpgart_launch_new(const struct held *held, const struct carried *carried,
+struct fpgart_launch *fpgart_launch_new(const struct held *held, struct carried *carried,
                                         uint32_t buffers, uint64_t begin, size_t arguments);
-void fpgart_launch_called(struct fpgart_launch *launch, struct core_command *command);
+void fpgart_launch_called(struct fpgart_launch *launch, struct core_command *command,
+                          const struct held *held);
 void fpgart_launch_over(const struct carried *carried, const struct held *held, int32_t status);
 /* 1 while Python has C try a call again. */
 void fpgart_launched_by_python(int flag);
 
-/* For Python: the numbers of commands; the launches that have no lines yet. */
+/* For Python: FPGART_TRACED and FPGART_CHECKED let C carry launches although entry points are
+ * watched, and note each (permissions.h). `around`: the function that checks need around each
+ * (carrier.h), or 0. */
+void fpgart_watch_launches(int how, uintptr_t around);
+/* For Python: the numbers of commands; the launches whose notes it has not read. */
 uint64_t fpgart_number_command(void);
 uint64_t fpgart_last_launch(void); /* the number of the one that this thread enqueued last */
 uint32_t fpgart_launches_left(void);

@@ -118,6 +118,21 @@ def test_finishing_a_queue_is_waiting_for_all_in_it(host: Host) -> None:
     assert all(command.before(later) for command in commands)
 
 
+def test_repeated_launches_are_those_that_are_enqueued_one_by_one(host: Host) -> None:
+    queue, other = host.queue(), host.enqueue(host.queue())
+    before = host.enqueue(queue)
+    launch, settled = host.order.enqueue_launch(queue, "a launch")
+    assert settled == [launch]
+    host.order.repeat(launch, 3)
+    behind = host.enqueue(queue)
+    assert launch.number == other.number + 5
+    assert behind.number == launch.number + 1
+    assert (launch.chain, launch.index) == (before.chain, before.index + 4)
+    assert before.before(launch)
+    assert launch.before(behind)
+    assert unordered(launch, other)
+
+
 def test_a_user_event_is_after_what_the_host_knew_when_it_ended_it(host: Host) -> None:
     gate = host.user_event()
     gated = host.enqueue(host.queue(), gate)

@@ -17,15 +17,18 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 
 enum reported { READ_INSIDE = 1, READ_PAST = 4, READ_BEFORE = 16 }; /* a write is the next bit */
-enum { OPERATIONS = 64, NAME = 120 };
+enum { OPERATIONS = 64, NAME = 120, FRAMES = 12 };
 
 static struct {
     _Atomic int taken;
     int strays;
+    _Atomic uint32_t frame_count;
+    uintptr_t frames[FRAMES];
     char words[NAME];
 } operations[OPERATIONS];
 static _Atomic int straying;
@@ -306,6 +309,7 @@ int faults_begin(const char *words, int strays)
         if (atomic_compare_exchange_strong(&operations[i].taken, &none, 1)) {
             snprintf(operations[i].words, sizeof operations[i].words, "%s", words);
             operations[i].strays = strays;
+            operations[i].frame_count = 0;
             straying += strays;
             operations[i].taken = 2;
             return i;
@@ -313,6 +317,22 @@ int faults_begin(const char *words, int strays)
     }
     straying++; /* permanently: it has no number for faults_end() */
     return -1;
+}
+
+void faults_called_from(int operation, const uintptr_t *frames, uint32_t count)
+{
+    if (operation < 0)
+        return;
+    memcpy(operations[operation].frames, frames, count * sizeof *frames);
+    operations[operation].frame_count = count;
+}
+
+uint32_t faults_call(int operation, uintptr_t *frames)
+{
+    uint32_t count = operation >= 0 ? operations[operation].frame_count : 0;
+    if (count != 0)
+        memcpy(frames, operations[operation].frames, count * sizeof *frames);
+    return count;
 }
 
 void faults_end(int operation)

@@ -66,6 +66,10 @@ class GuardedMmd(Around):
         self._freed: deque[_Freed] = deque()
         self.write, self.read, self.copy, self.program = mmd.write, mmd.read, mmd.copy, mmd.program
 
+    @property
+    def own_traffic(self) -> int:
+        return self._mmd.own_traffic  # C moves no bytes while checks are on
+
     def open(self) -> None:
         """Raises BoardError, as the board does."""
         self._mmd.open()

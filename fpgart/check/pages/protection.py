@@ -21,20 +21,23 @@ from fpgart.base import config
 from fpgart.base.closed_memory import driver_address
 from fpgart.base.output_file import open_output
 from fpgart.board.first_fit import round_up
+from fpgart.check.accesses import buffers_of
 from fpgart.check.findings import Finding, Findings
 from fpgart.check.pages import guarded
-from fpgart.check.words import allocation_maker, allocation_name, command
+from fpgart.check.words import allocation_maker, allocation_name, command, launch_command
 from fpgart.engine.compiling.cache import cache_folder
+from fpgart.runtime.commands.launch import LaunchKernel
 from fpgart.runtime.commands.operation import DeviceOperation, running_kernel
+from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.device import Block
 from fpgart.runtime.memory.usm import UsmAllocation
 from fpgart.runtime.memory.usm_use import Indirect
+from fpgart.runtime.objects.queue import CommandQueue
+from fpgart.runtime.programs.kernel import Kernel
 from fpgart.runtime.scheduling.event import Event
-from fpgart.watch.callers import Site
+from fpgart.watch.callers import MOST_FRAMES, Site
 from fpgart.watch.words import in_words
 
-MARK = 0xB5
-MARK_PATTERN = ffi.from_buffer(bytes([MARK]))
 FAMILIES = {guarded.USM: "usm", guarded.BUFFERS: "buffers"}
 MOST_GONE = 1024
 PATIENCE_MS = 2000
@@ -102,7 +105,7 @@ class Protection:
             self._forget_gone(first, last)
             watched.region = self._add(watched, guarded.OPEN)
             self._watched[begin] = watched
-        _mark(watched)
+        lib.marks_put(_marks_of(watched))
 
     def _add(self, watched: _Watched, state: int) -> int:
         size = watched.end - watched.begin
@@ -169,18 +172,35 @@ class Protection:
         self._operations.pop(self._running.number, None)
         lib.faults_end(self._running.number)
 
+    def wrote_beside(
+        self, queue: CommandQueue, launch: LaunchKernel, site: Site, address: int, past: int, before: int
+    ) -> None:
+        watched = self._watched.get(address)
+        if watched is not None:
+            self._report_marks(watched, past, before, launch_command(site.call, launch, queue), site)
+
+    def prepares(self, kernel: Kernel) -> bool:
+        """True if C cannot check the marks of each buffer by the buffer's address and size (marks.c)."""
+        return not all(self._has_marks(buffer.owner) for _, buffer in buffers_of(kernel))
+
+    def _has_marks(self, buffer: Buffer) -> bool:
+        home = buffer.home
+        watched = self._watched.get(home.pointer) if home is not None else None
+        return watched is not None and watched.region >= 0 and watched.end - watched.begin == buffer.size
+
     def _check_marks(self, watched: _Watched, user: str, site: Site | None = None) -> None:
-        behind = int(lib.first_other(driver_address(watched.end), MARK, watched.last - watched.end))
-        ahead = int(lib.first_other(driver_address(watched.first), MARK, watched.begin - watched.first))
-        if behind < watched.last - watched.end:
-            self._report(watched, "access past the end", f"{user} wrote {_past(behind)}", user, site)
-        if ahead < watched.begin - watched.first:
-            distance = watched.begin - watched.first - ahead
-            words = f"{user} wrote {distance} bytes before its start"
+        block = _marks_of(watched)
+        if lib.marks_check(block):
+            self._report_marks(watched, block.past, block.before, user, site)
+
+    def _report_marks(self, watched: _Watched, past: int, before: int, user: str, site: Site | None) -> None:
+        if past >= 0:
+            self._report(watched, "access past the end", f"{user} wrote {_past(past)}", user, site)
+        if before:
+            words = f"{user} wrote {before} bytes before its start"
             self._report(watched, "access before the start", words, user, site)
 
     def _report(self, watched: _Watched, rule: str, words: str, user: str, site: Site | None) -> None:
-        _mark(watched)
         family = FAMILIES[watched.family]
         fix = "make it larger, launch fewer work-items, or check the index in the kernel"
         sites = watched.made_at, site
@@ -228,7 +248,7 @@ class ReportingThread:
             operation = HOST
             _blame_host(facts)
         reader, read_at = guarded.READERS.get(region, ("", None)) if facts["rule"] == SHARED else ("", None)
-        made_at, misused_at = guarded.SITES.get(region), self._user(operation, code, caller)
+        made_at, misused_at = guarded.SITES.get(region), self._user(operation, facts["misused_by"], code, caller)
         if lib.faults_claim(draft, ticket):
             sites = {"made_at": made_at, "misused_at": misused_at, "against_at": read_at}
             self._findings.tell(Finding(**facts, **sites, against=reader))  # type: ignore[arg-type]
@@ -239,9 +259,13 @@ class ReportingThread:
         file = self._findings.places.file_of(code)
         return not file or Path(file).is_relative_to(cache_folder().folder)
 
-    def _user(self, operation: int, code: int, caller: int) -> Site | None:
+    def _user(self, operation: int, user: str, code: int, caller: int) -> Site | None:
         """Returns where the host makes the access, or has enqueued the command that does; None if unknown."""
         if operation != HOST:
+            frames = ffi.new("uintptr_t[]", MOST_FRAMES)
+            count = int(lib.faults_call(operation - 2, frames))
+            if count:  # C carries it
+                return Site(user.partition(" ")[0], tuple(ffi.unpack(frames, count)))
             event = self._operations.get(operation - 2)
             return self._findings.origins.of(event) if event is not None else None
         places = self._findings.places
@@ -270,9 +294,9 @@ def _past(distance: int) -> str:
     return f"{distance} bytes past its end" if distance else "directly past its end"
 
 
-def _mark(watched: _Watched) -> None:
-    lib.fill_bytes(driver_address(watched.first), MARK_PATTERN, 1, watched.begin - watched.first)
-    lib.fill_bytes(driver_address(watched.end), MARK_PATTERN, 1, watched.last - watched.end)
+def _marks_of(watched: _Watched) -> Any:
+    """Returns the block as marks.h has it."""
+    return ffi.new("struct marked *", (driver_address(watched.begin), driver_address(watched.end)))
 
 
 def _blocks_of(operation: DeviceOperation) -> list[Block]:

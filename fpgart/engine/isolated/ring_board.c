@@ -78,6 +78,7 @@ static bool is_whole(struct taken *taken, uint64_t size)
     struct offered kernel;
     carried->ended = NULL;
     carried->begins = NULL;
+    carried->around = NULL;
     switch (carried->kind) {
     case CARRIED_MARKER:
         return true;

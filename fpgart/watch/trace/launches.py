@@ -19,14 +19,12 @@ from fpgart.watch.trace.blocks import Blocks
 from fpgart.watch.trace.commands import ENQUEUED
 from fpgart.watch.trace.operations import migration_facts
 from fpgart.watch.trace.sites import Sites
-from fpgart.watch.trace.timeline import OPERATIONS, Timeline
+from fpgart.watch.trace.timeline import OPERATIONS, Form, Timeline
 
 CALLS = {cl.CL_COMMAND_NDRANGE_KERNEL: "clEnqueueNDRangeKernel", cl.CL_COMMAND_TASK: "clEnqueueTask"}
 MOST_FORMS = 1024
 Place = tuple[int, tuple[int, ...]]
 """The type of a command, and the frames of its call."""
-Times = tuple[int, int, int]
-"""The number of a command, and the begin and the duration of its call or of its run, in nanoseconds."""
 
 
 class Ran(NamedTuple):
@@ -38,12 +36,19 @@ class Ran(NamedTuple):
     status: int
 
 
-def kept(forms: dict[bytes, list[str]], key: bytes, made: list[str]) -> list[str]:
-    """Keeps forms for the next launch with this key, and returns them."""
-    if len(forms) == MOST_FORMS:
-        forms.clear()
-    forms[key] = made
-    return made
+class Forms:
+    """The forms of lines of launches, by keys."""
+
+    def __init__(self) -> None:
+        self._forms: dict[bytes, Form] = {}
+
+    def find(self, key: bytes, make: Callable[[], Form]) -> Form:
+        form = self._forms.get(key)
+        if form is None:
+            if len(self._forms) == MOST_FORMS:
+                self._forms.clear()
+            form = self._forms[key] = make()
+        return form
 
 
 class LaunchEvents:
@@ -53,51 +58,48 @@ class LaunchEvents:
         self._timeline = timeline
         self._sites = sites
         self._blocks = blocks
-        self._calls: dict[bytes, list[str]] = {}
-        self._runs: dict[bytes, list[str]] = {}
+        self.next_operation = OPERATIONS.__next__
+        self._calls = Forms()
+        self._runs = Forms()
 
     def write(self, lines: list[str]) -> None:
-        """Writes lines that the other methods have returned."""
+        """Writes lines that forms were filled into."""
         self._timeline.write(lines)
 
-    def call(self, key: bytes, times: Times, made: Callable[[], tuple[int, Place]]) -> list[str]:
-        """Returns the line of the call that enqueued a command.
+    def call(self, key: bytes, made: Callable[[], tuple[int, Place]]) -> Form:
+        """Returns the line of the call that enqueued a command. `key`: all calls with the same one have this line.
 
-        `key`: calls with the same one differ only in `times`: number, begin and duration. `made` returns the thread and
-        the place.
+        `made` returns the thread and the place.
         """
-        forms = self._calls.get(key)
-        if forms is None:
-            thread, place = made()
-            form = self._timeline.call_form(CALLS[place[0]], thread, {ENQUEUED: 0} | self._site(place))
-            forms = kept(self._calls, key, [form])
-        return self._timeline.fill(forms, *times)
 
-    def run(self, key: bytes, times: Times, ran: Callable[[], tuple[Place, Ran]]) -> list[str]:
+        def make() -> Form:
+            thread, place = made()
+            return self._timeline.call_form(CALLS[place[0]], thread, {ENQUEUED: 0} | self._site(place))
+
+        return self._calls.find(key, make)
+
+    def run(self, key: bytes, ran: Callable[[], tuple[Place, Ran]]) -> Form:
         """Returns the lines of a launch that has ended: of its migrations, which were not needed, and of its kernel.
 
-        `key`: launches with the same one differ only in `times`. `ran` returns the place of the call, and the launch.
+        `key`: all launches with the same one have these lines. `ran` returns the place of the call, and the launch.
         """
-        forms = self._runs.get(key)
-        if forms is None:
-            forms = kept(self._runs, key, self._forms(*ran()))
-        return self._timeline.fill(forms, *times, next(OPERATIONS))
+        return self._runs.find(key, lambda: self._of_run(*ran()))
 
-    def _forms(self, place: Place, ran: Ran) -> list[str]:
+    def _of_run(self, place: Place, ran: Ran) -> Form:
         launch, queue = ran.launch, ran.queue
         of_command = self._site(place) | {ENQUEUED: 0}
-        forms = []
+        events: list[tuple[str, dict[str, Any]]] = []
         launch.places = self._places(ran)
         for (index, buffer), block in zip(launch.buffers, launch.places, strict=False):
             facts = migration_facts(buffer.owner, block, block, 0, launch.reason(index)) | of_command
-            forms.append(self._timeline.queue_form("migration", queue.number, facts))
+            events.append(("migration", facts))
         args: dict[str, Any] = {"device": queue.device.id, "operation": 0, "command": COMMANDS[place[0]]}
         args |= launch.describe() | of_command
         if not queue.in_order:
             args["unordered"] = True
         if ran.status < 0:
             args["error"] = cl.NAMES_OF_STATUS.get(ran.status, str(ran.status))
-        return [*forms, self._timeline.queue_form("kernel", queue.number, args)]
+        return self._timeline.queue_form(queue.number, [*events, ("kernel", args)])
 
     def _places(self, ran: Ran) -> list[Block]:
         device = ran.queue.device.id

@@ -9,6 +9,7 @@ import re
 import threading
 from contextvars import ContextVar
 from itertools import count
+from operator import itemgetter
 from time import monotonic_ns, time_ns
 from typing import Any
 
@@ -29,7 +30,40 @@ FIRST_TRACK = 1_000_000
 MOST_COMMAND = 4096
 """The most bytes of a command line in a trace."""
 OPERATIONS = count(1)
+PLACE = re.compile(r'"\\u0000(\w+)"')
+NUMBERS = {
+    "ts": (0, "%.3f"),
+    "dur": (1, "%.3f"),
+    "operation": (2, "%d"),
+    ENQUEUED: (3, "%d"),
+    "bind_id": (3, '"0x%x"'),
+}
+"""The numbers and times of a form: the argument of Form.fill(), and how it is written."""
 NO_OPERATION: tuple[int, int, dict[str, Any]] = (0, 0, {})
+
+
+class Form:
+    """Lines that are alike but for numbers and times, which fill() puts in."""
+
+    def __init__(self, begin: int, events: list[dict[str, Any]]) -> None:
+        """`begin`: the begin of the trace. The events contain zeros where the numbers and times belong."""
+        self._begin = begin
+        text = ",\n".join(map(_with_places, events)).replace("%", "%%")
+        self._text = PLACE.sub(lambda found: NUMBERS[found[1]][1], text)
+        self._chosen = itemgetter(*(NUMBERS[name][0] for name in PLACE.findall(text)))
+
+    def fill(self, number: int, begin: int, duration: int, operation: int = 0) -> str:
+        """Returns the lines. `number`: the command's."""
+        numbers = (begin - self._begin) / 1000, duration / 1000, operation, number
+        lines: str = self._text % self._chosen(numbers)
+        return lines
+
+
+def _with_places(event: dict[str, Any]) -> str:
+    """Returns the line of an event with names in place of its numbers and times."""
+    args = {name: f"\0{name}" if name in NUMBERS else value for name, value in event["args"].items()}
+    lasts = {} if event["name"] == "migration" else {"dur": "\0dur"}
+    return json.dumps(event | {"ts": "\0ts", **lasts, "args": args, "bind_id": "\0bind_id"})
 
 
 class Timeline:
@@ -73,34 +107,17 @@ class Timeline:
         """Writes an event without a duration, now."""
         self.emit(category, name, monotonic_ns(), None, args, queue)
 
-    def call_form(self, name: str, thread: int, args: dict[str, Any]) -> str:
-        """Returns the form of a line for calls of a thread that enqueue launches. `args`: common to all of them.
+    def call_form(self, name: str, thread: int, args: dict[str, Any]) -> Form:
+        """Returns the line of calls of a thread that enqueue launches. `args`: those they share."""
+        return Form(self._begin, [self._event("api", name, *self._thread(thread), 0, 0, args | {ENQUEUED: 0})])
 
-        fill() makes a line of it.
+    def queue_form(self, queue: int, events: list[tuple[str, dict[str, Any]]]) -> Form:
+        """Returns the lines of a launch in a queue. `events`: the name and the arguments of each, with a device.
+
+        Migrations among them were not needed, and took no time.
         """
-        return self._form(self._event("api", name, *self._thread(thread), 0, 0, args | {ENQUEUED: 0}))
-
-    def queue_form(self, name: str, queue: int, args: dict[str, Any]) -> str:
-        """Returns the form of a line for operations of a queue. `args` have a device and numbers to be replaced.
-
-        Migrations in it were not needed, and took no time.
-        """
-        return self._form(self._event("device", name, *self._queue(int(args["device"]), queue), 0, 0, args))
-
-    def _form(self, event: dict[str, Any]) -> str:
-        args = dict(event["args"])
-        for key in {"operation", ENQUEUED} & args.keys():
-            args[key] = f"\0{key}"
-        lasts = {} if event["name"] == "migration" else {"dur": "\0dur"}
-        line = json.dumps(event | {"ts": "\0ts", **lasts, "args": args, "bind_id": "\0bind"})
-        line = line.replace("%", "%%").replace('"\\u0000bind"', '"%(bind)s"')
-        return re.sub(r'"\\u0000(\w+)"', r"%(\1)s", line)
-
-    def fill(self, forms: list[str], number: int, begin: int, duration: int, operation: int = 0) -> list[str]:
-        """Returns the lines that the forms make for a command with that number."""
-        ts, dur = round((begin - self._begin) / 1000, 3), round(duration / 1000, 3)
-        values = {"ts": ts, "dur": dur, "operation": operation, ENQUEUED: number, "bind": hex(number)}
-        return [form % values for form in forms]
+        track = self._queue(int(events[0][1]["device"]), queue)
+        return Form(self._begin, [self._event("device", name, *track, 0, 0, args) for name, args in events])
 
     def write(self, lines: list[str]) -> None:
         """Writes lines, at once."""

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The launches that C carries while checks are on.
+
+Checks of order need what C notes of a launch when it is enqueued. C checks the marks around its buffers in the engine's
+queue, in front of the next kernel (fpgart/check/pages/marks.c). Python runs launches for which a check has to prepare
+something.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import Any, Protocol, cast
+
+from _fpgart_icd import lib
+
+from fpgart._native import ffi as native_ffi
+from fpgart._native import lib as native
+from fpgart.base.notices import NOTICES
+from fpgart.bridge.watched import WatchedLaunches, launch_of, place_of
+from fpgart.check.words import CALLS
+from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.memory.device import Device
+from fpgart.runtime.objects.queue import CommandQueue
+from fpgart.runtime.programs.kernel import Kernel
+from fpgart.runtime.scheduling.event import Event
+from fpgart.watch.callers import Site
+
+
+class PreparingPart(Protocol):
+    """A part of a family that may have to prepare launches."""
+
+    def prepares(self, kernel: Kernel) -> bool:
+        """True if it has to prepare launches of the kernel with its present arguments."""
+
+
+class CheckedLaunches(WatchedLaunches):
+    """Gives notices of launches that C carries. Listens to others, in front of the parts of checks."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._parts: list[PreparingPart] = []
+
+    def check_with(self, parts: Iterable[object], *, marks: bool) -> None:
+        """Lets C carry launches that no part has to prepare. `marks`: blocks have marks."""
+        self._parts = [cast("PreparingPart", part) for part in parts if hasattr(part, "prepares")]
+        around = int(native_ffi.cast("uintptr_t", native_ffi.addressof(native, "marks_around"))) if marks else 0
+        self.begin(lib.FPGART_CHECKED, around)
+
+    def observe(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Returns an entry point that reads first what was enqueued before its call."""
+
+        @wraps(function)
+        def call(*arguments: Any) -> Any:
+            self.read()
+            return function(*arguments)
+
+        return call
+
+    def prepares(self, device: Device, kernel: Kernel) -> bool:
+        engine = device.platform.engine_in_use
+        in_this_process = engine is not None and engine.memory is None  # else nothing looks at marks around a launch
+        return not in_this_process or any(part.prepares(kernel) for part in self._parts)
+
+    # Notices
+
+    def end_observed(self, event: Event) -> None:
+        self.read()
+
+    def queue_drained(self, queue: CommandQueue) -> None:
+        self.read()
+
+    def region_mapped(self, buffer: Buffer, pointer: int, offset: int, size: int, flags: int) -> None:
+        """Makes C ask again whether a launch has to be prepared."""
+        for device in buffer.context.devices:
+            device.epoch_ended()
+
+    # Notes
+
+    def called(self, launches: list[Any]) -> None:
+        begin = 0
+        for index in range(1, len(launches) + 1):
+            if index == len(launches) or not launches[index].is_like:
+                first = launches[begin]
+                ran = launch_of(first)
+                for listener in NOTICES.launches_carried:
+                    listener(ran.queue, ran.launch, site_of(first), index - begin)
+                begin = index
+
+    def ended(self, launches: list[Any]) -> None:
+        for launch in launches:
+            if launch.wrote_beside:
+                self._tell_of_marks(launch)
+
+    def _tell_of_marks(self, launch: Any) -> None:
+        ran, checked = launch_of(launch), native_ffi.cast("struct checked *", launch.checked)
+        for index in range(checked.count):
+            block = checked.blocks[index]
+            if block.past >= 0 or block.before:
+                of_block = int(block.begin), int(block.past), int(block.before)
+                for listener in NOTICES.wrote_beside:
+                    listener(ran.queue, ran.launch, site_of(launch), *of_block)
+
+
+def site_of(launch: Any) -> Site:
+    """Returns the place of the call that enqueued a launch."""
+    kind, frames = place_of(launch)
+    return Site(CALLS[kind], frames)
