@@ -286,3 +286,27 @@ def test_a_command_that_runs_too_long_ends(memory: Stretch, monkeypatch: pytest.
     finally:
         monkeypatch.undo()
         config.KERNEL_TIMEOUT.forget()
+
+
+def test_the_watching_thread_may_forget_a_process_while_its_end_is_told(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    carried = host.engine.carried
+    detached = lib.commands_detach
+
+    class Library:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(lib, name)
+
+        @staticmethod
+        def commands_detach(*values: Any) -> None:
+            """Returns when all has been done that the watching thread does next."""
+            detached(*values)
+            watching = threading.Thread(target=carried._run_left)
+            watching.start()
+            watching.join()
+
+    monkeypatch.setattr("fpgart.engine.isolated.carried.lib", Library())
+    host.engine.process.stop("is not needed any more")
+    host.engine._process.ended()
+    assert carried._process is None

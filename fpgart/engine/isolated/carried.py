@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
@@ -83,20 +84,21 @@ class CarriedCommands:
         self.ring = ring
         self._process = process
         lib.commands_attach(self._commands, ring, self._number, process.life, process.outlet)
-        process.ended_hook = self._detach
+        process.ended_hook = partial(self._detach, process, ring)
 
-    def _detach(self) -> None:
-        """Takes the commands back from the board process, which has ended."""
+    def _detach(self, process: BoardProcess, ring: int) -> None:
+        """Takes the commands back from the board process, which has ended.
+
+        From then on the watching thread may run them elsewhere, and forget the process.
+        """
         ran = ffi.new("uint64_t[]", int(lib.RING_LANES))
         count = ffi.new("uint32_t *")
         lib.commands_detach(self._commands, ran, count)
-        process = self._process
-        assert process is not None
         for number in ffi.unpack(ran, count[0]):
             if number in self._kernels:
                 process.begin(self._kernels[number].name)
         if process.ended_status is not None:
-            self._engine.shared.free(self.ring)
+            self._engine.shared.free(ring)
         for tell in self.lost:
             tell()
 
