@@ -68,9 +68,16 @@ class IsolatedEngine:
                 self._carried = CarriedCommands(self)
             return self._carried
 
+    def _carries(self) -> bool:
+        """True if C carries commands. It does not know the driver's own mapping of memory that the host cannot access.
+
+        Raises CLError.
+        """
+        return self.process.welcome.carries and not config.host_accesses_fail()
+
     def carrier(self) -> Carrier | None:
         try:
-            if not self.process.welcome.carries:
+            if not self._carries():
                 return None
             carried = self.carried
         except CLError as error:
@@ -80,7 +87,7 @@ class IsolatedEngine:
 
     def number_of(self, kernel: IsolatedKernel) -> int:
         try:
-            return self.carried.number_of(kernel) if self.process.welcome.carries else 0
+            return self.carried.number_of(kernel) if self._carries() else 0
         except CLError:  # the launch reports it
             return 0
 
