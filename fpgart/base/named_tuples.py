@@ -15,7 +15,7 @@ else:
     from collections import _tuplegetter, namedtuple
 
     class _Signature:
-        """What inspect.signature() shows of a class, whose constructor may not be compiled yet."""
+        """The fields of a class, for inspect.signature(): its constructor may not be compiled yet."""
 
         def __get__(self, record, owner):
             from inspect import Parameter, Signature

@@ -124,7 +124,10 @@ class Place:
         start = PYTEST if python is None else (python, *PYTEST[1:])
         status, text = self.run(*start, f"--junitxml={report}", *words, folder=folder)
         if status in NO_TESTS:
-            raise Missing(f"pytest ran nothing: {text.strip().splitlines()[-1]}")
+            lines = text.strip().splitlines()  # those of the two outputs in any order
+            raise Missing(
+                f"pytest ran nothing: {next((line for line in lines if line.startswith('ERROR')), lines[-1])}"
+            )
         found = counted(report) if report.exists() else Outcome()
         if status is None:
             return found + Outcome(hung=1)
