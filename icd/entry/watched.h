@@ -9,12 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* `is_called`: Python has read the call, or has served it; `is_like`: the launch differs from the
- * one before it in the list that Python takes in number and times only (a trace's calls: in their
- * places); `has_run`: C has run it, and it was not handed over; `wrote_beside`: the kernel wrote
- * beside a block; `key`: launches that differ only in numbers and times have the same bytes. The
- * members behind `is_over` are valid once that is 1; those behind `wrote_beside` are valid at once
- * while checks are on. */
+/* `is_called`: Python has read the call, or has served it; `is_like`: only number and times
+ * of the launch differ from those of the one before it in the list that Python reads (in a trace's
+ * calls only their places are compared); `has_run`: C has run it, and it was not handed over;
+ * `wrote_beside`: the kernel wrote beside a block; `key`: launches that differ only in numbers and
+ * times have the same bytes. The members behind `is_over` are valid once that is 1; those behind
+ * `wrote_beside` are valid at once while checks are on. */
 enum { FPGART_FRAMES = 12 };
 struct fpgart_launch {
     uint64_t number, begin, duration;
