@@ -15,7 +15,8 @@ from selenium.webdriver.support.wait import WebDriverWait
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 DRIVER = os.environ.get("CHROMEDRIVER") or shutil.which("chromedriver")
 ARGUMENTS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1280,1000"]
-PATIENCE_S = 60
+PATIENCE_S = 600
+"""Longer than pytest's limit for a test, which alone decides when a browser hangs."""
 
 
 @contextmanager
@@ -27,6 +28,7 @@ def browser() -> Iterator[Chrome]:
     for argument in ARGUMENTS:
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    options.timeouts = {"script": PATIENCE_S * 1000, "pageLoad": PATIENCE_S * 1000}
     directly = patch.dict(os.environ, {"no_proxy": "localhost,127.0.0.1"})  # the driver is a server on this machine
     with directly, Chrome(options, ChromeService(DRIVER)) as session:
         yield session
