@@ -255,6 +255,17 @@ def known_steps(engine: OpenCLEngine) -> KnownSteps:
     return KnownSteps(cache, (*file, engine.version, *device))
 
 
+def check_data(path: Path) -> None:
+    """Raises DriverError for a PoCL of the system without its data: the OpenCL C functions that it links to kernels.
+
+    Such a PoCL offers a device, and fails at the first build.
+    """
+    for folder in path.parents if str(path.parent) in LIBRARY_FOLDERS else ():
+        data = folder.parent / "share" / "pocl"
+        if folder.name in ("lib", "lib64") and not any(data.glob("kernel-*.bc")):
+            raise DriverError(f"{path}: its data are not in {data}; on Debian: apt install --reinstall libpocl2-common")
+
+
 def prepare(path: Path, *, has_host: bool = True) -> None:
     """Sets the variables that the driver at `path` needs when it is opened. Raises DriverError.
 
@@ -266,6 +277,7 @@ def prepare(path: Path, *, has_host: bool = True) -> None:
         from fpgart.engine.room import check_room  # at the first build
 
         check_room(path)
+        check_data(path)
     set_path_for_linker()
     offer_device_on_callers(path, has_host=has_host)
     set_concurrency_of_emulator(path)

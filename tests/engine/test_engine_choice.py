@@ -118,6 +118,25 @@ def test_a_pocl_that_builds_nothing_here_is_passed_over_for_the_next(
     assert UNABLE in chosen.passed_over[0].reason
 
 
+@pytest.mark.parametrize("data", ["", "kernel-x86_64.bc"], ids=["without its data", "with its data"])
+def test_a_pocl_of_the_system_is_passed_over_without_its_data_alone(
+    driver_of: MakeDriver, install: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: str
+) -> None:
+    libraries, share = tmp_path / "lib" / "x86_64-linux-gnu", tmp_path / "share" / "pocl"
+    libraries.mkdir(parents=True)
+    share.mkdir(parents=True)
+    if data:
+        (share / data).touch()
+    monkeypatch.setattr(choice, "LIBRARY_FOLDERS", (str(libraries),))
+    newest, able = libraries / "libpocl.so.2.14", driver_of(ABLE)
+    shutil.copy(able, newest)
+    install(newest, able)
+    chosen = choice.choose()
+    assert chosen.engine.path == str(newest if data else able)
+    reasons = [f"{newest}: its data are not in {share}; on Debian: apt install --reinstall libpocl2-common"]
+    assert [str(each) for each in chosen.passed_over] == ([] if data else reasons)
+
+
 def test_what_is_to_be_done_meanwhile_is_done_on_a_thread_of_its_own(
     driver_of: MakeDriver, install: Callable[..., None]
 ) -> None:
