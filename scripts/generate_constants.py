@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write fpgart/base/opencl.py, the constants of include/CL as Python sees them.
+"""Writes fpgart/base/opencl.py, the constants of include/CL for Python.
 
 python scripts/generate_constants.py [--check]
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
+from textwrap import wrap
 
 ROOT = Path(__file__).resolve().parent.parent
 HEADERS = ("cl.h", "cl_ext.h", "cl_ext_intelfpga.h", "cl_ext_ti.h")
@@ -25,10 +26,11 @@ from __future__ import annotations
 
 from typing import Final
 '''
+WIDTH = 120
 
 
 def value_of(text: str) -> str | None:
-    """A constant's value as Python spells it; None for what is no integer."""
+    """Returns a constant's value as Python spells it; None if it is no integer."""
     shift = SHIFT.fullmatch(text)
     if shift:
         return f"1 << {shift[1]}"
@@ -36,7 +38,7 @@ def value_of(text: str) -> str | None:
 
 
 def generate() -> str:
-    """The text of fpgart/base/opencl.py."""
+    """Returns the text of fpgart/base/opencl.py."""
     lines = [HEAD]
     statuses: dict[int, str] = {}
     seen: set[str] = set()
@@ -56,12 +58,12 @@ def generate() -> str:
                     statuses.setdefault(int(value), define[1])
     lines += ["", "NAMES_OF_STATUS: Final[dict[int, str]] = {"]
     lines += [f'    {status}: "{name}",' for status, name in sorted(statuses.items(), reverse=True)]
-    lines += ["}", "", "FALLIBLE: Final = (", *(f'    "{name}",' for name in fallible()), ")"]
-    return "\n".join([*lines, '"""Functions that give a status or an object."""']) + "\n"
+    lines += ["}", "FALLIBLE: Final = frozenset(", '    """', *wrap(" ".join(fallible()), WIDTH), '""".split()', ")"]
+    return "\n".join([*lines, '"""Functions that return a status or an object."""']) + "\n"
 
 
 def fallible() -> list[str]:
-    """Functions of the headers whose result says whether they failed."""
+    """Returns the functions of the headers whose result says whether they failed."""
     texts = [(ROOT / "include" / "CL" / header).read_text() for header in HEADERS]
     found = [match.groups() for text in texts for match in FUNCTION.finditer(text)]
     return [name for result, name in found if result != "void" and "FunctionAddress" not in name]

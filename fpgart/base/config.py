@@ -119,7 +119,7 @@ def working_folder() -> str:
     """Returns the working directory; "" if it was removed."""
     try:
         return os.getcwd()
-    except FileNotFoundError:
+    except OSError:
         return ""
 
 

@@ -761,154 +761,38 @@ NAMES_OF_STATUS: Final[dict[int, str]] = {
     -7102: "CL_ERROR_KERNEL_EXIT_TI",
     -7103: "CL_ERROR_KERNEL_TIMEOUT_TI",
 }
-
-FALLIBLE: Final = (
-    "clGetPlatformIDs",
-    "clGetPlatformInfo",
-    "clGetDeviceIDs",
-    "clGetDeviceInfo",
-    "clCreateContext",
-    "clCreateContextFromType",
-    "clRetainContext",
-    "clReleaseContext",
-    "clGetContextInfo",
-    "clRetainCommandQueue",
-    "clReleaseCommandQueue",
-    "clGetCommandQueueInfo",
-    "clCreateBuffer",
-    "clRetainMemObject",
-    "clReleaseMemObject",
-    "clGetSupportedImageFormats",
-    "clGetMemObjectInfo",
-    "clGetImageInfo",
-    "clRetainSampler",
-    "clReleaseSampler",
-    "clGetSamplerInfo",
-    "clCreateProgramWithSource",
-    "clCreateProgramWithBinary",
-    "clRetainProgram",
-    "clReleaseProgram",
-    "clBuildProgram",
-    "clGetProgramInfo",
-    "clGetProgramBuildInfo",
-    "clCreateKernel",
-    "clCreateKernelsInProgram",
-    "clRetainKernel",
-    "clReleaseKernel",
-    "clSetKernelArg",
-    "clGetKernelInfo",
-    "clGetKernelWorkGroupInfo",
-    "clWaitForEvents",
-    "clGetEventInfo",
-    "clRetainEvent",
-    "clReleaseEvent",
-    "clGetEventProfilingInfo",
-    "clFlush",
-    "clFinish",
-    "clEnqueueReadBuffer",
-    "clEnqueueWriteBuffer",
-    "clEnqueueCopyBuffer",
-    "clEnqueueReadImage",
-    "clEnqueueWriteImage",
-    "clEnqueueCopyImage",
-    "clEnqueueCopyImageToBuffer",
-    "clEnqueueCopyBufferToImage",
-    "clEnqueueMapBuffer",
-    "clEnqueueMapImage",
-    "clEnqueueUnmapMemObject",
-    "clEnqueueNDRangeKernel",
-    "clEnqueueNativeKernel",
-    "clCreateImage2D",
-    "clCreateImage3D",
-    "clEnqueueMarker",
-    "clEnqueueWaitForEvents",
-    "clEnqueueBarrier",
-    "clUnloadCompiler",
-    "clCreateCommandQueue",
-    "clCreateSampler",
-    "clEnqueueTask",
-    "clCreateSubBuffer",
-    "clSetMemObjectDestructorCallback",
-    "clCreateUserEvent",
-    "clSetUserEventStatus",
-    "clSetEventCallback",
-    "clEnqueueReadBufferRect",
-    "clEnqueueWriteBufferRect",
-    "clEnqueueCopyBufferRect",
-    "clCreateSubDevices",
-    "clRetainDevice",
-    "clReleaseDevice",
-    "clCreateImage",
-    "clCreateProgramWithBuiltInKernels",
-    "clCompileProgram",
-    "clLinkProgram",
-    "clUnloadPlatformCompiler",
-    "clGetKernelArgInfo",
-    "clEnqueueFillBuffer",
-    "clEnqueueFillImage",
-    "clEnqueueMigrateMemObjects",
-    "clEnqueueMarkerWithWaitList",
-    "clEnqueueBarrierWithWaitList",
-    "clCreateCommandQueueWithProperties",
-    "clCreatePipe",
-    "clGetPipeInfo",
-    "clSVMAlloc",
-    "clCreateSamplerWithProperties",
-    "clSetKernelArgSVMPointer",
-    "clSetKernelExecInfo",
-    "clEnqueueSVMFree",
-    "clEnqueueSVMMemcpy",
-    "clEnqueueSVMMemFill",
-    "clEnqueueSVMMap",
-    "clEnqueueSVMUnmap",
-    "clSetDefaultDeviceCommandQueue",
-    "clGetDeviceAndHostTimer",
-    "clGetHostTimer",
-    "clCreateProgramWithIL",
-    "clCloneKernel",
-    "clGetKernelSubGroupInfo",
-    "clEnqueueSVMMigrateMem",
-    "clSetProgramReleaseCallback",
-    "clSetProgramSpecializationConstant",
-    "clSetContextDestructorCallback",
-    "clCreateBufferWithProperties",
-    "clCreateImageWithProperties",
-    "clSetCommandQueueProperty",
-    "clIcdGetPlatformIDsKHR",
-    "clCreateProgramWithILKHR",
-    "clTerminateContextKHR",
-    "clCreateCommandQueueWithPropertiesKHR",
-    "clReleaseDeviceEXT",
-    "clRetainDeviceEXT",
-    "clCreateSubDevicesEXT",
-    "clGetKernelSubGroupInfoKHR",
-    "clGetKernelSuggestedLocalWorkSizeKHR",
-    "clCreateBufferWithPropertiesINTEL",
-    "clHostMemAllocINTEL",
-    "clDeviceMemAllocINTEL",
-    "clSharedMemAllocINTEL",
-    "clMemFreeINTEL",
-    "clMemBlockingFreeINTEL",
-    "clGetMemAllocInfoINTEL",
-    "clSetKernelArgMemPointerINTEL",
-    "clEnqueueMemsetINTEL",
-    "clEnqueueMemFillINTEL",
-    "clEnqueueMemcpyINTEL",
-    "clEnqueueMigrateMemINTEL",
-    "clEnqueueMemAdviseINTEL",
-    "clSetDeviceExceptionCallbackIntelFPGA",
-    "clReconfigurePLLIntelFPGA",
-    "clResetKernelsIntelFPGA",
-    "clCreateProgramWithBinaryAndProgramDeviceIntelFPGA",
-    "clGetProfileInfoIntelFPGA",
-    "clGetProfileDataDeviceIntelFPGA",
-    "clReadPipeIntelFPGA",
-    "clWritePipeIntelFPGA",
-    "clMapHostPipeIntelFPGA",
-    "clUnmapHostPipeIntelFPGA",
-    "clEnqueueReadHostPipeINTEL",
-    "clEnqueueWriteHostPipeINTEL",
-    "clEnqueueReadGlobalVariableINTEL",
-    "clEnqueueWriteGlobalVariableINTEL",
+FALLIBLE: Final = frozenset(
+    """
+clGetPlatformIDs clGetPlatformInfo clGetDeviceIDs clGetDeviceInfo clCreateContext clCreateContextFromType
+clRetainContext clReleaseContext clGetContextInfo clRetainCommandQueue clReleaseCommandQueue clGetCommandQueueInfo
+clCreateBuffer clRetainMemObject clReleaseMemObject clGetSupportedImageFormats clGetMemObjectInfo clGetImageInfo
+clRetainSampler clReleaseSampler clGetSamplerInfo clCreateProgramWithSource clCreateProgramWithBinary clRetainProgram
+clReleaseProgram clBuildProgram clGetProgramInfo clGetProgramBuildInfo clCreateKernel clCreateKernelsInProgram
+clRetainKernel clReleaseKernel clSetKernelArg clGetKernelInfo clGetKernelWorkGroupInfo clWaitForEvents clGetEventInfo
+clRetainEvent clReleaseEvent clGetEventProfilingInfo clFlush clFinish clEnqueueReadBuffer clEnqueueWriteBuffer
+clEnqueueCopyBuffer clEnqueueReadImage clEnqueueWriteImage clEnqueueCopyImage clEnqueueCopyImageToBuffer
+clEnqueueCopyBufferToImage clEnqueueMapBuffer clEnqueueMapImage clEnqueueUnmapMemObject clEnqueueNDRangeKernel
+clEnqueueNativeKernel clCreateImage2D clCreateImage3D clEnqueueMarker clEnqueueWaitForEvents clEnqueueBarrier
+clUnloadCompiler clCreateCommandQueue clCreateSampler clEnqueueTask clCreateSubBuffer clSetMemObjectDestructorCallback
+clCreateUserEvent clSetUserEventStatus clSetEventCallback clEnqueueReadBufferRect clEnqueueWriteBufferRect
+clEnqueueCopyBufferRect clCreateSubDevices clRetainDevice clReleaseDevice clCreateImage
+clCreateProgramWithBuiltInKernels clCompileProgram clLinkProgram clUnloadPlatformCompiler clGetKernelArgInfo
+clEnqueueFillBuffer clEnqueueFillImage clEnqueueMigrateMemObjects clEnqueueMarkerWithWaitList
+clEnqueueBarrierWithWaitList clCreateCommandQueueWithProperties clCreatePipe clGetPipeInfo clSVMAlloc
+clCreateSamplerWithProperties clSetKernelArgSVMPointer clSetKernelExecInfo clEnqueueSVMFree clEnqueueSVMMemcpy
+clEnqueueSVMMemFill clEnqueueSVMMap clEnqueueSVMUnmap clSetDefaultDeviceCommandQueue clGetDeviceAndHostTimer
+clGetHostTimer clCreateProgramWithIL clCloneKernel clGetKernelSubGroupInfo clEnqueueSVMMigrateMem
+clSetProgramReleaseCallback clSetProgramSpecializationConstant clSetContextDestructorCallback
+clCreateBufferWithProperties clCreateImageWithProperties clSetCommandQueueProperty clIcdGetPlatformIDsKHR
+clCreateProgramWithILKHR clTerminateContextKHR clCreateCommandQueueWithPropertiesKHR clReleaseDeviceEXT
+clRetainDeviceEXT clCreateSubDevicesEXT clGetKernelSubGroupInfoKHR clGetKernelSuggestedLocalWorkSizeKHR
+clCreateBufferWithPropertiesINTEL clHostMemAllocINTEL clDeviceMemAllocINTEL clSharedMemAllocINTEL clMemFreeINTEL
+clMemBlockingFreeINTEL clGetMemAllocInfoINTEL clSetKernelArgMemPointerINTEL clEnqueueMemsetINTEL clEnqueueMemFillINTEL
+clEnqueueMemcpyINTEL clEnqueueMigrateMemINTEL clEnqueueMemAdviseINTEL clSetDeviceExceptionCallbackIntelFPGA
+clReconfigurePLLIntelFPGA clResetKernelsIntelFPGA clCreateProgramWithBinaryAndProgramDeviceIntelFPGA
+clGetProfileInfoIntelFPGA clGetProfileDataDeviceIntelFPGA clReadPipeIntelFPGA clWritePipeIntelFPGA
+clMapHostPipeIntelFPGA clUnmapHostPipeIntelFPGA clEnqueueReadHostPipeINTEL clEnqueueWriteHostPipeINTEL
+clEnqueueReadGlobalVariableINTEL clEnqueueWriteGlobalVariableINTEL
+""".split()
 )
-"""Functions that give a status or an object."""
+"""Functions that return a status or an object."""

@@ -39,6 +39,7 @@ from fpgart.watch.captured import (
     CaptureError,
     ProgramKind,
 )
+from fpgart.watch.intervals import merged
 from fpgart.watch.words import times
 
 PAGE = 4096
@@ -264,14 +265,8 @@ def _three(numbers: list[int], rest: int) -> tuple[int, ...]:
 
 def page_ranges(memories: list[CapturedMemory]) -> list[tuple[int, int]]:
     """Returns the pages of memories, as ranges that do not touch: several memories may be on one page."""
-    found: list[tuple[int, int]] = []
-    for memory in sorted(memories, key=lambda memory: memory.address):
-        begin, end = memory.address // PAGE * PAGE, -(-(memory.address + memory.size) // PAGE) * PAGE
-        if found and begin <= found[-1][1]:
-            found[-1] = found[-1][0], max(end, found[-1][1])
-        else:
-            found.append((begin, end))
-    return found
+    pages = ((each.address // PAGE * PAGE, -(-(each.address + each.size) // PAGE) * PAGE) for each in memories)
+    return merged(pages)
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from typing import Any
 from fpgart._native import ffi
 from fpgart.base import log
 from fpgart.base.closed_memory import driver_address
+from fpgart.base.config import working_folder
 from fpgart.base.errors import CLError
 from fpgart.base.option_values import Launches
 from fpgart.engine.interface import BYTES, LOCAL, NULL
@@ -31,7 +32,6 @@ from fpgart.watch.captured import (
     CapturedProgram,
     ProgramKind,
 )
-from fpgart.watch.paths import working_directory
 
 PIECE = 1 << 20
 PRIVATE = 0o700
@@ -147,7 +147,7 @@ def program_of(program: Program, operation: LaunchKernel, folder: Path, options:
     else:
         kind, file, data = ProgramKind.BINARY, "program.bin", program.binary(operation.device)
     (folder / file).write_bytes(data)
-    return CapturedProgram(kind, file, options, working_directory())
+    return CapturedProgram(kind, file, options, working_folder())
 
 
 def argument_of(operation: LaunchKernel, index: int, memories: Memories) -> CapturedArgument:

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
+from fpgart.base.config import working_folder
 from fpgart.base.named_tuples import NamedTuple
-from fpgart.watch.paths import shown
 
 
 class CodeLocation(NamedTuple):
@@ -32,3 +33,9 @@ class CodeLocation(NamedTuple):
     def facts(self) -> dict[str, Any]:
         """Returns the known parts, for JSON."""
         return {name: value for name, value in self._asdict().items() if value}
+
+
+def shown(path: str) -> str:
+    """Returns a path relative to the working directory, if it lies below."""
+    here = os.path.join(working_folder(), "")
+    return path[len(here) :] if path.startswith(here) else path

@@ -180,7 +180,7 @@ def uses(events: Iterable[Args]) -> list[Use]:
             device, size = args["device"], args["size"]
             places = [(on_board(args, key), size) for key in ("address", "source_address") if key in args]
             what = movement(str(event["name"]), fpga=device not in dsps)
-            name = f"{what}, {_memory_at(known, device, places[0][0]) or f'device {device}'}"
+            name = f"{what}, {memory_at(known, device, places[0][0]) or f'device {device}'}"
         elif event.get("cat") == "device" and event["name"] == "kernel":
             device = args["device"]
             blocks = [where[device, b] for b in dict.fromkeys(args["buffers"]) if (device, b) in where]
@@ -198,11 +198,9 @@ def uses(events: Iterable[Args]) -> list[Use]:
     return sorted(made.values(), key=lambda use: -use.bytes)
 
 
-def _memory_at(known: list[Memory], device: int, address: int) -> Memory | None:
-    for memory in known:
-        if memory.device == device and 0 <= address - memory.begin < memory.size:
-            return memory
-    return None
+def memory_at(known: list[Memory], device: int, address: int) -> Memory | None:
+    """Returns the memory of a device with an address of its board; None if there is none."""
+    return next((m for m in known if m.device == device and 0 <= address - m.begin < m.size), None)
 
 
 def _least_time(known: list[Memory], device: int, places: list[tuple[int, int]]) -> float | None:
@@ -213,7 +211,7 @@ def _least_time(known: list[Memory], device: int, places: list[tuple[int, int]])
     """
     loads: dict[tuple[Memory, int], int] = defaultdict(int)
     for address, size in places:
-        memory = _memory_at(known, device, address)
+        memory = memory_at(known, device, address)
         if memory is None or not memory.bandwidth:
             return None
         bank = -1 if memory.interleaved else (address - memory.begin) // memory.bank_size

@@ -4,9 +4,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
+from typing import TypeVar
 
 Interval = tuple[int, int, int, str]
 """Begin, end, rank, name."""
+Number = TypeVar("Number", int, float)
+Range = tuple[float, float]
+"""Begin and end."""
 
 
 def owned(intervals: list[Interval]) -> dict[str, float]:
@@ -61,4 +66,25 @@ def together(intervals: list[tuple[int, int]]) -> int:
     for begin, end in sorted(intervals):
         total += max(0, end - max(begin, reached))
         reached = max(reached, end)
+    return total
+
+
+def merged(intervals: Iterable[tuple[Number, Number]]) -> list[tuple[Number, Number]]:
+    """Returns the same time as sorted intervals that do not overlap."""
+    found: list[tuple[Number, Number]] = []
+    for begin, end in sorted(intervals):
+        if found and begin <= found[-1][1]:
+            found[-1] = found[-1][0], max(found[-1][1], end)
+        else:
+            found.append((begin, end))
+    return found
+
+
+def covered(intervals: list[Range], first: int, gap: Range) -> float:
+    """Returns the part of a gap that intervals cover; all before the `first` one end before the gap."""
+    total, at = 0.0, first
+    while at < len(intervals) and intervals[at][0] < gap[1]:
+        begin, end = intervals[at]
+        total += max(0.0, min(end, gap[1]) - max(begin, gap[0]))
+        at += 1
     return total

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from fpgart.watch.family import COMPILER, PROGRAMMING, loading_of
-from fpgart.watch.intervals import owned, together
+from fpgart.watch.intervals import Interval, owned, together
 from fpgart.watch.lanes import AUTORUN, BANK, CHANNEL, QUEUE, Lane, Span, first_command, first_simulated
 from fpgart.watch.report.trace_events import Args
 
@@ -99,7 +99,7 @@ def _of(spans: Iterable[Span], begin: int, end: int, names: dict[str, str], rest
     end = max(begin, end)
     use = TimeUse(end - begin, begin)
     parts: dict[str, Part] = {}
-    intervals: list[tuple[int, int, int, str]] = []
+    intervals: list[Interval] = []
     by_part: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for span in spans:
         since, until = max(span.begin, begin), min(span.end, end)

@@ -74,10 +74,8 @@ def _name(memory: Memory, bank: int) -> str:
 
 
 def _bank_at(memories: list[Memory], device: int, address: int) -> str:
-    for memory in memories:
-        if memory.device == device and 0 <= address - memory.begin < memory.size:
-            return _name(memory, (address - memory.begin) // max(memory.bank_size, 1))
-    return "memory"
+    memory = history.memory_at(memories, device, address)
+    return _name(memory, (address - memory.begin) // max(memory.bank_size, 1)) if memory is not None else "memory"
 
 
 def _counters(changes: dict[tuple[int, str], list[tuple[int, float]]], what: str, *, per_second: bool) -> list[Counter]:

@@ -7,16 +7,13 @@ the host can do better, text.py writes the report.
 
 from fpgart.watch.report.advice import Adviser, covers
 from fpgart.watch.report.collect import of, read
-from fpgart.watch.report.merge import as_trace, merged, packets
+from fpgart.watch.report.merge import as_trace, merged
 from fpgart.watch.report.model import (
     CERTAIN,
     Advice,
     BufferLife,
-    CableTraffic,
     CheckFinding,
     Copy,
-    Finding,
-    HeldBlock,
     KernelRuns,
     Modelled,
     Report,
@@ -25,13 +22,8 @@ from fpgart.watch.report.model import (
 from fpgart.watch.report.text import (
     as_json,
     as_text,
-    cables_in_words,
-    heading,
-    modelled_in_words,
-    never,
     places_in_words,
     saved,
-    skipped_in_words,
 )
 from fpgart.watch.report.trace_events import (
     Args,
@@ -50,11 +42,8 @@ __all__ = [
     "Adviser",
     "Args",
     "BufferLife",
-    "CableTraffic",
     "CheckFinding",
     "Copy",
-    "Finding",
-    "HeldBlock",
     "KernelRuns",
     "Modelled",
     "Report",
@@ -63,22 +52,16 @@ __all__ = [
     "as_json",
     "as_text",
     "as_trace",
-    "cables_in_words",
     "covers",
     "events",
-    "heading",
     "in_order",
     "merged",
-    "modelled_in_words",
-    "never",
     "of",
     "of_fpgart",
     "ordered",
-    "packets",
     "places_in_words",
     "read",
     "saved",
-    "skipped_in_words",
     "verdict",
     "without_collector",
 ]

@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from fpgart.watch.family import is_fpga
 from fpgart.watch.report.bank_advice import BankAdviser
 from fpgart.watch.report.channel_advice import ChannelAdviser
 from fpgart.watch.report.costs import Costs
-from fpgart.watch.report.found import THE_BUFFER, Found, migration_of
+from fpgart.watch.report.found import THE_BUFFER, EventTaker, Found, migration_of
 from fpgart.watch.report.idle_advice import IdleAdviser
 from fpgart.watch.report.launch_advice import LaunchAdviser
 from fpgart.watch.report.model import Advice
@@ -40,16 +38,6 @@ AGAIN = {
     ),
 }
 """Words and noun of the advice, by whether the board is an FPGA board."""
-
-
-class EventTaker(Protocol):
-    """Finds advice in the events of a trace, in the order of time."""
-
-    def takes(self) -> Takes:
-        """Returns the functions for the events that it needs."""
-
-    def finish(self) -> None:
-        """Adds the advice that depends on all events."""
 
 
 class Adviser:
@@ -147,8 +135,7 @@ class Adviser:
         else:
             words = f"write {THE_BUFFER} through a queue of {target.split(',')[0]}, where {args['reason']} needs it"
         cost, operation = self._costs.copy(args["device"], args["size"]), migration_of(args)
-        site = args.get("site", 0)
-        self._found.add(words, args["size"], (buffer,), nanoseconds=cost, site=site, operation=operation)
+        self._found.add(words, args["size"], (buffer,), nanoseconds=cost, args=args, operation=operation)
 
     def _placing(self, buffer: int, args: Args, *, copied: bool) -> str:
         """Advises how to get the buffer into the memory that the launch needs, before the host writes the buffer."""
@@ -196,8 +183,7 @@ class Adviser:
 
     def _transfer_saved(self, words: str, args: Args) -> None:
         cost = self._costs.transfer(args["device"], args["size"])
-        site, operation = args.get("site", 0), args.get("operation", 0)
-        self._found.add(words, args["size"], (args["buffer"],), nanoseconds=cost, site=site, operation=operation)
+        self._found.add(words, args["size"], (args["buffer"],), nanoseconds=cost, args=args)
 
     def _program(self, event: Args) -> None:
         args = event["args"]
@@ -206,5 +192,5 @@ class Adviser:
             words, noun = AGAIN[args["device"] not in self._dsps]
             cost = self._costs.programming(args["device"])
             words = words.format(args["device"])
-            self._found.add(words, args["size"], nanoseconds=cost, site=args.get("site", 0), noun=noun)
+            self._found.add(words, args["size"], nanoseconds=cost, args=args, noun=noun)
         history.append(args["program"])

@@ -7,7 +7,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from fpgart.watch.report.costs import SECOND, Costs
-from fpgart.watch.report.found import Found, named
+from fpgart.watch.report.found import EventTaker, Found, named
 from fpgart.watch.report.trace_events import Args, Takes
 
 
@@ -28,7 +28,7 @@ class Place:
     size: int
 
 
-class BankAdviser:
+class BankAdviser(EventTaker):
     """Takes the events of a trace in the order of time."""
 
     def __init__(self, found: Found, costs: Costs) -> None:
@@ -65,9 +65,6 @@ class BankAdviser:
     def _choose(self, device: int) -> None:
         memories = self._memories[device]
         self._separate[device] = [each for each in memories if each.separate and each.banks > 1 and each.rate]
-
-    def finish(self) -> None:
-        """Does nothing: advice was added launch by launch."""
 
     def _placed(self, event: Args) -> None:
         args = event["args"]
@@ -106,8 +103,7 @@ class BankAdviser:
             f"put buffers {named(together)} into different banks of memory '{memory.name}' (CL_CHANNEL_1_INTELFPGA and "
             f"similar flags): kernel '{args['kernel']}' uses them together, all are in bank {worst} of {memory.banks}"
         )
-        site, operation = args.get("site", 0), args.get("operation", 0)
-        self._found.add(words, 0, tuple(together), nanoseconds=saved, site=site, noun="time", operation=operation)
+        self._found.add(words, 0, tuple(together), nanoseconds=saved, args=args, noun="time")
 
 
 def spread(sizes: list[int], banks: int) -> int:

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from fpgart.watch.report.found import Found
-from fpgart.watch.report.idle_advice import Interval, covered, merged
+from fpgart.watch.intervals import Range, covered, merged
+from fpgart.watch.report.found import EventTaker, Found
 from fpgart.watch.report.trace_events import Args, Takes
 
 LEAST_US = 100.0
@@ -25,11 +25,11 @@ class Waits:
     capacity: int = 0
     writers: set[str] = field(default_factory=set)
     readers: set[str] = field(default_factory=set)
-    full: list[Interval] = field(default_factory=list)
-    empty: list[Interval] = field(default_factory=list)
+    full: list[Range] = field(default_factory=list)
+    empty: list[Range] = field(default_factory=list)
 
 
-class ChannelAdviser:
+class ChannelAdviser(EventTaker):
     """Takes the events of a trace: the model's results for other depths, or without these the waits of the run.
 
     Channels at which only one side waits get no advice: the other side is slower, and no depth changes that.
@@ -99,7 +99,7 @@ class ChannelAdviser:
             self._found.add(words, nanoseconds=int(saved * 1000), noun="time", measured=True)
 
 
-def together(some: list[Interval], others: list[Interval]) -> float:
+def together(some: list[Range], others: list[Range]) -> float:
     """Returns the time that is in both lists, each of which is sorted and without overlaps.
 
     A channel is never full and empty: a thread that waits while the other side waits has its packet or its room, and

@@ -6,13 +6,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fpgart.watch.report.model import Advice
-from fpgart.watch.report.trace_events import Args
+from fpgart.watch.report.trace_events import Args, Takes
 
 THE_BUFFER = "{buffer}"
 THE_ALLOCATION = "{allocation}"
 MOST_NAMED = 6
 Saving = tuple[int, int, int]
 """Nanoseconds, the place of the call, and the operation, as for add()."""
+
+
+NO_ARGS: Args = {}
+
+
+class EventTaker:
+    """Finds advice in the events of a trace, in the order of time."""
+
+    def takes(self) -> Takes:
+        """Returns the functions for the events that it needs."""
+        raise NotImplementedError
+
+    def finish(self) -> None:
+        """Adds the advice that depends on all events; by default there is none."""
 
 
 class Found:
@@ -32,24 +46,25 @@ class Found:
         buffers: tuple[int, ...] = (),
         *,
         nanoseconds: int = 0,
-        site: int = 0,
+        args: Args = NO_ARGS,
         noun: str = "copy",
         measured: bool = False,
         hint: bool = False,
         operation: int = 0,
     ) -> None:
-        """Counts one `noun` to avoid: its bytes and time, the buffers concerned, the place of its call.
+        """Counts one `noun` to avoid: its bytes and time, and the buffers concerned.
 
-        `operation`: the operation of the trace that would take less time, so that other advice on it does not count
-        twice.
+        `args`: the arguments of its event, with the place of its call. `operation`: the operation that would take less
+        time, if not that of `args`; other advice on it does not count twice.
         """
         if not measured and noun != "programming":
-            self._count(operation, nanoseconds)
+            self._count(operation or args.get("operation", 0), nanoseconds)
         found = self._of(words, noun, measured=measured, hint=hint)
         found.copies += 1
         found.bytes += size
         found.nanoseconds += nanoseconds
         found.buffers += [number for number in buffers if number not in found.buffers[-len(buffers) :]]
+        site = args.get("site", 0)
         if site:
             found.sites[site] = found.sites.get(site, 0) + 1
 

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from math import inf
 
-from fpgart.watch.report.found import Found
+from fpgart.watch.intervals import Range, covered
+from fpgart.watch.report.found import EventTaker, Found
 from fpgart.watch.report.sites import Sites
 from fpgart.watch.report.trace_events import Args, Takes
 
@@ -16,10 +16,8 @@ LEAST_TOTAL_US = 20_000.0
 LEAST_SHARE = 0.1
 """The least share of all pauses in the time from the first operation to the last."""
 
-Interval = tuple[float, float]
 
-
-class IdleAdviser:
+class IdleAdviser(EventTaker):
     """Takes the events of a trace. Times are those of the run: the host's own work takes as long with a real board."""
 
     def __init__(self, found: Found, sites: Sites) -> None:
@@ -27,7 +25,7 @@ class IdleAdviser:
         self._sites = sites
         self._new: list[Args] = []
         """The events of calls that are not in these intervals yet."""
-        self._calls: list[Interval] = []
+        self._calls: list[Range] = []
         """The host's calls; calls that touch are one interval."""
         self._past = 0
         """The number of intervals that end before the boards were busy last."""
@@ -86,25 +84,4 @@ class IdleAdviser:
                 f"{f' before {call}' if call else ''}: enqueue the next commands before that work, or overlap both"
             )
             nanoseconds = int(microseconds * 1000)
-            self._found.add(words, nanoseconds=nanoseconds, site=site, noun="time", measured=True)
-
-
-def merged(intervals: Iterable[Interval]) -> list[Interval]:
-    """Returns the same time as sorted intervals that do not overlap."""
-    found: list[Interval] = []
-    for begin, end in sorted(intervals):
-        if found and begin <= found[-1][1]:
-            found[-1] = found[-1][0], max(found[-1][1], end)
-        else:
-            found.append((begin, end))
-    return found
-
-
-def covered(intervals: list[Interval], first: int, gap: Interval) -> float:
-    """Returns the part of a gap that intervals cover; all before the `first` one end before the gap."""
-    total, at = 0.0, first
-    while at < len(intervals) and intervals[at][0] < gap[1]:
-        begin, end = intervals[at]
-        total += max(0.0, min(end, gap[1]) - max(begin, gap[0]))
-        at += 1
-    return total
+            self._found.add(words, nanoseconds=nanoseconds, args={"site": site}, noun="time", measured=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from fpgart.watch.report.costs import Costs
-from fpgart.watch.report.found import Found, Saving
+from fpgart.watch.report.found import EventTaker, Found, Saving
 from fpgart.watch.report.trace_events import Args, Takes
 
 MANY = 10
@@ -22,7 +22,7 @@ class Launches:
     each: list[Saving] = field(default_factory=list)
 
 
-class LaunchAdviser:
+class LaunchAdviser(EventTaker):
     """Takes the events of a trace. Kernels of one work-item are left out: the length of their loops is unknown."""
 
     def __init__(self, found: Found, costs: Costs) -> None:

@@ -7,7 +7,7 @@ from collections import defaultdict, deque
 
 from fpgart.watch.callers import MAY_WAIT
 from fpgart.watch.report.costs import Costs
-from fpgart.watch.report.found import Found, Saving
+from fpgart.watch.report.found import EventTaker, Found, Saving
 from fpgart.watch.report.sites import Sites
 from fpgart.watch.report.trace_events import Args, Takes
 
@@ -22,7 +22,7 @@ Wait = tuple[float, float, float, Args]
 """A call in which the host may wait: begin, end, when the last of it and those before it ended, and its event."""
 
 
-class OverlapAdviser:
+class OverlapAdviser(EventTaker):
     """Takes the events of a trace in the order of time, and compares each operation of a device with the one before."""
 
     def __init__(self, found: Found, costs: Costs, sites: Sites) -> None:

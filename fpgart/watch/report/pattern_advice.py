@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from fpgart.watch.report.found import Found
+from fpgart.watch.report.found import EventTaker, Found
 from fpgart.watch.report.trace_events import Args, Takes
 from fpgart.watch.words import in_words
 
 
-class PatternAdviser:
+class PatternAdviser(EventTaker):
     """Takes the events of a trace; only the simulated clock gives advice."""
 
     def __init__(self, found: Found) -> None:
@@ -22,9 +22,6 @@ class PatternAdviser:
         for each in args.get("patterns", ()):
             if each["saved"] > 0:
                 self._found.add(_in_words(args["kernel"], each), nanoseconds=each["saved"], noun="time")
-
-    def finish(self) -> None:
-        """Does nothing: advice was added step by step."""
 
 
 def _in_words(kernel: str, each: Args) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from fpgart.watch.report.costs import Costs
-from fpgart.watch.report.found import THE_BUFFER, Found, migration_of
+from fpgart.watch.report.found import THE_BUFFER, EventTaker, Found, migration_of
 from fpgart.watch.report.trace_events import Args, Takes
 
 AGAIN = 2
@@ -26,7 +26,7 @@ class MigratingBuffer:
     """From where, to where and why: migrations that are known and moved nothing."""
 
 
-class PlaceAdviser:
+class PlaceAdviser(EventTaker):
     """Takes the events of a trace in the order of time."""
 
     def __init__(self, found: Found, costs: Costs) -> None:
@@ -65,8 +65,8 @@ class PlaceAdviser:
             words = _words(buffer.needs)
             for args in buffer.moves[1:]:
                 cost = self._costs.copy(args["device"], args["size"])
-                site, operation = args.get("site", 0), migration_of(args)
-                self._found.add(words, args["size"], (number,), nanoseconds=cost, site=site, operation=operation)
+                operation = migration_of(args)
+                self._found.add(words, args["size"], (number,), nanoseconds=cost, args=args, operation=operation)
 
 
 def _place(words: str) -> str:

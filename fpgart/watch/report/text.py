@@ -6,10 +6,10 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from datetime import datetime, timezone
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from fpgart.watch.family import LOADING, PROGRAMMING
 from fpgart.watch.report.model import PROGRAM, Advice, BufferLife, Copy, Modelled, Report, Run
@@ -339,8 +339,6 @@ def ranges_in_words(noun: str, numbers: list[int]) -> str:
 
 def as_json(report: Report) -> str:
     """Returns the report for programs."""
-    traffic = [{"device": device, "call": name, **asdict(made)} for (device, name), made in report.traffic.items()]
-    kernels = [{"device": device, "kernel": name, **asdict(run)} for (device, name), run in report.kernels.items()]
     facts = {
         "verdict": verdict(report),
         "activities": report.activities,
@@ -353,21 +351,17 @@ def as_json(report: Report) -> str:
         "calls": report.calls,
         "errors": report.errors,
         "probes": report.probes,
-        "traffic": traffic,
-        "kernels": kernels,
-        "pipes": [{"device": device, "pipe": name, **asdict(pipe)} for (device, name), pipe in report.pipes.items()],
-        "cables": [
-            {"device": device, "channel": name, **asdict(each)} for (device, name), each in report.cables.items()
-        ],
+        "traffic": _rows("call", report.traffic),
+        "kernels": _rows("kernel", report.kernels),
+        "pipes": _rows("pipe", report.pipes),
+        "cables": _rows("channel", report.cables),
         "processes": report.processes,
         "buffers": [asdict(life) for life in report.buffers.values()],
         "copies": [asdict(copy) for copy in report.copies],
         "programmed": report.programmed,
         "programming_microseconds": report.programming_microseconds,
         "skipped_migrations": report.skipped_migrations,
-        "modelled": [
-            {"device": device, "what": name, **asdict(found)} for (device, name), found in report.modelled.items()
-        ],
+        "modelled": _rows("what", report.modelled),
         "modelled_channels": [
             {
                 "device": device,
@@ -391,3 +385,8 @@ def as_json(report: Report) -> str:
         "heap_advice": [asdict(finding) for finding in report.heap_advice],
     }
     return json.dumps(facts, indent=2) + "\n"
+
+
+def _rows(key: str, found: Mapping[tuple[int, str], Any]) -> list[dict[str, Any]]:
+    """Returns an object for each entry: the device, the name as `key`, and the entry's fields."""
+    return [{"device": device, key: name, **asdict(entry)} for (device, name), entry in found.items()]

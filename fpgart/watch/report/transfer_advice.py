@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from fpgart.watch.family import is_fpga
 from fpgart.watch.report.costs import Costs
-from fpgart.watch.report.found import Found
+from fpgart.watch.report.found import EventTaker, Found
 from fpgart.watch.report.trace_events import Args, Takes
 
 LARGE = 64 << 10
@@ -17,7 +17,7 @@ WORDS = (
 """One hint for all buffers: where an allocator puts arrays may differ from run to run."""
 
 
-class TransferAdviser:
+class TransferAdviser(EventTaker):
     """Takes the events of a trace."""
 
     def __init__(self, found: Found, costs: Costs) -> None:
@@ -37,11 +37,4 @@ class TransferAdviser:
         args = event["args"]
         if args.get("unaligned") and args["size"] >= LARGE and "buffer" in args and args["device"] not in self._dsps:
             cost = self._costs.staging(args["size"])
-            site = args.get("site", 0)
-            operation = args.get("operation", 0)
-            self._found.add(
-                WORDS, args["size"], nanoseconds=cost, site=site, noun="staging copy", hint=True, operation=operation
-            )
-
-    def finish(self) -> None:
-        """Does nothing: advice was added transfer by transfer."""
+            self._found.add(WORDS, args["size"], nanoseconds=cost, args=args, noun="staging copy", hint=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from fpgart.watch.report.costs import Costs
-from fpgart.watch.report.found import THE_ALLOCATION, Found
+from fpgart.watch.report.found import NO_ARGS, THE_ALLOCATION, EventTaker, Found
 from fpgart.watch.report.trace_events import Args, Takes
 
 Range = tuple[int, int]
@@ -35,9 +35,6 @@ class Contents:
     used: bool = False
     """True if anything else used the contents."""
 
-    def overwritten(self) -> None:
-        self.read.clear()
-
     def touched(self) -> None:
         """Forgets earlier uses: a kernel may have read and changed the contents."""
         self.written.clear()
@@ -45,14 +42,14 @@ class Contents:
         self.used = True
 
 
-class UsmAdviser:
+class UsmAdviser(EventTaker):
     """Takes the events of a trace in the order of time."""
 
     def __init__(self, found: Found, costs: Costs) -> None:
         self._found = found
         self._costs = costs
-        self._device = self._site = self._operation = 0
-        """Of the event at hand: the device, the place of the call, and the operation."""
+        self._args = NO_ARGS
+        """The arguments of the event at hand."""
         self._on_board: dict[int, Contents] = {}
 
     def takes(self) -> Takes:
@@ -68,17 +65,9 @@ class UsmAdviser:
         if args["kind"] == "device":
             self._on_board[args["allocation"]] = Contents(args["size"])
 
-    def finish(self) -> None:
-        """Does nothing: advice was added event by event."""
-
-    def _at(self, args: Args) -> None:
-        """Takes device, place and operation of an event for the advice that follows from it."""
-        self._device, self._site = args.get("device", 0), args.get("site", 0)
-        self._operation = args.get("operation", 0)
-
     def _add(self, words: str, size: int, number: int) -> None:
-        cost = self._costs.transfer(self._device, size)
-        self._found.add(words, size, (number,), nanoseconds=cost, site=self._site, operation=self._operation)
+        cost = self._costs.transfer(self._args.get("device", 0), size)
+        self._found.add(words, size, (number,), nanoseconds=cost, args=self._args)
 
     def _kernel(self, event: Args) -> None:
         if not self._on_board:
@@ -92,8 +81,7 @@ class UsmAdviser:
     def _transfer(self, event: Args) -> None:
         if not self._on_board:
             return
-        args = event["args"]
-        self._at(args)
+        args = self._args = event["args"]
         target = self._on_board.get(args.get("allocation", 0))
         source = self._on_board.get(args.get("source", 0))
         size = args.get("size", 0)
@@ -123,15 +111,14 @@ class UsmAdviser:
     def _write(self, target: Contents, part: Range, number: int, *, from_host: bool) -> None:
         if part in target.written:
             self._add(WRITTEN_TWICE, part[1], number)
-        target.overwritten()
+        target.read.clear()
         if from_host:
             target.written.add(part)
         else:
             target.written.discard(part)
 
     def _freed(self, event: Args) -> None:
-        args = event["args"]
-        self._at(args)
+        args = self._args = event["args"]
         number = args["allocation"]
         contents = self._on_board.pop(number, None) if args["kind"] == "device" else None
         if contents is not None and contents.passed_on and not contents.used:

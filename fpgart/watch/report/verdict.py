@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from fpgart.watch.family import COMPILER
-from fpgart.watch.intervals import owned
+from fpgart.watch.intervals import Interval, owned
 from fpgart.watch.report.model import PROGRAM, Advice, Modelled, Report
 from fpgart.watch.report.trace_events import Args, Take, Takes
 from fpgart.watch.words import times
@@ -26,8 +26,6 @@ MOST_ITEMS = 5
 MOST_LIKE = 6
 VARIABLE = re.compile(r"'[^']*'|\d+(?:\.\d+)?(?:, \d+)*(?: and \d+ more)?")
 """The parts in which equal items differ: names and numbers."""
-
-Interval = tuple[int, int, int, str]
 
 
 @dataclass(slots=True)
