@@ -34,7 +34,7 @@ PR_SET_CHILD_SUBREAPER = 36
 
 
 def build(folder: Path) -> Path:
-    """The host, linked with the driver."""
+    """Returns the host, linked with the driver."""
     made = folder / "builds"
     linked = [f"-L{ROOT / 'fpgart'}", "-l:libfpgart.so", f"-Wl,-rpath,{ROOT / 'fpgart'}"]
     source = ROOT / "benchmarks" / "builds.c"
@@ -43,7 +43,7 @@ def build(folder: Path) -> Path:
 
 
 def run(command: list[str], place: str, cache: Path) -> tuple[list[tuple[str, float]], float]:
-    """What the host measures, and the processor time of all that it starts, in milliseconds."""
+    """Returns the host's measurements, and the processor time of all that it starts, in milliseconds."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     variables = {"FPGART_COMPILE_APART": place, "POCL_CACHE_DIR": str(cache)}
     result = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=os.environ | variables)
@@ -57,7 +57,7 @@ def run(command: list[str], place: str, cache: Path) -> tuple[list[tuple[str, fl
 
 
 def measure(host: Path, number: int, place: str, found: dict[tuple[str, str], list[float]]) -> None:
-    """One round at one place; `number` tells its sources from others."""
+    """Measures one round at one place. `number` distinguishes its sources from others."""
     with tempfile.TemporaryDirectory() as cache:
         for kind, took in run([str(host), str(number), str(LATER)], place, Path(cache))[0]:
             found[kind, place].append(took)
@@ -70,7 +70,7 @@ def measure(host: Path, number: int, place: str, found: dict[tuple[str, str], li
 
 
 def main(rounds: int) -> None:
-    """Print the table."""
+    """Prints the table."""
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     found: dict[tuple[str, str], list[float]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as folder:

@@ -55,7 +55,7 @@ def environment(**variables: str) -> dict[str, str]:
 
 
 def cost(boards: int, packets: int, said: list[str]) -> Cost:
-    """From what each process has printed."""
+    """Returns the cost, from the output of each process."""
     found = [json.loads(line) for line in said]
     return Cost(
         boards,

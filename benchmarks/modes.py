@@ -51,7 +51,7 @@ MODES = {
 
 
 def seconds(options: list[str], rounds: int) -> float:
-    """Of one round of the host."""
+    """Returns the time of one round of the host."""
     with tempfile.TemporaryDirectory() as folder:
         words = [word.format(folder=folder) for word in options]
         host = Path(folder) / "host.py"

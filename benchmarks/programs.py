@@ -74,7 +74,7 @@ PROGRAMS = [
 
 
 def lacking(program: Program, python: str) -> str | None:
-    """What a program needs that is not installed."""
+    """Returns the requirements of a program that are not installed."""
     if program.command[0] != "python" and not shutil.which(program.command[0]):
         return program.command[0]
     for module in program.modules:
@@ -120,7 +120,7 @@ def figure_on(driver: Driver, program: Program, python: str, environment: dict[s
 def turns_of(
     program: Program, python: str, number: int, places: list[tuple[Driver, dict[str, str]]]
 ) -> list[list[float]]:
-    """The figures of each driver, in its environment. Raises RuntimeError.
+    """Returns the figures of each driver, in its environment. Raises RuntimeError.
 
     A run before the turns fills caches of compiled kernels.
     """

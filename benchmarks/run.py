@@ -106,7 +106,7 @@ def shown(row: Row, value: float) -> str:
 
 
 def judged(row: Row, medians: dict[str, dict[str, float]], engine: str) -> str:
-    """The target, and whether it was met."""
+    """Returns the target, with a mark if it was met."""
     target, own = row.target, medians[FPGART][row.name]
     if target is None:
         return ""
@@ -121,7 +121,7 @@ def judged(row: Row, medians: dict[str, dict[str, float]], engine: str) -> str:
 
 
 def spread(own: list[float], engine: list[float]) -> str:
-    """The smallest and the largest ratio of a round."""
+    """Returns the smallest and the largest ratio of a round."""
     ratios = [mine / theirs for mine, theirs in zip(own, engine, strict=True) if theirs]
     return f"{min(ratios):.2g}-{max(ratios):.2g}" if ratios else ""
 

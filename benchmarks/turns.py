@@ -36,7 +36,7 @@ class Driver:
 
 
 def drivers() -> list[Driver]:
-    """fpgart first, then its engine, then fpgart with kernels in a process of their own, then the others."""
+    """Returns fpgart first, then its engine, then fpgart with kernels in a process of their own, then the others."""
     engines = [Driver(name, path) for name, path in serving_engines()]
     if not engines:
         sys.exit("no engine works here: there is nothing to compare with")
@@ -51,7 +51,7 @@ def drivers() -> list[Driver]:
 
 
 def measurements(command: list[str], environment: dict[str, str]) -> dict[str, float]:
-    """The lines of a program: a name and a number each. Raises RuntimeError if it fails."""
+    """Returns the lines of a program: a name and a number each. Raises RuntimeError if it fails."""
     result = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
     if result.returncode:
         raise RuntimeError(f"{' '.join(command)}: status {result.returncode}\n{result.stderr}")
@@ -59,19 +59,19 @@ def measurements(command: list[str], environment: dict[str, str]) -> dict[str, f
 
 
 def engine_and_fpgart() -> tuple[Driver, Driver]:
-    """The bare engine, and fpgart on it."""
+    """Returns the bare engine, and fpgart on it."""
     own, engine, *_ = drivers()
     return engine, own
 
 
 def compiled(sources: Iterable[Path], program: Path) -> Path:
-    """A C program, built from its sources."""
+    """Returns a C program, built from its sources."""
     command = ["gcc", "-O2", f"-I{ROOT / 'include'}", "-o", str(program), *map(str, sources), "-lOpenCL", "-lpthread"]
     subprocess.run(command, check=True)
     return program
 
 
 def progress(words: str) -> None:
-    """One line that is overwritten, on a terminal only."""
+    """Prints a line that overwrites the one before, on a terminal only."""
     if sys.stderr.isatty():
         print(f"\r{words:<60}\r", end="", file=sys.stderr, flush=True)

@@ -42,7 +42,7 @@ class Outcome:
 
 @cache
 def first_engine() -> tuple[str, Path]:
-    """Name and file of the driver that fpgart would choose; raises Missing."""
+    """Returns name and file of the driver that fpgart would choose; raises Missing."""
     found = serving_engines()
     if not found:
         raise Missing("no engine works here: kernels could not run")
@@ -64,7 +64,7 @@ class Client:
 
 
 def run(environment: Environment, folder: Path, *words: str, patience: int = PATIENCE_S) -> tuple[int, str]:
-    """Exit status and all output. A program that was ended with its children has status -1; the output says why."""
+    """Returns exit status and all output. The status of a program that was ended is -1, and the output says why."""
     process = subprocess.Popen(
         list(words),
         env=environment,

@@ -32,7 +32,7 @@ def numbers(*shape: int) -> Any:
 
 
 def for_a_board(function: Any) -> Any:
-    """The graph of a program, with its arrays on the board and its maps in kernels."""
+    """Returns the graph of a program, with its arrays on the board and its maps in kernels."""
     graph = function.to_sdfg()
     if graph.apply_transformations(FPGATransformSDFG) != 1:
         sys.exit(f"{graph.name} cannot be transformed for a board")

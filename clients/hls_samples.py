@@ -67,7 +67,7 @@ class Result:
 
 
 def designs(tree: Path) -> Iterator[Design]:
-    """All designs of a tree, in the order of their names."""
+    """Returns all designs of a tree, in the order of their names."""
     for file in sorted(tree.rglob("sample.json")):
         name = str(file.parent.relative_to(tree))
         tests = json.loads(file.read_text())["ciTests"].get("linux", ())
@@ -107,7 +107,7 @@ class Place:
 
 
 def outcome(design: Design, place: Place) -> Result:
-    """Build a design in a copy of the tree, unless it is there already, and run it on each driver."""
+    """Builds a design in a copy of the tree, unless it is there already, and runs it on each driver."""
     result = Result(design)
     folder = place.work / design.name.replace("/", "-")
     built, copy = folder / "built.json", folder / "samples"
@@ -140,7 +140,7 @@ def outcome(design: Design, place: Place) -> Result:
 
 
 def command_of(design: Design, folder: Path) -> str:
-    """What runs a design. Its own command may name a program that its CMakeLists.txt calls otherwise."""
+    """Returns the command that runs a design, whose own may name a program that its CMakeLists.txt calls otherwise."""
     program, space, arguments = design.command.partition(" ")
     made = sorted(folder.glob(f"*.{TEST}"))
     if (folder / program).exists() or len(made) != 1:
@@ -149,7 +149,7 @@ def command_of(design: Design, folder: Path) -> str:
 
 
 def last_words(said: str) -> str:
-    """What says most in a long output, in one line."""
+    """Returns the most informative line of a long output."""
     lines = [line.strip() for line in said.strip().splitlines() if line.strip()]
     telling = [line for line in lines if re.search(r"error|fail|not finished", line, re.IGNORECASE)]
     return (telling or lines or ["nothing"])[-1 if not telling else 0][:200]

@@ -14,7 +14,7 @@ PATIENCE_OF_A_COMMAND_S = 600
 
 
 def client_of(recipe: Recipe, sources: Path) -> Client:
-    """`sources` is the folder with a git repository for each source."""
+    """Returns the client of a recipe. `sources`: the folder with a git repository for each source."""
 
     def run_hosts(environment: Environment, folder: Path) -> Outcome:
         if lacking := [*recipe.lacking(), *absent(recipe, sources)]:
@@ -42,7 +42,7 @@ def source_of(recipe: Recipe) -> str:
 
 
 def absent(recipe: Recipe, sources: Path) -> list[str]:
-    """For each commit that is not in the folder, the commands that bring it."""
+    """Returns, for each commit that is not in the folder, the commands that fetch it."""
     return [
         f"{source.repository} {source.commit[:7]} is not in {sources}: {source.commands(sources)}"
         for source in recipe.sources
@@ -51,7 +51,7 @@ def absent(recipe: Recipe, sources: Path) -> list[str]:
 
 
 def git(folder: Path, *words: str) -> bool:
-    """Whether a command of git's succeeds. Raises Missing if git is not installed."""
+    """True if a command of git's succeeds. Raises Missing if git is not installed."""
     try:
         return subprocess.run(["git", "-C", str(folder), *words], capture_output=True).returncode == 0
     except FileNotFoundError:
@@ -59,7 +59,7 @@ def git(folder: Path, *words: str) -> bool:
 
 
 def copy(source: Source, sources: Path, copies: Path) -> None:
-    """Check the parts that are needed out into a repository beside the original, which stays as it is."""
+    """Checks the parts that are needed out into a repository beside the original, which stays as it is."""
     place = copies / source.folder
     original = str((sources / source.folder).resolve())
     made = git(sources, "clone", "--quiet", "--shared", "--no-checkout", original, str(place.resolve()))
@@ -68,7 +68,7 @@ def copy(source: Source, sources: Path, copies: Path) -> None:
 
 
 def outcome(recipe: Recipe, host: Host, environment: Environment, copies: Path) -> Outcome:
-    """Build a host and run it in each way."""
+    """Builds a host and runs it in each way."""
     place = copies / (recipe.sources[0].folder if recipe.sources else recipe.name) / host.folder
     if not recipe.sources:
         place.mkdir(parents=True)

@@ -24,7 +24,7 @@ class Row:
     date: str = ""
 
     def cells(self, earlier: dict[str, list[str]]) -> list[str]:
-        """The cells of a row; one that did not run now keeps its last outcome, with its engine and date."""
+        """Returns the cells of a row; one that did not run now keeps its last outcome, with its engine and date."""
         client = self.client
         first = [client.name, client.source, client.words, client.changes]
         if self.outcomes:
@@ -35,7 +35,7 @@ class Row:
 
 
 def said(outcomes: dict[str, Outcome]) -> str:
-    """What became of a client, with the names of up to five checks that failed on fpgart."""
+    """Returns the outcome of a client in words, with the names of up to five checks that failed on fpgart."""
     counts = "; ".join(f"{driver}: {outcome}" for driver, outcome in outcomes.items())
     failed = sorted(outcomes[FPGART].failed)
     names = ", ".join(failed[:5]) + (f" and {len(failed) - 5} others" if len(failed) > 5 else "")
@@ -43,7 +43,7 @@ def said(outcomes: dict[str, Outcome]) -> str:
 
 
 def write_rows(page: Path, rows: list[Row]) -> None:
-    """Write the table; rows that did not run now are taken from the page. Raises NoPlace."""
+    """Writes the table; rows that did not run now are taken from the page. Raises NoPlace."""
     _, old, _ = measured.between(page, COMMAND)
     earlier = {cells[0]: cells for cells in map(cells_of, old.splitlines()) if len(cells) == len(HEAD)}
     lines = [line(HEAD), line(["---"] * len(HEAD)), *(line(row.cells(earlier)) for row in rows)]

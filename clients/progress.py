@@ -25,7 +25,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def name_of(nodeid: str) -> str:
-    """A test's name without the folders of its file."""
+    """Returns a test's name without the folders of its file."""
     file, separator, test = nodeid.partition("::")
     return Path(file).name + separator + test
 

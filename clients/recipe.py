@@ -58,7 +58,7 @@ class Source:
         return self.repository.rpartition("/")[2]
 
     def commands(self, sources: Path) -> str:
-        """The shell commands that bring it."""
+        """Returns the shell commands that fetch it."""
         place = sources / self.folder
         return f"git clone https://github.com/{self.repository} {place} && git -C {place} checkout {self.commit}"
 
@@ -100,7 +100,7 @@ class Recipe:
     hosts: tuple[Host, ...]
 
     def lacking(self) -> list[str]:
-        """A sentence for each program that is not installed."""
+        """Returns a sentence for each program that is not installed."""
         return [
             f"{needed} is not installed (Debian, Ubuntu: apt install {package})"
             for needed, package in self.installed.items()
@@ -145,7 +145,7 @@ class Table:
         return dict(self.take(key, "a table of strings", right, {}))
 
     def tables(self, key: str) -> list[tuple[str, Table]]:
-        """The tables within a table, by name; one at least."""
+        """Returns the tables within a table, by name; one at least."""
         within = self.take(key, "a table of tables", lambda value: isinstance(value, dict) and bool(value), None)
         return [(name, Table(f"{self.place}: {key}.{name}", said)) for name, said in within.items()]
 
@@ -178,7 +178,7 @@ def read(path: Path) -> Recipe:
 
 
 def read_all(folder: Path) -> list[Recipe]:
-    """All recipes of a folder, by name. Raises RecipeError."""
+    """Returns all recipes of a folder, by name. Raises RecipeError."""
     return [read(path) for path in sorted(folder.glob("*.toml"))]
 
 

@@ -29,7 +29,7 @@ RECIPES = ROOT / "clients" / "recipes"
 
 
 def checked(client: Client, families: str) -> None:
-    """Run a client under FPGART_CHECK and list how often something was found, with the words of the first of a kind."""
+    """Runs a client under FPGART_CHECK, and prints the number of findings of each kind, with the words of the first."""
     with tempfile.TemporaryDirectory(prefix="fpgart-clients-") as work:
         folder = Path(work)
         file = folder / "findings"
@@ -48,7 +48,7 @@ def checked(client: Client, families: str) -> None:
 
 
 def outcomes_of(client: Client, isolate: bool) -> dict[str, Outcome]:
-    """By driver, fpgart's first. Raises Missing."""
+    """Returns the outcomes by driver, fpgart's first. Raises Missing."""
     name, engine = client.engine()
     found = {}
     for driver, library in [(FPGART, LIBRARY)] + [(name, engine)] * client.on_engine:
@@ -62,7 +62,7 @@ def outcomes_of(client: Client, isolate: bool) -> dict[str, Outcome]:
 
 
 def compared(client: Client, outcomes: dict[str, Outcome]) -> int:
-    """Print what became of a client. Returns how many checks fail on fpgart only."""
+    """Prints the outcome of a client. Returns the number of checks that fail on fpgart only."""
     print(f"{client.name:<20} {'; '.join(f'{driver}: {outcome}' for driver, outcome in outcomes.items())}", flush=True)
     ours = outcomes[FPGART].failed
     elsewhere = {check for driver, outcome in outcomes.items() if driver != FPGART for check in outcome.failed}

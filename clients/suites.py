@@ -33,7 +33,7 @@ def suite(engine: Callable[[], tuple[str, Path]]) -> Callable[[Function], Functi
 
 
 def kept_folder() -> Path:
-    """Where what was fetched stays."""
+    """Returns the folder of downloads, which are kept."""
     return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "fpgart" / "clients"
 
 
@@ -42,7 +42,7 @@ def last_line(text: str) -> str:
 
 
 def pyopencl_sources() -> Path:
-    """pyopencl's source distribution of the version that is installed, fetched once."""
+    """Returns pyopencl's source distribution of the installed version, which is fetched once."""
     version = metadata.version("pyopencl")
     kept = kept_folder()
     folder = kept / f"pyopencl-{version}"
@@ -81,7 +81,7 @@ DEVICE = re.compile(r"<context factory for <pyopencl.Device '.*?' on '.*?'>>\d*"
 
 
 def junit(report: Path) -> Outcome:
-    """The results in a report of pytest's."""
+    """Returns the results in a report of pytest's."""
     outcome = Outcome()
     for case in ElementTree.parse(report).iter("testcase"):
         name = DEVICE.sub("device", f"{case.get('classname')}.{case.get('name')}")
@@ -133,7 +133,7 @@ MOST_DEATHS = 20
 
 
 def dpctl_installation() -> Path:
-    """A virtual environment with dpctl, Intel's SYCL runtime and CPU driver, made once (1.5 GB). Raises Missing."""
+    """Returns a virtual environment with dpctl, Intel's SYCL runtime and CPU driver, made once. Raises Missing."""
     folder = kept_folder() / f"dpctl-{DPCTL}"
     done = folder / "installed"
     if not done.exists():
@@ -157,7 +157,7 @@ def dpctl_installation() -> Path:
 
 
 def intel_engine() -> tuple[str, Path]:
-    """Intel's CPU driver: dpctl needs an engine that takes SPIR-V."""
+    """Returns Intel's CPU driver: dpctl needs an engine that takes SPIR-V."""
     return "intel", dpctl_installation() / "lib" / "libintelocl.so"
 
 
@@ -166,7 +166,7 @@ def dpctl_test_folder() -> Path:
 
 
 def resumed(environment: Environment, folder: Path, file: Path) -> Outcome:
-    """A file of tests; what ends the process or hangs has failed, and the others still run."""
+    """Runs a file of tests. A test that ends the process or hangs has failed, and the others still run."""
     results = folder / f"{file.stem}.results"
     python = dpctl_installation() / "bin" / "python"
     command = [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:faulthandler", "-p", "progress",
@@ -189,7 +189,7 @@ def resumed(environment: Environment, folder: Path, file: Path) -> Outcome:
 
 
 def told(results: Path) -> tuple[Outcome, str | None]:
-    """What the lines of clients/progress.py say, and the test that was begun and did not end."""
+    """Returns the outcome in the lines of clients/progress.py, and the test that began and did not end."""
     outcome, unfinished = Outcome(), None
     for line in results.read_text().splitlines():
         said = json.loads(line)

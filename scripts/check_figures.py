@@ -100,7 +100,7 @@ def has_figures(block: Block, measurements: bool) -> bool:
 
 
 def targets(root: Path) -> str:
-    """The rules of make."""
+    """Returns the rules of make."""
     return "".join(path.read_text() for path in (root / "Makefile", *sorted((root / "makefiles").glob("*.mk"))))
 
 
@@ -121,7 +121,7 @@ def exists(command: str, root: Path) -> bool:
 
 
 def mistakes(page: Path, root: Path) -> Iterator[str]:
-    """A sentence for each figure without a command, and for each command that does not exist."""
+    """Yields a sentence for each figure without a command, and for each command that does not exist."""
     made: list[tuple[int, ...]] = []
     for block in blocks(page.read_text()):
         words = " ".join(block.lines)

@@ -85,7 +85,7 @@ class Card:
     rate: int
 
     def pace(self, clock: float, *, interleaved: bool) -> Pace:
-        """The model's formulas for it, with kernels at a clock in MHz."""
+        """Returns the model's formulas for it, with kernels at a clock in MHz."""
         ports = "".join(
             f'<interface port="p{n}" address="{n * BANK:#x}" size="{BANK:#x}" width="512" maxburst="16" latency="240"/>'
             for n in range(self.banks)
@@ -120,7 +120,7 @@ class Row:
 
 
 def stream(card: Card, what: str, published: float, clock: float, banks: tuple[int, ...], copies: int = 1) -> Row:
-    """STREAM on arrays of 400 MB; `banks`: of each array, or of each part where `copies` of the kernel have parts.
+    """Models STREAM on arrays of 400 MB. `banks`: of each array, or of each part if `copies` of the kernel have parts.
 
     Bank 0 stands for all of an interleaved memory.
     """
@@ -179,12 +179,12 @@ def fft(card: Card, what: str, published: float, clock: float, log_size: int, co
 
 
 def transfer(card: Card, what: str, published: float, size: int, calls: int) -> Row:
-    """GB/s of `calls` transfers of `size` bytes."""
+    """Models the GB/s of `calls` transfers of `size` bytes."""
     return Row(card, what, published, size * calls / _transfer_time(card, size, calls), "GB/s", "PCIe")
 
 
 def exchange(what: str, published: float, size: int) -> Row:
-    """b_eff through the host: two reads and two writes of a message, in microseconds."""
+    """Models b_eff through the host: two reads and two writes of a message, in microseconds."""
     return Row(
         S10, what, published, _transfer_time(S10, size, 4) / 1000, "µs", "MMD calls" if size < 1 << 17 else "PCIe"
     )

@@ -23,13 +23,13 @@ STYLE = (
 
 
 def modules(graph: grimp.ImportGraph) -> list[str]:
-    """The modules of the runtime; packages have no code of their own."""
+    """Returns the modules of the runtime; packages have no code of their own."""
     inside = graph.find_descendants(PACKAGE)
     return sorted(name for name in inside if not graph.find_children(name))
 
 
 def drawing(graph: grimp.ImportGraph) -> Iterator[str]:
-    """The lines of a graph for `dot`: a frame per package of the runtime."""
+    """Returns the lines of a graph for `dot`: a frame per package of the runtime."""
     names = modules(graph)
     yield f"digraph runtime {{ {STYLE}"
     for package in sorted({name.rpartition(".")[0] for name in names}):

@@ -48,7 +48,7 @@ queues[0].graph.save(sys.argv[1])
 
 
 def run(*words: object, quiet: bool = False, may_fail: bool = False) -> None:
-    """`quiet` is for browsers, which have much to say of the machine; `may_fail` for programs with mistakes."""
+    """Runs a program. `quiet`: without a browser's output about the machine; `may_fail`: the program has mistakes."""
     errors = subprocess.DEVNULL if quiet else None
     subprocess.run(list(map(str, words)), check=not may_fail, stdout=subprocess.DEVNULL, stderr=errors)
 
@@ -67,7 +67,7 @@ def traced(folder: Path, board: str, *program: object) -> Path:
 
 
 def page(*traces: Path, name: str, height: int, width: int = WIDTH, theme: str = "light", script: str = "") -> None:
-    """A picture of the report's page, from its top on or from where `script` has scrolled to."""
+    """Makes a picture of the report's page, from its top on or from where `script` has scrolled to."""
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     driver = shutil.which("chromedriver")
     if browser is None or driver is None:
@@ -91,7 +91,7 @@ def page(*traces: Path, name: str, height: int, width: int = WIDTH, theme: str =
 
 
 def intel_host(folder: Path) -> Path:
-    """The host and the binary of examples/intel-host, built as its users build it."""
+    """Returns the host and the binary of examples/intel-host, built as its users build it."""
     project = folder / "intel-host"
     shutil.copytree(ROOT / "examples" / "intel-host", project)
     sdk = [sys.executable, "-m", "fpgart.cli", "run", "--board", "a10_ref", "--"]
@@ -117,7 +117,7 @@ def cluster(folder: Path) -> list[Path]:
 
 
 def sycl_pipes(folder: Path) -> Path:
-    """The trace of a SYCL program; it needs the packages of fpgart[sycl] and clang++."""
+    """Makes the trace of a SYCL program; it needs the packages of fpgart[sycl] and clang++."""
     program, trace = folder / "pipes", folder / "sycl.json"
     icpx = lay_out(folder / "sdk") / "bin" / "icpx"
     run(icpx, "-fsycl", "-fintelfpga", ROOT / "examples" / "sycl" / "pipes.cpp", "-o", program)

@@ -125,7 +125,7 @@ def statements_of(number: str, groups: dict[str, Any]) -> Iterator[Statement]:
 
 
 def read() -> list[Description]:
-    """All descriptions, in the order of their numbers. Raises StatementError."""
+    """Returns all descriptions, in the order of their numbers. Raises StatementError."""
     found = []
     for file in sorted(FOLDER.glob("*.toml")):
         groups = tomllib.loads(file.read_text())
@@ -161,7 +161,7 @@ def names_in(node: ast.stmt) -> set[str]:
 
 
 def missing(reference: str) -> str | None:
-    """Why a test that a statement refers to is none, or None if it is there."""
+    """Returns why there is no test that a statement refers to; None if there is one."""
     name, _, function = reference.partition("::")
     file = ROOT / name
     if not file.is_file():
@@ -175,7 +175,7 @@ def missing(reference: str) -> str | None:
 
 
 def unfit(breaks: Breaks) -> str | None:
-    """Why a change cannot be made, or None if it can."""
+    """Returns why a change cannot be made; None if it can."""
     file = ROOT / breaks.file
     if not file.is_file():
         return f"there is no {breaks.file}"

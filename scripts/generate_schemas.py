@@ -25,7 +25,7 @@ PRIMITIVES: dict[Any, Any] = {str: TEXT, float: NUMBER, int: INTEGER, bool: FLAG
 
 
 def schema(kind: Any) -> dict[str, Any]:
-    """Of a type that asdict() makes JSON of."""
+    """Returns the schema of a type that asdict() converts for JSON."""
     if kind in PRIMITIVES:
         return PRIMITIVES[kind]
     if is_dataclass(kind):
@@ -122,7 +122,7 @@ def trace() -> dict[str, Any]:
 
 
 def texts() -> dict[str, str]:
-    """The files, by name."""
+    """Returns the files, by name."""
     made = {}
     for build in (trace, report, findings, diff):
         head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": (build.__doc__ or "").rstrip(".")}

@@ -39,7 +39,7 @@ NOTICED = "noticed"
 
 
 def make_copy() -> None:
-    """The files that git has, and what was built from them."""
+    """Copies the files that git has, and what was built from them."""
     shutil.rmtree(COPY, ignore_errors=True)
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
@@ -51,7 +51,7 @@ def make_copy() -> None:
 
 
 def package() -> Iterator[Path]:
-    """The files of the package, with those that were built."""
+    """Returns the files of the package, with those that were built."""
     return (path for path in (ROOT / "fpgart").rglob("*") if path.is_file() and "__pycache__" not in path.parts)
 
 
@@ -65,7 +65,7 @@ def copy(files: Iterable[Path]) -> None:
 
 @contextmanager
 def broken(breaks: Breaks) -> Iterator[None]:
-    """The copy, with one text of a file exchanged, and built again where that makes a difference."""
+    """Changes one text of a file in the copy while the context lasts, and builds again if the build depends on it."""
     target = COPY / breaks.file
     whole = target.read_text()
     compiled = breaks.file.startswith(COMPILED)

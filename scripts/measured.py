@@ -36,7 +36,7 @@ def machine() -> str:
 
 
 def engine_version(library: Path) -> str:
-    """The version of the driver that executes kernels, such as "OpenCL 3.0 PoCL 3.0-rc2"."""
+    """Returns the version of the driver that executes kernels, such as "OpenCL 3.0 PoCL 3.0-rc2"."""
     command = [sys.executable, "-m", "fpgart.cli", "info", "--json"]
     variables = {**os.environ, "FPGART_ENGINE": str(library)}
     said = subprocess.run(command, env=variables, capture_output=True, text=True, check=True).stdout

@@ -11,7 +11,7 @@ WARM_UP = 10
 
 
 def report(step: Callable[[], object], steps: int) -> None:
-    """Print the median time of a step that waits for its results."""
+    """Prints the median time of a step that waits for its results."""
     for _ in range(WARM_UP):
         step()
     times = []

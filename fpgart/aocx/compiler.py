@@ -14,9 +14,11 @@ from xml.sax.saxutils import quoteattr
 
 from fpgart.aocx import container as sections
 from fpgart.aocx.autodiscovery import format as format_autodiscovery
+from fpgart.aocx.autodiscovery import to_section
 from fpgart.aocx.binary import ProgramBinary
 from fpgart.aocx.container import Container
 from fpgart.aocx.errors import AocxError
+from fpgart.aocx.interfaces import ACCESS, QUALIFIERS, SPACES
 from fpgart.aocx.system import (
     Access,
     AddressSpace,
@@ -42,18 +44,8 @@ SOURCE_ENGINE = "OpenCL C"
 NO_IDENTITY = "0" * 40
 POINTER_BYTES, POINTER_ALIGNMENT = 8, 1024
 LARGEST_VALUE = 1024
-TEXT_UNIT = 256
-SPACES = {
-    cl.CL_KERNEL_ARG_ADDRESS_PRIVATE: AddressSpace.NONE,
-    cl.CL_KERNEL_ARG_ADDRESS_LOCAL: AddressSpace.LOCAL,
-    cl.CL_KERNEL_ARG_ADDRESS_GLOBAL: AddressSpace.GLOBAL,
-    cl.CL_KERNEL_ARG_ADDRESS_CONSTANT: AddressSpace.CONSTANT,
-}
-ACCESS = {
-    cl.CL_KERNEL_ARG_ACCESS_READ_ONLY: Access.READ_ONLY,
-    cl.CL_KERNEL_ARG_ACCESS_WRITE_ONLY: Access.WRITE_ONLY,
-    cl.CL_KERNEL_ARG_ACCESS_READ_WRITE: Access.READ_WRITE,
-}
+SPACE_OF = {qualifier: space for space, qualifier in SPACES.items()}
+ACCESS_OF = {qualifier: access for access, qualifier in ACCESS.items()}
 
 
 class CompileError(AocxError):
@@ -119,7 +111,7 @@ def _with_identity(
     made = Container(
         {
             sections.BOARD: system.board.encode(),
-            sections.AUTODISCOVERY: _padded(format_autodiscovery(system)),
+            sections.AUTODISCOVERY: to_section(format_autodiscovery(system)),
             sections.RANDOM_HASH: NO_IDENTITY.encode(),
             sections.SOURCE_HASH: digest.encode(),
             sections.BOARD_SPEC: board.text.encode(),
@@ -134,15 +126,6 @@ def _with_identity(
     changed[sections.RANDOM_HASH] = identity
     changed[sections.AUTODISCOVERY] = changed[sections.AUTODISCOVERY].replace(NO_IDENTITY.encode(), identity)
     return Container(changed)
-
-
-def _padded(text: str) -> bytes:
-    """Returns a text as real containers have it: with blanks up to a multiple of 256 bytes, at least one.
-
-    The last 8 bytes are the length in hexadecimal digits.
-    """
-    size = -(-(len(text) + 1 + 8) // TEXT_UNIT) * TEXT_UNIT
-    return text.encode().ljust(size - 8) + b"%08X" % (len(text) + 1)
 
 
 def memories_of(board: BoardDescription) -> tuple[Memory, ...]:
@@ -169,7 +152,7 @@ def sizes_of_structures(
     each type has the size as that of its work-groups. The result is empty if the compiler refuses these kernels.
     """
     values = (
-        a for interface in interfaces.values() for a in interface.arguments if not SPACES.get(a.address_qualifier)
+        a for interface in interfaces.values() for a in interface.arguments if not SPACE_OF.get(a.address_qualifier)
     )
     names = sorted({a.type_name for a in values if a.pipe is None and a.type_name and not size_of_type(a.type_name)})
     if not names:
@@ -229,17 +212,13 @@ def _kernel(
 def _argument(index: int, argument: ArgumentInterface, engine_kernel: EngineKernel, sizes: dict[str, int]) -> Argument:
     if argument.pipe is not None:
         return _pipe(argument, argument.pipe)
-    space = SPACES.get(argument.address_qualifier, AddressSpace.NONE)
+    space = SPACE_OF.get(argument.address_qualifier, AddressSpace.NONE)
     is_local = space is AddressSpace.LOCAL
     is_pointer = space is not AddressSpace.NONE
     size = 4 if is_local else POINTER_BYTES if is_pointer else sizes.get(argument.type_name, 0)
     size = size or _size_of_value(index, argument, engine_kernel)
     qualifiers = TypeQualifier.NONE
-    for bit, qualifier in (
-        (cl.CL_KERNEL_ARG_TYPE_CONST, TypeQualifier.CONST),
-        (cl.CL_KERNEL_ARG_TYPE_RESTRICT, TypeQualifier.RESTRICT),
-        (cl.CL_KERNEL_ARG_TYPE_VOLATILE, TypeQualifier.VOLATILE),
-    ):
+    for qualifier, bit in QUALIFIERS:
         if argument.type_qualifier & bit:
             qualifiers |= qualifier
     return Argument(
@@ -253,7 +232,7 @@ def _argument(index: int, argument: ArgumentInterface, engine_kernel: EngineKern
         qualifiers=qualifiers,
         name=argument.name,
         type_name=argument.type_name.replace(" ", ""),
-        access=ACCESS.get(argument.access_qualifier, Access.NONE),
+        access=ACCESS_OF.get(argument.access_qualifier, Access.NONE),
     )
 
 

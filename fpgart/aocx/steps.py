@@ -19,7 +19,7 @@ from fpgart.aocx.compiler import Options
 from fpgart.aocx.container import Container
 from fpgart.aocx.errors import AocxError
 from fpgart.aocx.units import Text, Unit, given_headers, without_copies
-from fpgart.base.json_input import parse_json
+from fpgart.base.json_input import parse_json, untyped
 from fpgart.kernels.preprocessing.files import Embedded, Input, Inside
 
 STEP = ".acl.fpgart.step"
@@ -39,15 +39,7 @@ class Step:
     separate: tuple[str, ...] = ()
 
     def encode(self) -> bytes:
-        told = {
-            "kind": self.kind,
-            "board": self.board,
-            "compiler": self.options.compiler,
-            "noted": self.options.noted,
-            "emulator": self.options.emulator,
-            "libraries": self.options.libraries,
-            "separate": self.separate,
-        }
+        told = {"kind": self.kind, "board": self.board, "separate": self.separate, **untyped(self.options)}
         return json.dumps(told, sort_keys=True).encode(errors="surrogateescape")
 
     @classmethod
@@ -65,10 +57,7 @@ class Step:
 
 def object_of(unit: Unit, board: str, separate: tuple[str, ...]) -> Container:
     """Returns the container that `aoc -c` writes for a unit which has its headers in it."""
-    files = {
-        "sources": [_told(each) for each in unit.sources],
-        "models": [_told(each) for each in unit.models],
-    }
+    files = {"sources": [_told(each) for each in unit.sources], "models": [_told(each) for each in unit.models]}
     return Container(
         {
             sections.BOARD: board.encode(),

@@ -20,7 +20,7 @@ class Link:
     __slots__ = ("cable", "handle", "writing")
 
     def __init__(self, path: str, cable: str, depth: int, patience_s: float, *, writing: bool) -> None:
-        """`path`: the ring's file, the same for both ends. Raises OutOfResources if the end is in use."""
+        """Opens an end of the ring in the file `path`, which both ends name. Raises OutOfResources if it is in use."""
         words = ffi.new("char[]", WORDS_BYTES)
         milliseconds = min(int(patience_s * 1000), 0xFFFFFFFF)
         handle = lib.link_open(path.encode(), cable.encode(), writing, depth, milliseconds, words, WORDS_BYTES)

@@ -52,7 +52,7 @@ class Fifo:
     def __init__(
         self, name: str, packet: int, capacity: int, *, hosted: bool, memory: SharedMemory | None = None
     ) -> None:
-        """`hosted`: the host has one end. `memory`: the memory of kernels that run in another process."""
+        """`hosted` is True if the host has one end, `memory` the memory of kernels that run in another process."""
         self._owner: object = None
         self._memory, self._place = memory, 0
         words = name.encode()
@@ -155,7 +155,7 @@ class Network:
         factor: int = 1,
         seed: int = 0,
     ) -> None:
-        """`timeout_s`: seconds that all kernels may wait for each other before they are stopped; 0 for no limit.
+        """`timeout_s` is the time that all kernels may wait for each other before they are stopped; 0 for no limit.
 
         `links`: the cables of I/O channels. `factor`: multiplies depths of the source. `seed`: if not 0, packets arrive
         at other times.

@@ -5,20 +5,17 @@ from __future__ import annotations
 
 import threading
 
-from fpgart.check.findings import Finding, Findings
+from fpgart.check.findings import CheckPart, Finding, Findings
 from fpgart.check.words import buffer_maker, buffer_name
 from fpgart.runtime.memory.buffer import Buffer
 
 
-class Bounds:
+class Bounds(CheckPart):
     """Listens to NOTICES: first the refused range, then the call that failed, on the same thread."""
 
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
         self._refused = threading.local()
-
-    def finish(self) -> None:
-        """Does nothing: each finding was reported at once."""
 
     def range_refused(self, buffer: Buffer, offset: int, size: int) -> None:
         made_at = self._findings.origins.of(buffer)
@@ -43,7 +40,3 @@ class Bounds:
                 self._findings.origins.here(),
             )
         )
-
-
-def start(findings: Findings) -> Bounds:
-    return Bounds(findings)

@@ -82,7 +82,7 @@ class Findings:
         origins: Origins | None = None,
         places: Places | None = None,
     ) -> None:
-        """`families`: those that are wanted. `path`: a file that gets a line of JSON per finding; "" for none.
+        """`families` are those that are wanted; `path` is a file that gets a line of JSON per finding, "" for none.
 
         Raises OSError if the file cannot be written.
         """
@@ -163,3 +163,10 @@ class Findings:
         found = times(total, "finding") if total else "no findings"
         looked = ", ".join(dict.fromkeys(LOOKED_AT[family] for family in self.families))
         self._tell(f"{found}{repeated} in {times(commands, 'command')}; looked at: {looked}")
+
+
+class CheckPart:
+    """A part of a family of checks; its methods are named after the notices that it listens to."""
+
+    def finish(self) -> None:
+        """Reports findings that depend on the whole run, at the end of the process; by default there are none."""

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 from fpgart._native import lib
 from fpgart.base import opencl as cl
 from fpgart.check.accesses import buffers_of
-from fpgart.check.findings import Finding, Findings
+from fpgart.check.findings import CheckPart, Finding, Findings
 from fpgart.check.words import buffer_maker, buffer_name, command, launch_command
 from fpgart.engine.interface import POINTER
 from fpgart.kernels.loops.dependences import broken_promises
@@ -48,7 +48,7 @@ class _HostMemory:
     """The number of commands that may be writing to it."""
 
 
-class Fpga:
+class Fpga(CheckPart):
     """Listens to NOTICES."""
 
     def __init__(self, findings: Findings) -> None:
@@ -57,9 +57,6 @@ class Fpga:
         self._lock = threading.RLock()
         self._compiled = False
         self._host_memory: WeakKeyDictionary[Buffer, _HostMemory] = WeakKeyDictionary()
-
-    def finish(self) -> None:
-        """Does nothing: each finding was reported at once."""
 
     # Compiling
 
@@ -300,7 +297,3 @@ def _alignment_problems(launch: LaunchKernel) -> Iterator[tuple[str, str]]:
                 "that an .aocx asks of pointers to global memory",
                 "pass the start of the allocation, and the offset as another argument",
             )
-
-
-def start(findings: Findings) -> Fpga:
-    return Fpga(findings)

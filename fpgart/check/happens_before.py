@@ -50,7 +50,7 @@ class ClockedCommand:
     )
 
     def __init__(self, base: Clock, text: str, number: int = 0) -> None:
-        """`base`: the host's knowledge. `text`: the command's name. `number`: in the order of the calls."""
+        """`base` is the host's knowledge, `text` the command's name, `number` its place in the order of calls."""
         self.text = text
         self.number = number
         self.base = base

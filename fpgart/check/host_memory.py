@@ -15,9 +15,8 @@ from weakref import WeakKeyDictionary
 from fpgart._native import lib
 from fpgart.base import opencl as cl
 from fpgart.check.accesses import Interval
-from fpgart.check.contexts import context_of
-from fpgart.check.findings import Finding, Findings
-from fpgart.check.words import buffer_name, command
+from fpgart.check.findings import CheckPart, Finding, Findings
+from fpgart.check.words import buffer_name, command, context_of
 from fpgart.runtime.commands.access import AccessMode, MemoryAccess
 from fpgart.runtime.commands.operation import DeviceOperation, operation_of
 from fpgart.runtime.memory.buffer import Buffer
@@ -47,16 +46,13 @@ class _Use:
         return sum(end - begin for begin, end in self.ranges)
 
 
-class HostMemory:
+class HostMemory(CheckPart):
     """Listens to NOTICES."""
 
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
         self._uses: WeakKeyDictionary[Event, _Use] = WeakKeyDictionary()
         self._lock = threading.RLock()
-
-    def finish(self) -> None:
-        """Does nothing: a transfer that has not run shows no mistake."""
 
     def command_enqueued(self, event: Event, wait_list: tuple[Event, ...], blocking: bool) -> None:
         operation = operation_of(event)
@@ -171,7 +167,3 @@ def _written_by(operation: DeviceOperation) -> Iterator[Interval]:
             begin = access.allocation.pointer
         for first, end in access.ranges:
             yield begin + first, begin + end
-
-
-def start(findings: Findings) -> HostMemory:
-    return HostMemory(findings)

@@ -13,9 +13,8 @@ from weakref import WeakKeyDictionary
 from fpgart._native import lib
 from fpgart.base.closed_memory import driver_address
 from fpgart.check.accesses import Mode, accesses, buffers_of
-from fpgart.check.contexts import context_of
-from fpgart.check.findings import Finding, Findings
-from fpgart.check.words import buffer_maker, buffer_name, command, span
+from fpgart.check.findings import CheckPart, Finding, Findings
+from fpgart.check.words import buffer_maker, buffer_name, command, context_of, span
 from fpgart.runtime.commands.operation import DeviceOperation, operation_of, running_kernel
 from fpgart.runtime.memory.buffer import HOST_WRITES, Buffer
 from fpgart.runtime.programs.kernel import Kernel
@@ -51,7 +50,7 @@ class _Seen:
     sum: int
 
 
-class Mappings:
+class Mappings(CheckPart):
     """Listens to NOTICES. Regions are by the number of the buffer that owns the contents."""
 
     def __init__(self, findings: Findings) -> None:
@@ -61,9 +60,6 @@ class Mappings:
         self._regions: dict[int, list[_Region]] = {}
         self._threatened: WeakKeyDictionary[Event, list[_Region]] = WeakKeyDictionary()
         self._seen: WeakKeyDictionary[Event, list[_Seen]] = WeakKeyDictionary()
-
-    def finish(self) -> None:
-        """Does nothing: each finding was reported at once."""
 
     def region_mapped(self, buffer: Buffer, pointer: int, offset: int, size: int, flags: int) -> None:
         begin = buffer.origin + offset
@@ -169,7 +165,3 @@ class Mappings:
                 region.mapped_at,
             )
         )
-
-
-def start(findings: Findings) -> Mappings:
-    return Mappings(findings)

@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 
 from fpgart._native import lib
 from fpgart.check.accesses import HOST, Access, Key, Mode, Part, accesses, may_have_written, part_of
-from fpgart.check.findings import Finding, Findings
+from fpgart.check.findings import CheckPart, Finding, Findings
 from fpgart.check.happens_before import ClockedCommand, Order
 from fpgart.check.words import command, launch_command, span
 from fpgart.runtime.commands.launch import LaunchKernel
@@ -79,7 +79,7 @@ class _Command:
         return self.done
 
 
-class Races:
+class Races(CheckPart):
     """Listens to NOTICES and compares each access with the earlier ones to the same object."""
 
     def __init__(self, findings: Findings) -> None:
@@ -305,7 +305,3 @@ def _verb(access: Access) -> str:
     if not access.mode & Mode.WRITE:
         return "reads"
     return "reads and writes" if access.mode & Mode.READ else "writes"
-
-
-def start(findings: Findings) -> Races:
-    return Races(findings)

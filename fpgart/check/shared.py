@@ -15,7 +15,7 @@ from fpgart._native import lib
 from fpgart.board.first_fit import round_up
 from fpgart.board.mmd import Capability
 from fpgart.check.accesses import READ, accesses
-from fpgart.check.findings import Findings
+from fpgart.check.findings import CheckPart, Findings
 from fpgart.check.pages import guarded
 from fpgart.check.words import allocation_maker, allocation_name, command
 from fpgart.runtime.commands.operation import DeviceOperation, running_kernel
@@ -37,7 +37,7 @@ class _Running:
 
 
 @dataclass(slots=True)
-class SharedMemory:
+class SharedMemory(CheckPart):
     """Listens to NOTICES."""
 
     _findings: Findings
@@ -46,9 +46,6 @@ class SharedMemory:
     """The regions of live allocations, by the allocations' numbers."""
     _running: dict[int, _Running] = field(default_factory=dict)
     _closed: set[int] = field(default_factory=set)
-
-    def finish(self) -> None:
-        """Does nothing: each finding was reported at once."""
 
     def usm_allocated(self, allocation: UsmAllocation) -> None:
         if allocation.kind is not Kind.SHARED or any(
@@ -111,7 +108,3 @@ class SharedMemory:
             if number not in self._closed:
                 lib.faults_state(region, guarded.ONLY_READ)
         self._closed = set(wanted) & set(self._regions)
-
-
-def start(findings: Findings) -> SharedMemory:
-    return SharedMemory(findings)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fpgart.base import opencl as cl
 from fpgart.check.accesses import buffers_of
-from fpgart.check.findings import Finding, Findings
+from fpgart.check.findings import CheckPart, Finding, Findings
 from fpgart.check.words import buffer_maker, buffer_name, command
 from fpgart.runtime.commands.access import AccessMode
 from fpgart.runtime.commands.operation import DeviceOperation
@@ -20,15 +20,12 @@ READS = (cl.CL_COMMAND_READ_BUFFER, cl.CL_COMMAND_READ_BUFFER_RECT)
 STARTS_WRITTEN = cl.CL_MEM_COPY_HOST_PTR | cl.CL_MEM_USE_HOST_PTR
 
 
-class Unwritten:
+class Unwritten(CheckPart):
     """Listens to NOTICES. Buffers are identified by the number of the buffer that owns the contents."""
 
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
         self._unwritten: set[int] = set()
-
-    def finish(self) -> None:
-        """Does nothing: each finding was reported at once."""
 
     def buffer_created(self, buffer: Buffer) -> None:
         if buffer.parent is None and not buffer.flags & STARTS_WRITTEN:
@@ -71,7 +68,3 @@ class Unwritten:
                 origins.of(event),
             )
         )
-
-
-def start(findings: Findings) -> Unwritten:
-    return Unwritten(findings)

@@ -12,9 +12,8 @@ from collections import deque
 from dataclasses import dataclass
 from weakref import WeakSet
 
-from fpgart.check.contexts import context_of
-from fpgart.check.findings import Finding, Findings
-from fpgart.check.words import allocation_maker, allocation_name, command
+from fpgart.check.findings import CheckPart, Finding, Findings
+from fpgart.check.words import allocation_maker, allocation_name, command, context_of
 from fpgart.engine.interface import POINTER
 from fpgart.runtime.commands.access import AccessMode, MemoryAccess
 from fpgart.runtime.commands.launch import LaunchKernel
@@ -78,7 +77,7 @@ class FreedAllocations:
         return freed if pointer < freed.end else None
 
 
-class Usm:
+class Usm(CheckPart):
     """Listens to NOTICES."""
 
     def __init__(self, findings: Findings) -> None:
@@ -248,7 +247,3 @@ class Usm:
             fix,
             self._origins.here(),
         )
-
-
-def start(findings: Findings) -> Usm:
-    return Usm(findings)

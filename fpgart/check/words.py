@@ -9,6 +9,7 @@ from fpgart.runtime.commands.operation import DeviceOperation, operation_of
 from fpgart.runtime.commands.programming import PROGRAM_COMMAND
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.usm import UsmAllocation
+from fpgart.runtime.objects.context import Context
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.scheduling.event import Event
 from fpgart.watch.names import ALLOCATORS
@@ -92,3 +93,10 @@ def allocation_maker(allocation: UsmAllocation) -> str:
 def span(begin: int, end: int) -> str:
     """Returns the bytes from `begin` to (not including) `end` in words."""
     return f"byte {begin}" if end == begin + 1 else f"bytes {begin} to {end - 1}"
+
+
+def context_of(event: Event) -> Context:
+    """Returns the context of a command or user event. Events themselves declare only the scheduler's part of it."""
+    context = event.context
+    assert isinstance(context, Context)
+    return context

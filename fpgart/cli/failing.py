@@ -72,7 +72,7 @@ class Failing:
     """Runs a host again and again, and judges its handling of failures."""
 
     def __init__(self, program: tuple[str, ...], extra: dict[str, str], status: str, seconds: float) -> None:
-        """`status`: the status of the calls that fail. Raises RunError if there is no such program."""
+        """`status` is that of the calls that fail. Raises RunError if there is no such program."""
         self._program = program
         self._extra = extra
         self._status = status

@@ -42,7 +42,6 @@ from fpgart.cli.validation import refuse_wrong_options
 )
 @click.option(
     "--time",
-    "clock",
     type=Choice(("real", "model")),
     help="Times in profiling: of this computer, or of the modelled board (docs/time.md).",
 )
@@ -83,28 +82,17 @@ from fpgart.cli.validation import refuse_wrong_options
 @click.pass_context
 def run(
     context: click.Context,
-    board: str | None,
-    platform: str | None,
-    topology: str | None,
-    engine: str | None,
-    trace: str | None,
-    faults: str | None,
-    clock: str | None,
-    check: str | None,
+    /,
     fail_on_finding: bool,
     sarif: str | None,
     github: bool,
     summary: bool,
     log: bool,
     leaks: bool,
-    wrappers: str | None,
-    watchdog: str | None,
-    capture: str | None,
-    capture_kernels: str | None,
     isolate: bool,
-    served: str | None,
     require_use: bool,
     program: tuple[str, ...],
+    **values: str | None,
 ) -> None:
     """Run PROGRAM with this driver as its only OpenCL platform.
 
@@ -117,55 +105,35 @@ def run(
     """
     refuse_dashes(context)
     judges = fail_on_finding or bool(sarif) or github
-    wanted = {
-        "FPGART_BOARD": board,
-        "FPGART_PLATFORM": platform,
-        "FPGART_TOPOLOGY": topology,
-        "FPGART_ENGINE": engine,
-        "FPGART_TRACE": trace,
-        "FPGART_FAULTS": faults,
-        "FPGART_TIME": clock,
-        "FPGART_CHECK": check or ("all" if judges and not (leaks or config.CHECK.is_set) else None),
+    values["check"] = values["check"] or ("all" if judges and not (leaks or config.CHECK.is_set) else None)
+    wanted = {variable_of(name): value for name, value in values.items()} | {
         "FPGART_SUMMARY": "stderr" if summary else None,
         "FPGART_LOG": "stderr" if log else None,
         "FPGART_LEAKS": "1" if leaks else None,
-        "FPGART_WRAPPERS": wrappers,
-        "FPGART_WATCHDOG": watchdog,
         "FPGART_LIVE": None if config.LIVE.is_set else "1",
-        "FPGART_CAPTURE": capture,
-        "FPGART_CAPTURE_KERNELS": capture_kernels,
         "FPGART_ISOLATE": "1" if isolate else None,
-        "FPGART_SERVED": served,
     }
     given = {name: value for name, value in wanted.items() if value}
-    begin(given)
+    begin(given, {variable_of(name): f"--{name.replace('_', '-')}" for name, value in values.items() if value})
     given |= running.place_in_topology() | running.boards_of_service()
+    trace = values["trace"] or ""
     if require_use or fail_on_finding or trace or sarif or github:
-        judged = running.Judged(require_use, fail_on_finding, trace or "", sarif or "", github)
+        judged = running.Judged(require_use, fail_on_finding, trace, sarif or "", github)
         sys.exit(running.run_and_judge(program, given, judged))
     running.replace_process(program, given)
 
 
-SPELLING = {
-    "FPGART_BOARD": "--board",
-    "FPGART_PLATFORM": "--platform",
-    "FPGART_TOPOLOGY": "--topology",
-    "FPGART_ENGINE": "--engine",
-    "FPGART_TRACE": "--trace",
-    "FPGART_FAULTS": "--faults",
-    "FPGART_CHECK": "--check",
-    "FPGART_WRAPPERS": "--wrappers",
-    "FPGART_WATCHDOG": "--watchdog",
-    "FPGART_SERVED": "--served",
-    "FPGART_CAPTURE": "--capture",
-    "FPGART_CAPTURE_KERNELS": "--capture-kernels",
-}
-"""The flags of `fpgart run` for options with a value."""
+def variable_of(name: str) -> str:
+    """Returns the variable that an option with a value becomes: `board` is FPGART_BOARD."""
+    return f"{config.PREFIX}{name.upper()}"
 
 
-def begin(given: dict[str, str]) -> None:
-    """Applies the options of the command line. Raises OptionError if they, or the environment, are invalid."""
+def begin(given: dict[str, str], spelling: dict[str, str]) -> None:
+    """Applies the options of the command line. Raises OptionError if they, or the environment, are invalid.
+
+    `given`: the variables that they become; `spelling`: the options that some of these come from.
+    """
     os.environ.update(given)
-    refuse_wrong_options({name: flag for name, flag in SPELLING.items() if name in given})
+    refuse_wrong_options(spelling)
     for words in config.misspelt(os.environ):
         click.echo(f"fpgart: {words}", err=True)

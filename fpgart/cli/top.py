@@ -88,7 +88,7 @@ class Looks:
     """Queries hosts, and keeps the previous answers."""
 
     def __init__(self, process: int | None) -> None:
-        """`process`: the one to query; None for all of this user."""
+        """`process` is the one to query; None stands for all of this user."""
         self._process = process
         self._before: dict[int, Snapshot] = {}
 

@@ -14,42 +14,34 @@ from fpgart.cli.progress import reading
 from fpgart.watch import report as trace_report
 from fpgart.watch.report import export
 
+TRACE = click.Path(exists=True, dir_okay=False, path_type=Path)
+OUTPUT = click.Path(dir_okay=False, path_type=Path)
+
 
 @click.command()
-@click.argument(
-    "traces",
-    metavar="TRACE...",
-    nargs=-1,
-    required=True,
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-)
+@click.argument("traces", metavar="TRACE...", nargs=-1, required=True, type=TRACE)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 @click.option(
     "--html",
     "page",
     metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=OUTPUT,
     help="Write a page with a timeline, a memory map and tables to a file.",
 )
 @click.option("--follow", is_flag=True, help="Update the report while the host of the trace runs.")
 @click.option(
     "--merged",
     metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=OUTPUT,
     help="Write one trace for Perfetto, with arrows for packets between boards, to a file.",
 )
 @click.option(
     "--perfetto",
     metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=OUTPUT,
     help="Write Perfetto's own format, with boards as GPUs and counters of banks, to a file.",
 )
-@click.option(
-    "--sarif",
-    metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write findings and advice as SARIF 2.1.0 to a file.",
-)
+@click.option("--sarif", metavar="FILE", type=OUTPUT, help="Write findings and advice as SARIF 2.1.0 to a file.")
 @click.option("--github", is_flag=True, help="Print only findings and advice, as annotations of GitHub.")
 @click.option("--all", "everything", is_flag=True, help="Print all advice, not only the five items that save most.")
 def report(
@@ -109,7 +101,9 @@ def read_report(
 
             write_bytes(perfetto, as_perfetto(found, events))
         if page is not None:
-            write_page(page, found, events, ", ".join(trace.name for trace in traces))
+            from fpgart.watch.page import as_html
+
+            write_text(page, as_html(found, events, ", ".join(trace.name for trace in traces)))
     return found
 
 
@@ -144,8 +138,8 @@ def follow_trace(trace: Path, *, draw: bool) -> list[trace_report.Args]:
 
 
 @click.command()
-@click.argument("before", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.argument("after", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("before", type=TRACE)
+@click.argument("after", type=TRACE)
 @click.option("--markdown", "form", flag_value="markdown", help="Print Markdown, for a pull request.")
 @click.option("--json", "form", flag_value="json", help="Print JSON, for programs.")
 @click.option(
@@ -180,13 +174,6 @@ def diff(before: Path, after: Path, form: str | None, threshold: float | None, g
     most = 0.0 if gate and threshold is None else threshold
     if most is not None and found.exceeds(most):
         sys.exit(1)
-
-
-def write_page(file: Path, found: trace_report.Report, events: list[trace_report.Args], title: str) -> None:
-    """Writes the page; raises TraceError if it cannot."""
-    from fpgart.watch.page import as_html
-
-    write_text(file, as_html(found, events, title))
 
 
 def write_text(file: Path, text: str) -> None:

@@ -22,7 +22,7 @@ from fpgart.kernels.preprocessing.literals import Value
 from fpgart.kernels.preprocessing.tokens import tokens_of
 from fpgart.kernels.preprocessing.types import Shape
 from fpgart.kernels.signs import PreprocessorError
-from fpgart.kernels.source_text import ATTRIBUTE, HIDDEN, blank, closing, split
+from fpgart.kernels.source_text import ATTRIBUTE, HIDDEN, blank, closing, replaced, split
 
 NAME = re.compile(rf"\b(?:__)?(?P<name>{'|'.join(ATTRIBUTES)})(?:__)?\b\s*(?P<opens>\()?")
 PRAGMA = re.compile(rf"^[ \t]*#[ \t]*pragma[ \t]+(?P<name>{'|'.join(PRAGMAS)}|ivdep|loop_fuse)\b(?P<rest>[^\n]*)", re.M)
@@ -74,11 +74,10 @@ class _Text:
         return Declarations(self._text)
 
     def with_numbers(self, *, strict: bool) -> str:
-        parts = []
-        copied = 0
+        edits = []
         for argument in sorted({*self._in_attributes(), *self._in_pragmas()}, key=lambda each: each.begin):
             try:
-                words = self._words(argument)
+                edits.append((argument.begin, argument.end, self._words(argument)))
             except (ValueError, IndexError) as error:
                 if strict:
                     written = " ".join(self._text[argument.begin : argument.end].split())
@@ -86,10 +85,7 @@ class _Text:
                         f"#pragma {argument.name} {written}" if argument.of_pragma else f"{argument.name}({written})"
                     )
                     raise self._error(argument.begin, f"{shown}: {error}") from None
-                continue
-            parts += [self._text[copied : argument.begin], words]
-            copied = argument.end
-        return "".join([*parts, self._text[copied:]])
+        return replaced(self._text, edits)
 
     def _in_attributes(self) -> Iterator[Argument]:
         at = 0

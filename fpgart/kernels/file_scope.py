@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from fpgart.kernels.call_graph import DIRECTIVE, NAME, TOKEN, function_named
-from fpgart.kernels.source_text import without_attributes
+from fpgart.kernels.source_text import blank, replaced, without_attributes
 
 LITERAL = re.compile(r'"(?:\\.|[^"\\\n])*"|\\[^\n]')
 LONGEST_HEAD = 4096
@@ -80,7 +80,7 @@ def _meaning(words: tuple[str, ...]) -> tuple[str, ...]:
 
 def statements(text: str) -> Iterator[Statement]:
     """Yields the declarations at file scope, in their order."""
-    bare = LITERAL.sub(_blank, DIRECTIVE.sub(_blank, text))
+    bare = blank(LITERAL, blank(DIRECTIVE, text))
     begin, depth, function = 0, 0, ""
     for hit in PLACE.finditer(bare):
         if hit[0] == "{":
@@ -99,17 +99,9 @@ def _function_before(head: str) -> str:
     return "" if "=" in head else function_named(TOKEN.findall(head))
 
 
-def _blank(found: re.Match[str]) -> str:
-    return re.sub(r"[^\n]", " ", found[0])
-
-
 def _blanked(text: str, chosen: Sequence[Statement]) -> str:
-    parts = []
-    copied = 0
-    for each in sorted(chosen, key=lambda each: each.begin):
-        parts += [text[copied : each.begin], re.sub(r"[^\n]", " ", text[each.begin : each.end])]
-        copied = each.end
-    return "".join([*parts, text[copied:]])
+    """Returns the text with blanks in place of these declarations."""
+    return replaced(text, ((s.begin, s.end, re.sub(r"[^\n]", " ", text[s.begin : s.end])) for s in chosen))
 
 
 def _renamed(text: str, names: dict[str, str]) -> str:

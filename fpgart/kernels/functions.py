@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -14,7 +13,7 @@ from fpgart.kernels.dialect import CompilerOptions, predefined_macros
 from fpgart.kernels.preprocessing.files import Includes
 from fpgart.kernels.preprocessing.preprocessor import preprocess
 from fpgart.kernels.signs import PreprocessorError
-from fpgart.kernels.source_text import DIRECTIVE, HIDDEN, LINE, WORD, blank
+from fpgart.kernels.source_text import DIRECTIVE, HIDDEN, WORD, Lines, blank
 from fpgart.kernels.unrolling import closings, end_of_statement
 
 KERNEL = re.compile(r"\b(?:__)?kernel\b")
@@ -71,19 +70,3 @@ def functions_in(text: str) -> Iterator[Function]:
             parameters = head[opened.end() : ended] if opened else ""
             yield Function(name, parameters, text[brace:end], KERNEL.search(head) is not None, head, brace, lines)
         at = end
-
-
-class Lines:
-    """Maps positions in a preprocessed text to lines of its source."""
-
-    def __init__(self, text: str) -> None:
-        self._ends = [hit.start() for hit in re.finditer("\n", text)]
-        self._said = [(hit.end(), int(hit[1])) for hit in LINE.finditer(text)]
-
-    def of(self, at: int) -> int:
-        number = bisect_left(self._ends, at)
-        index = bisect_left(self._said, at, key=lambda said: said[0]) - 1
-        if index < 0:
-            return number + 1
-        end, line = self._said[index]
-        return line + number - bisect_left(self._ends, end) - 1

@@ -19,7 +19,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from fpgart.kernels.source_text import DIRECTIVE, HIDDEN, blank, split, without_attributes
+from fpgart.kernels.source_text import DIRECTIVE, HIDDEN, blank, replaced, split, without_attributes
 
 WORD = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|\\[^\n]|[A-Za-z_]\w*|->|[{}();.]')
 LOCAL = re.compile(r"(?:static\s+|const\s+|volatile\s+)*\b(?:__)?local\b")
@@ -112,7 +112,8 @@ def with_local_variables(text: str) -> str:
         waiting += found
     if not holders:
         return text
-    return _edited(text, list(_edits(bare, [f for f in functions if f.name in holders], holders)))
+    edits = _edits(bare, [f for f in functions if f.name in holders], holders)
+    return replaced(text, ((begin, end, words + "\n" * text.count("\n", begin, end)) for begin, end, words in edits))
 
 
 def _functions(bare: str, closed: Mapping[int, int]) -> Iterator[Function]:
@@ -267,12 +268,3 @@ def _uses(bare: str, function: Function) -> Iterator[tuple[int, int, str]]:
             if variable is not None:
                 yield (hit.start(), hit.end(), f"({function.access}{variable.member})")
         last = hit[0]
-
-
-def _edited(text: str, edits: list[tuple[int, int, str]]) -> str:
-    parts = []
-    copied = 0
-    for begin, end, words in sorted(edits, key=lambda edit: edit[:2]):
-        parts += [text[copied:begin], words, "\n" * text.count("\n", begin, end)]
-        copied = end
-    return "".join([*parts, text[copied:]])

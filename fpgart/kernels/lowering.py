@@ -16,7 +16,6 @@ numbers.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,9 +26,9 @@ from fpgart.kernels.source_text import (
     ATTRIBUTE,
     DIRECTIVE,
     HIDDEN,
-    LINE,
     NAME_AND_SIZES,
     WORD,
+    Lines,
     blank,
     closing,
     split,
@@ -172,8 +171,7 @@ class _Lowering:
         self.result = Lowered("")
         self.parts: list[str] = []
         self.copied = 0
-        self.said = list(LINE.finditer(source))
-        self.ends = [hit.start() for hit in re.finditer("\n", source)]
+        self.lines = Lines(source)
 
     def run(self) -> Lowered:
         braces = statement = skipped = 0
@@ -230,23 +228,14 @@ class _Lowering:
             depth += {"{": 1, "(": 1, "}": -1, ")": -1}.get(hit[0], 0)
             if hit[0] == ";" and depth == 0:
                 return hit.start()
-        raise LoweringError(f"{self._line(at)}: a declaration without its semicolon")
-
-    def _line(self, at: int) -> int:
-        """Returns the line's number; a #line before it counts."""
-        number = bisect_left(self.ends, at)
-        index = bisect_left(self.said, at, key=lambda said: said.end()) - 1
-        if index < 0:
-            return number + 1
-        said = self.said[index]
-        return int(said[1]) + number - bisect_left(self.ends, said.end()) - 1
+        raise LoweringError(f"{self.lines.of(at)}: a declaration without its semicolon")
 
     def _put(self, begin: int, end: int, words: str) -> None:
         """Replaces the source from `begin` to `end` by `words`, on as many lines."""
         missing = self.source.count("\n", begin, end) - words.count("\n")
         self.parts += [self.source[self.copied : begin], words, "\n" * max(missing, 0)]
         if missing < 0:
-            self.parts.append(f"\n#line {self._line(end)}\n")
+            self.parts.append(f"\n#line {self.lines.of(end)}\n")
         self.copied = end
 
     # Channels
@@ -263,7 +252,9 @@ class _Lowering:
             depth = attributes.get("depth", "-1")
             parsed = NAME_AND_SIZES.fullmatch(without_attributes(declarator).strip())
             if parsed is None:
-                raise LoweringError(f"{self._line(at)}: this is not a declaration of a channel: {declarator.strip()}")
+                raise LoweringError(
+                    f"{self.lines.of(at)}: this is not a declaration of a channel: {declarator.strip()}"
+                )
             type_name = parsed["type"].strip() or type_name
             name, sizes = parsed["name"], _sizes(parsed["sizes"])
             value = (
@@ -295,7 +286,7 @@ class _Lowering:
             head, _, value = declarator.partition("=")
             parsed = NAME_AND_SIZES.fullmatch(head.strip())
             if parsed is None:
-                raise LoweringError(f"{self._line(at)}: this is not a declaration of a variable: {head.strip()}")
+                raise LoweringError(f"{self.lines.of(at)}: this is not a declaration of a variable: {head.strip()}")
             type_name = parsed["type"].strip() or type_name
             name, sizes = parsed["name"], parsed["sizes"].strip()
             initial = "0"
@@ -334,7 +325,7 @@ class _Lowering:
         attributes = _attributes(text)
         parsed = NAME_AND_SIZES.fullmatch(without_attributes(text[hit.end() :]).strip())
         if parsed is None or not parsed["type"].strip():
-            raise LoweringError(f"{self._line(at)}: this is not a pipe: {text.strip()}")
+            raise LoweringError(f"{self.lines.of(at)}: this is not a pipe: {text.strip()}")
         depth = attributes.get("depth", "0").strip()
         return parsed["name"], PipeArgument(
             parsed["type"].strip(),

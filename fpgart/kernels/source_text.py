@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections.abc import Iterable
 
 from fpgart.base.patterns import pattern
 
@@ -52,3 +54,30 @@ def split(text: str) -> list[str]:
             parts.append(text[begin : hit.start()])
             begin = hit.end()
     return [*parts, text[begin:]]
+
+
+def replaced(text: str, edits: Iterable[tuple[int, int, str]]) -> str:
+    """Returns the text in which `edits`, in any order, replace what is between two positions."""
+    parts = []
+    copied = 0
+    for begin, end, words in sorted(edits, key=lambda edit: edit[:2]):
+        parts += [text[copied:begin], words]
+        copied = end
+    return "".join([*parts, text[copied:]])
+
+
+class Lines:
+    """Maps positions in a preprocessed text to lines of its source."""
+
+    def __init__(self, text: str) -> None:
+        self._ends = [hit.start() for hit in re.finditer("\n", text)]
+        self._said = [(hit.end(), int(hit[1])) for hit in LINE.finditer(text)]
+
+    def of(self, at: int) -> int:
+        """Returns the line of a position; a #line before it counts."""
+        number = bisect_left(self._ends, at)
+        index = bisect_left(self._said, at, key=lambda said: said[0]) - 1
+        if index < 0:
+            return number + 1
+        end, line = self._said[index]
+        return line + number - bisect_left(self._ends, end) - 1

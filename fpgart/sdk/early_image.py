@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from fpgart.aocx.compiler import SPACES, memories_of
+from fpgart.aocx.compiler import SPACE_OF, memories_of
 from fpgart.aocx.report import Section, page_of
 from fpgart.aocx.system import AddressSpace, Argument, Autodiscovery, Category, DescribedKernel
 from fpgart.base.config import OptionError
@@ -64,7 +64,7 @@ def _kernel(kernel: KernelInterface, facts: SpirvFacts, board: BoardDescription)
 
 
 def _argument(argument: ArgumentInterface, kind: str, size: int, board: BoardDescription) -> Argument:
-    space = SPACES.get(argument.address_qualifier, AddressSpace.NONE)
+    space = SPACE_OF.get(argument.address_qualifier, AddressSpace.NONE)
     location = argument.buffer_location
     if location.isdecimal():
         memories = [memory.name for memory in board.memories]

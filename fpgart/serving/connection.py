@@ -26,7 +26,7 @@ class Connection:
     """One process's connection with a service; any thread may ask. Closing it releases the client's boards."""
 
     def __init__(self, name: str) -> None:
-        """`name`: the name of the service, or the path of its socket. Raises ServiceError."""
+        """`name` is that of the service, or the path of its socket. Raises ServiceError."""
         self.name = name
         self._asking = threading.Lock()
         self._socket = connected(name)

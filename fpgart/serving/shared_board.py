@@ -19,7 +19,7 @@ class SharedBoard(Around):
     """An `Mmd` of a service. Its memory is new for each host; its program stays."""
 
     def __init__(self, mmd: Mmd, service: Connection, number: int) -> None:
-        """`number`: the board's number in the service."""
+        """`number` is the board's in the service."""
         super().__init__(mmd)
         self._service = service
         self._number = number

@@ -39,7 +39,7 @@ class Calls:
         self._where = lru_cache(maxsize=None)(places().where)
 
     def add(self, function: str, thread: int, status: int) -> None:
-        """`status`: the status of the injected fault; 0 for a call that is carried out."""
+        """Writes the line of a call. `status`: that of the injected fault; 0 for a call that is carried out."""
         self._count += 1
         if self._output is None or self._count > MOST_LISTED:
             return

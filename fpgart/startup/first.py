@@ -19,7 +19,7 @@ OF_THIS_PROCESS = ("none", "oclgrind")
 
 
 def register(functions: str) -> None:
-    """Is called once, when the interpreter runs. After an exception there is no platform.
+    """Starts the driver. C calls it once, when the interpreter runs. After an exception there is no platform.
 
     `functions`: every API function that Python has to implement, as chapters.open_at() reads them.
     """

@@ -176,7 +176,7 @@ def of_service(names: list[str], served: Connection | None) -> Callable[[Mmd, in
 
 
 def register(functions: str, process: Spawned | None) -> None:
-    """Is called once, when the options are evaluated. After an exception there is no platform.
+    """Creates the platform. It is called once, when the options are evaluated. After an exception there is no platform.
 
     `functions`: every API function that Python has to implement, as chapters.open_at() reads them. `process`: a board
     process, if one was started.

@@ -65,7 +65,7 @@ class Bench:
     """
 
     def __init__(self, boards: tuple[str, ...], folder: Path, *, trace: bool, keep: Keep | None = None) -> None:
-        """`folder` is for traces; `trace`: of this process, too; `keep`: their final place. Raises DriverError."""
+        """`folder` is for traces, with `trace` also this process's; `keep` is their last place. Raises DriverError."""
         self.boards = boards
         self._keep = keep
         self.raised = False

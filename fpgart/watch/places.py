@@ -23,7 +23,7 @@ class Places:
     """The places of calls. Any thread may ask; debug information is read at the first question."""
 
     def __init__(self, wrappers: Iterable[str] = ()) -> None:
-        """`wrappers`: names, perhaps with wildcards, of functions and files that only call others."""
+        """`wrappers` are names, perhaps with wildcards, of functions and files that only call others."""
         self._wrappers = tuple(wrappers)
         self._debug_info: DebugInfo | None = None
         self._lock = threading.Lock()

@@ -59,7 +59,7 @@ def run_all(engines: list[str], suites: list[str], patience_s: float) -> None:
 
 
 def published() -> dict[str, Any]:
-    """Each result that the page had, or the one of this machine where there is one, by engine, suite and way."""
+    """Returns each result of the page, replaced by that of this machine if there is one, by engine, suite and way."""
     known: dict[str, Any] = json.loads(PUBLISHED.read_text()) if PUBLISHED.exists() else {}
     return known | {file.stem: json.loads(file.read_text()) for file in RESULTS.glob("*.json")}
 

@@ -75,7 +75,7 @@ class Module:
         new.replace(self.kept)
 
     def leave(self, sample: list[mutate.Mutant]) -> None:
-        """Only these are run."""
+        """Leaves only these mutants to run."""
         self.left_out += len(self.mutants) - len(sample)
         self.mutants = sample
 
@@ -113,7 +113,7 @@ def digest_of(tests: dict[str, float], versions: dict[str, str]) -> str:
 
 
 def check_unchanged(modules: list[Module], reached: covering.Covering, at_once: int) -> None:
-    """A module that is imported as mutants are, but is none, passes. Raises SystemExit if not."""
+    """Checks that an unchanged module, imported as mutants are, passes. Raises SystemExit if not."""
 
     def children() -> Iterator[tuple[str, sandbox.Child]]:
         for number, module in enumerate(modules):

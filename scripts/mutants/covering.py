@@ -37,7 +37,7 @@ class Covering:
                     self._tests.setdefault((file, line), set()).add(test)
 
     def tests_of(self, file: str, first: int, last: int, *, importing: bool) -> dict[str, float]:
-        """The tests that reach lines of a file, the shortest first.
+        """Returns the tests that reach lines of a file, the shortest first.
 
         For what its import runs (`importing`): all that reach the file, or stand in a test file that imports from it,
         because defaults and constants are read without reaching a line.
@@ -92,7 +92,7 @@ def all_threads_traced() -> Iterator[None]:
 
 
 def chosen_files(fast: list[str], chosen: list[str] | None) -> list[str]:
-    """Those of the fast tests' files that were chosen: all, where none was. Raises SystemExit for any other."""
+    """Returns the chosen files of the fast tests, or all if none was chosen. Raises SystemExit for other files."""
     if strange := set(chosen or ()) - set(fast):
         raise SystemExit(f"tests/mutants.json does not list {', '.join(sorted(strange))} among the fast tests")
     return [file for file in fast if chosen is None or file in chosen]

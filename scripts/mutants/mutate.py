@@ -116,7 +116,7 @@ class Mutant:
 
 
 def mutants_of(module: str, source: str, functions: Container[str] | None = None) -> list[Mutant]:
-    """All mutants of a module, or of some functions of it, in the order of its lines."""
+    """Returns all mutants of a module, or of some functions of it, in the order of its lines."""
     operators = [cosmic_ray.plugins.get_operator(name)() for name in OPERATORS] + [DeleteStatement(), FixCondition()]
     lines = source.splitlines(keepends=True)
     begins = [0]
@@ -145,13 +145,13 @@ def mutants_of(module: str, source: str, functions: Container[str] | None = None
 
 
 def sample(mutants: list[Mutant], most: int, seed: int) -> list[Mutant]:
-    """At most so many of them, chosen at random, in the order that they have; the same ones for the same seed."""
+    """Returns at most so many of them, chosen at random, in their order; the same ones for the same seed."""
     chosen = random.Random(seed).sample(range(len(mutants)), min(most, len(mutants)))
     return [mutants[index] for index in sorted(chosen)]
 
 
 def _nodes(node: Any) -> Iterator[Any]:
-    """The node and all below that are mutated."""
+    """Yields the node and all below it that are mutated."""
     if node.type in NOT_MUTATED or _is_protocol(node):
         return
     yield node
@@ -163,7 +163,7 @@ def _nodes(node: Any) -> Iterator[Any]:
 
 
 def _copy(node: Any) -> Any:
-    """The node without the rest of the tree, which it still knows as its parent."""
+    """Returns a copy of the node without the rest of the tree, which it still knows as its parent."""
     parent, node.parent = node.parent, None
     try:
         copied = copy.deepcopy(node)
@@ -180,7 +180,7 @@ def _is_protocol(node: Any) -> bool:
 
 
 def _function_of(node: Any) -> str | None:
-    """The qualified name of the function that a node is in."""
+    """Returns the qualified name of the function that a node is in."""
     names: list[str] = []
     in_function = False
     while node is not None:
@@ -225,7 +225,7 @@ def _compiles(code: str) -> bool:
 
 
 def _difference(lines: list[str], mutated: list[str]) -> tuple[int, int, str, str]:
-    """First and last line that differ, and their words before and after."""
+    """Returns the first and the last line that differ, and their words before and after."""
     first = 0
     while lines[first] == mutated[first]:
         first += 1

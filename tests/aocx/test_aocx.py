@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from fpgart.aocx import container as sections
 from fpgart.aocx import system as s
-from fpgart.aocx.autodiscovery import AutodiscoveryError, parse
+from fpgart.aocx.autodiscovery import AutodiscoveryError, parse, to_section
 from fpgart.aocx.autodiscovery import format as written
 from fpgart.aocx.checks import check
-from fpgart.aocx.compiler import CompileError, Options, _padded, compile_source
+from fpgart.aocx.compiler import CompileError, Options, compile_source
 from fpgart.aocx.container import Container
 from fpgart.aocx.errors import AocxError
 from fpgart.aocx.units import compile_file
@@ -171,7 +171,7 @@ def test_the_layout_is_that_of_real_containers(made: Container) -> None:
 
 @pytest.mark.parametrize("length", [1, 246, 247, 248, 249, 256])
 def test_the_text_never_runs_into_its_length(length: int) -> None:
-    padded = _padded("7" * length)
+    padded = to_section("7" * length)
     assert len(padded) % 256 == 0
     assert padded[:-8].split() == [b"7" * length]
     assert padded[length:-8].isspace()

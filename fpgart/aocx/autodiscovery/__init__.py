@@ -6,8 +6,7 @@ belongs to the group around it; the tokens of a group belong to all groups aroun
 """
 
 from fpgart.aocx.autodiscovery.reading import parse
-from fpgart.aocx.autodiscovery.section import from_section, to_section
 from fpgart.aocx.autodiscovery.tokens import AutodiscoveryError
-from fpgart.aocx.autodiscovery.writing import format
+from fpgart.aocx.autodiscovery.writing import format, to_section
 
-__all__ = ["AutodiscoveryError", "format", "from_section", "parse", "to_section"]
+__all__ = ["AutodiscoveryError", "format", "parse", "to_section"]

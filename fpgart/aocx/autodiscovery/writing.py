@@ -19,6 +19,8 @@ from fpgart.aocx.system import (
 )
 
 Field = str | int | bool
+SECTION_UNIT = 256
+TRAILER = 8
 
 
 def _name(what: str, name: str, none: str | None = None) -> str:
@@ -165,3 +167,14 @@ def _argument(argument: Argument, has_info: bool) -> list[Field]:
             int(argument.access),
         ]
     return fields + ([True, _name("interface", argument.stream)] if argument.stream else [False])
+
+
+def to_section(text: str) -> bytes:
+    """Returns the section .acl.autodiscovery of a container for a string.
+
+    It has blanks up to a multiple of 256 bytes. The last eight bytes are the length of the string plus one, in
+    upper-case hexadecimal digits.
+    """
+    data = text.encode(errors="surrogateescape")
+    padded = -(-(len(data) + 1 + TRAILER) // SECTION_UNIT) * SECTION_UNIT
+    return data.ljust(padded - TRAILER) + b"%08X" % (len(data) + 1)

@@ -22,7 +22,7 @@ from fpgart.base.closed_memory import driver_address
 from fpgart.base.output_file import open_output
 from fpgart.board.first_fit import round_up
 from fpgart.check.accesses import buffers_of
-from fpgart.check.findings import Finding, Findings
+from fpgart.check.findings import CheckPart, Finding, Findings
 from fpgart.check.pages import guarded
 from fpgart.check.words import allocation_maker, allocation_name, command, launch_command
 from fpgart.engine.compiling.cache import cache_folder
@@ -66,7 +66,7 @@ class _Watched:
     made_at: Site | None
 
 
-class Protection:
+class Protection(CheckPart):
     """Listens to NOTICES, and keeps the table of faults.c up to date."""
 
     def __init__(self, findings: Findings) -> None:
@@ -215,7 +215,7 @@ class ReportingThread:
     """
 
     def __init__(self, findings: Findings, operations: dict[int, Event]) -> None:
-        """`operations`: the command of each running operation, by its number in faults.h."""
+        """`operations` has the command of each running operation, by its number in faults.h."""
         self._findings = findings
         self._operations = operations
         self._thread = threading.Thread(target=self._tell_all, name="fpgart teller", daemon=True)
@@ -305,7 +305,3 @@ def _blocks_of(operation: DeviceOperation) -> list[Block]:
     announced = launch.usm.allocations if launch is not None and launch.usm is not None else ()
     touched = [access.block for access in operation.accesses()] + [allocation.block for allocation in announced]
     return [block for block in touched if block is not None]
-
-
-def start(findings: Findings) -> Protection:
-    return Protection(findings)

@@ -179,9 +179,8 @@ def talks(items: tuple[Item, ...]) -> Iterator[Talk]:
 
 def iterations(head: str, names: Mapping[str, str]) -> int:
     """Returns how often a loop with this head runs. Raises UncountableError."""
-    parts = HEAD.fullmatch(head)
-    step = STEP.fullmatch(parts["step"].strip()) if parts else None
-    if parts is None or step is None or parts["name"] not in WORD.findall(step[0]):
+    parts, step = _parts(head)
+    if parts["name"] not in WORD.findall(step[0]):
         raise UncountableError(f"for ({head})")
     first, last = constant(parts["first"], names), constant(parts["last"], names)
     by = constant(step["by"], names) if step["by"] else 1
@@ -190,6 +189,15 @@ def iterations(head: str, names: Mapping[str, str]) -> int:
         raise UncountableError(f"for ({head})")
     distance = last - first if upwards else first - last
     return max(0, -(-(distance + ("=" in parts["compare"])) // by))
+
+
+def _parts(head: str) -> tuple[re.Match[str], re.Match[str]]:
+    """Returns the parts of a loop's head, and those of its step. Raises UncountableError."""
+    parts = HEAD.fullmatch(head)
+    step = STEP.fullmatch(parts["step"].strip()) if parts else None
+    if parts is None or step is None:
+        raise UncountableError(f"for ({head})")
+    return parts, step
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,10 +214,9 @@ class Variable:
 
 def variable(head: str, names: Mapping[str, str]) -> Variable:
     """Returns the variable of a loop that iterations() can count. Raises UncountableError."""
-    parts = HEAD.fullmatch(head)
-    step = STEP.fullmatch(parts["step"].strip()) if parts else None
-    first = constant(parts["first"], names) if parts else None
-    if parts is None or step is None or first is None:
+    parts, step = _parts(head)
+    first = constant(parts["first"], names)
+    if first is None:
         raise UncountableError(f"for ({head})")
     by = (constant(step["by"], names) if step["by"] else 1) or 1
     return Variable(parts["name"], first, by if "<" in parts["compare"] else -by)

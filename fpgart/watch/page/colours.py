@@ -29,7 +29,7 @@ class Colours:
     """The colours of one page. A kernel's colour depends on its name, so that runs can be compared."""
 
     def __init__(self, lanes: Iterable[Lane], loading: str = PROGRAMMING) -> None:
-        """`loading`: the word for bringing programs onto the boards."""
+        """`loading` is the word for bringing programs onto the boards."""
         self._words = IN_WORDS | {"program": loading}
         found = sorted({key_of(span) for lane in lanes for span in lane.spans}, key=in_numbers)
         kinds = [kind for kind in IN_WORDS if kind in found]

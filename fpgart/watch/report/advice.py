@@ -44,7 +44,7 @@ class Adviser:
     """Finds copies that a host could have avoided, event by event in the order of time."""
 
     def __init__(self, costs: Costs | None = None, sites: Sites | None = None) -> None:
-        """`costs` and `sites` of the whole trace; without them advice has no times and places."""
+        """`costs` and `sites` are those of the whole trace; without them advice has no times and places."""
         costs, sites = costs or Costs(), sites or Sites()
         self._costs = costs
         self._found = Found()

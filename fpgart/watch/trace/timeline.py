@@ -46,7 +46,7 @@ class Form:
     """Lines that are alike but for numbers and times, which fill() puts in."""
 
     def __init__(self, begin: int, events: list[dict[str, Any]]) -> None:
-        """`begin`: the begin of the trace. The events contain zeros where the numbers and times belong."""
+        """`begin` is that of the trace. The events contain zeros where the numbers and times belong."""
         self._begin = begin
         text = ",\n".join(map(_with_places, events)).replace("%", "%%")
         self._text = PLACE.sub(lambda found: NUMBERS[found[1]][1], text)
