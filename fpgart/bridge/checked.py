@@ -17,7 +17,7 @@ from _fpgart_icd import lib
 from fpgart._native import ffi as native_ffi
 from fpgart._native import lib as native
 from fpgart.base.notices import NOTICES
-from fpgart.bridge.watched import WatchedLaunches, launch_of, place_of
+from fpgart.bridge.watched import Run, WatchedLaunches, launch_of, place_of
 from fpgart.check.words import CALLS
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.device import Device
@@ -77,20 +77,17 @@ class CheckedLaunches(WatchedLaunches):
 
     # Notes
 
-    def called(self, launches: list[Any]) -> None:
-        begin = 0
-        for index in range(1, len(launches) + 1):
-            if index == len(launches) or not launches[index].is_like:
-                first = launches[begin]
-                ran = launch_of(first)
-                for listener in NOTICES.launches_carried:
-                    listener(ran.queue, ran.launch, site_of(first), index - begin)
-                begin = index
+    def called(self, runs: list[Run]) -> None:
+        for launches, count in runs:
+            ran = launch_of(launches[0])
+            for listener in NOTICES.launches_carried:
+                listener(ran.queue, ran.launch, site_of(launches[0]), count)
 
-    def ended(self, launches: list[Any]) -> None:
-        for launch in launches:
-            if launch.wrote_beside:
-                self._tell_of_marks(launch)
+    def ended(self, runs: list[Run]) -> None:
+        for launches, count in runs:
+            if launches[0].wrote_beside:
+                for index in range(count):
+                    self._tell_of_marks(launches[index])
 
     def _tell_of_marks(self, launch: Any) -> None:
         ran, checked = launch_of(launch), native_ffi.cast("struct checked *", launch.checked)

@@ -35,6 +35,8 @@ TICK_S = 0.02
 """A note is read so long after a call or an end, at the latest, if the host makes no other call."""
 
 
+Run = tuple[Any, int]
+"""Pointers to launches that differ in numbers and times only, and how many they are."""
 _readers: list[WatchedLaunches] = []
 
 
@@ -53,10 +55,10 @@ class WatchedLaunches:
         self._reads = False
         self._closed = False
 
-    def called(self, launches: list[Any]) -> None:
+    def called(self, runs: list[Run]) -> None:
         """Is told of launches when the host has enqueued them, in this order."""
 
-    def ended(self, launches: list[Any]) -> None:
+    def ended(self, runs: list[Run]) -> None:
         """Is told of launches that have ended."""
 
     def prepares(self, device: Device, kernel: Kernel) -> bool:
@@ -105,10 +107,10 @@ class WatchedLaunches:
     def _read_all(self) -> None:
         found = self._found
         while count := lib.fpgart_take_calls(MOST, found):
-            self.called(ffi.unpack(found, count))
+            self.called(runs_of(found, count))
         while count := lib.fpgart_take_launches(MOST, found):
             try:
-                self.ended(ffi.unpack(found, count))
+                self.ended(runs_of(found, count))
             finally:
                 lib.fpgart_launches_written(count, found)
 
@@ -119,29 +121,45 @@ class TracedLaunches(WatchedLaunches):
     def __init__(self, events: LaunchEvents) -> None:
         super().__init__()
         self._events = events
+        self._lines = ffi.new("char[]", 0)
 
-    def called(self, launches: list[Any]) -> None:
-        lines: list[str] = []
-        form: Form | None = None
-        for launch in launches:
-            if form is None or not launch.is_like:
-                form = self._events.call(place_key(launch), partial(call_of, launch))
-            lines.append(form.fill(launch.number, launch.begin, launch.duration))
-        self._events.write(lines)
+    def called(self, runs: list[Run]) -> None:
+        lines = []
+        for launches, count in runs:
+            form = self._events.call(place_key(launches[0]), partial(call_of, launches[0]))
+            lines.append(self._filled(form, launches, count, ffi.NULL))
+        self._events.write(b"".join(lines))
 
-    def ended(self, launches: list[Any]) -> None:
-        lines: list[str] = []
-        form: Form | None = None
-        for launch in launches:
-            if not launch.has_run:  # Python has run it, or nobody has
-                form = None
-                continue
-            if form is None or not launch.is_like:
+    def ended(self, runs: list[Run]) -> None:
+        lines = []
+        for launches, count in runs:
+            launch = launches[0]
+            if launch.has_run:  # else Python has run it, or nobody has
                 key = place_key(launch) + ffi.buffer(ffi.cast("char *", launch.key), launch.key_size)[:]
                 form = self._events.run(key, partial(run_of, launch))
-            begin = launch.start
-            lines.append(form.fill(launch.number, begin, launch.end - begin, self._events.next_operation()))
-        self._events.write(lines)
+                lines.append(self._filled(form, launches, count, self._events.operations(count)))
+        self._events.write(b"".join(lines))
+
+    def _filled(self, form: Form, launches: Any, count: int, operations: Any) -> bytes:
+        """Returns the lines of launches that are alike."""
+        most = count * (len(form.text) + form.places * lib.FPGART_MOST_DIGITS + len(b",\n"))
+        if most > len(self._lines):
+            self._lines = ffi.new("char[]", most)
+        text, begin = form.text, self._events.begin
+        size = lib.fpgart_fill_lines(text, len(text), begin, count, launches, operations, self._lines)
+        lines: bytes = ffi.buffer(self._lines, size)[:]
+        return lines
+
+
+def runs_of(launches: Any, count: int) -> list[Run]:
+    """Divides `count` launches into runs of those that are alike."""
+    runs = []
+    first = 0
+    while first < count:
+        alike = int(launches[first].alike)
+        runs.append((launches + first, alike))
+        first += alike
+    return runs
 
 
 def place_key(launch: Any) -> bytes:

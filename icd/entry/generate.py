@@ -129,7 +129,7 @@ struct fpgart_launch {
     uint32_t type, thread, is_called, frame_count;
     uintptr_t frames[12];
     uintptr_t queue, kernel;
-    uint32_t is_like;
+    uint32_t alike;
     uint32_t is_over, has_run;
     int32_t status;
     uint64_t start, end;
@@ -142,6 +142,7 @@ struct fpgart_launch {
     uintptr_t checked;
     ...;
 };
+enum { FPGART_MOST_DIGITS = 24 };
 enum { FPGART_UNWATCHED, FPGART_TRACED, FPGART_CHECKED };
 struct fpgart_mapping {
     uint64_t pointer, offset, size, flags;
@@ -193,6 +194,8 @@ uint64_t fpgart_last_launch(void);
 uint32_t fpgart_launches_left(void);
 uint32_t fpgart_take_calls(uint32_t most, struct fpgart_launch **found);
 void fpgart_launches_written(uint32_t count, struct fpgart_launch **launches);
+size_t fpgart_fill_lines(const char *form, size_t size, uint64_t zero, uint32_t count,
+                         struct fpgart_launch *const *launches, const uint64_t *operations, char *lines);
 struct fpgart_launch *fpgart_launch_of(struct core_command *command);
 int fpgart_handle_is_held(uintptr_t handle);
 void fpgart_buffer_is(uintptr_t buffer, uintptr_t context, uintptr_t parent, uint64_t flags, uint64_t origin,

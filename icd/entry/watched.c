@@ -142,8 +142,8 @@ struct fpgart_launch *fpgart_launch_new(const struct held *held, struct carried 
 }
 
 /* Returns 1 if two launches have the same place, and, if they are described, the same key. */
-static uint32_t are_alike(const struct fpgart_launch *one, const struct fpgart_launch *other,
-                          int is_described)
+static int are_alike(const struct fpgart_launch *one, const struct fpgart_launch *other,
+                     int is_described)
 {
     if (one->type != other->type || one->thread != other->thread ||
         one->frame_count != other->frame_count ||
@@ -151,8 +151,21 @@ static uint32_t are_alike(const struct fpgart_launch *one, const struct fpgart_l
         return 0;
     if (!is_described)
         return 1;
-    return one->key_size == other->key_size &&
+    return one->has_run == other->has_run && one->wrote_beside == other->wrote_beside &&
+           one->key_size == other->key_size &&
            memcmp((const void *)one->key, (const void *)other->key, one->key_size) == 0;
+}
+
+/* Appends a launch to those that Python reads; returns the first of those like it. */
+static uint32_t append(struct fpgart_launch **found, uint32_t count, uint32_t first,
+                       struct fpgart_launch *launch, int is_described)
+{
+    found[count] = launch;
+    if (count == 0 || !are_alike(found[first], launch, is_described))
+        first = count;
+    launch->alike = 0;
+    found[first]->alike++;
+    return first;
 }
 
 void fpgart_launch_called(struct fpgart_launch *launch, struct core_command *command,
@@ -196,14 +209,13 @@ uint32_t fpgart_launches_left(void)
  * calls; fpgart_take_calls() those whose calls have no line yet. */
 uint32_t fpgart_take_calls(uint32_t most, struct fpgart_launch **found)
 {
-    uint32_t count = 0;
+    uint32_t count = 0, first = 0;
     int described = atomic_load(&describes_calls);
     pthread_mutex_lock(&lock);
     for (struct fpgart_launch *each = oldest; each != NULL && count < most; each = each->next)
         if (!each->is_called) {
             each->is_called = 1;
-            each->is_like = count > 0 && are_alike(found[count - 1], each, described);
-            found[count++] = each;
+            first = append(found, count++, first, each, described);
         }
     pthread_mutex_unlock(&lock);
     return count;
@@ -211,7 +223,7 @@ uint32_t fpgart_take_calls(uint32_t most, struct fpgart_launch **found)
 
 uint32_t fpgart_take_launches(uint32_t most, struct fpgart_launch **found)
 {
-    uint32_t count = 0;
+    uint32_t count = 0, first = 0;
     struct fpgart_launch **place = &oldest;
     pthread_mutex_lock(&lock);
     while (*place != NULL && count < most) {
@@ -223,8 +235,7 @@ uint32_t fpgart_take_launches(uint32_t most, struct fpgart_launch **found)
         *place = each->next;
         if (*place == NULL)
             last = place;
-        each->is_like = count > 0 && are_alike(found[count - 1], each, 1);
-        found[count++] = each;
+        first = append(found, count++, first, each, 1);
     }
     pthread_mutex_unlock(&lock);
     for (uint32_t i = 0; i < count; i++) {

@@ -9,9 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* `is_called`: Python has read the call, or has served it; `is_like`: only number and times
- * of the launch differ from those of the one before it in the list that Python reads (in a trace's
- * calls only their places are compared); `has_run`: C has run it, and it was not handed over;
+/* `is_called`: Python has read the call, or has served it; `alike`: in the first of launches
+ * in the list that Python reads which differ in numbers and times only, how many they are (of a
+ * trace's calls only the places are compared); `has_run`: C has run it, and it was not handed over;
  * `wrote_beside`: the kernel wrote beside a block; `key`: launches that differ only in numbers and
  * times have the same bytes. The members behind `is_over` are valid once that is 1; those behind
  * `wrote_beside` are valid at once while checks are on. */
@@ -21,7 +21,7 @@ struct fpgart_launch {
     uint32_t type, thread, is_called, frame_count;
     uintptr_t frames[FPGART_FRAMES];
     uintptr_t queue, kernel;
-    uint32_t is_like;
+    uint32_t alike;
     uint32_t is_over, has_run;
     int32_t status;
     uint64_t start, end;

@@ -13,6 +13,7 @@ from c_hosts import build, plain_environment
 TIMES = 5  # as in the program
 Event = dict[str, Any]
 VARIES = {"operation", "enqueued"}
+NANOSECOND = 0.001
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +32,11 @@ def named(events: list[Event], name: str, **args: object) -> list[Event]:
     of_name = (each for each in events if each["name"] == name and "enqueued" in each["args"])
     found = [each for each in of_name if args.items() <= each["args"].items()]
     return sorted(found, key=lambda each: each["args"]["enqueued"])
+
+
+def api_calls(events: list[Event]) -> list[Event]:
+    """The calls of the host, in the order of their begins."""
+    return sorted((each for each in events if each.get("cat") == "api"), key=lambda each: each["ts"])
 
 
 def lasting(event: Event) -> Event:
@@ -64,7 +70,21 @@ def test_each_launch_has_the_number_and_the_place_of_its_call(events: list[Event
         call = calls[each["args"]["enqueued"]]
         assert each["args"]["site"] == call["args"]["site"]
         assert each["bind_id"] == call["bind_id"]
-        assert each["ts"] >= call["ts"]
+
+
+def test_calls_of_a_thread_follow_each_other(events: list[Event]) -> None:
+    calls = api_calls(events)
+    ends = [call["ts"] + call["dur"] for call in calls]
+    assert all(end < after["ts"] + NANOSECOND for end, after in zip(ends, calls[1:], strict=False))
+
+
+def test_a_launch_runs_from_its_call_to_the_end_of_clfinish(events: list[Event]) -> None:
+    ends = [each["ts"] + each["dur"] for each in api_calls(events) if each["name"] == "clFinish"]
+    calls = {each["args"]["enqueued"]: each for each in named(events, "clEnqueueNDRangeKernel")}
+    for launch in named(events, "kernel"):
+        begin = calls[launch["args"]["enqueued"]]["ts"]
+        end = next(end for end in ends if end > begin)
+        assert begin < launch["ts"] < launch["ts"] + launch["dur"] < end + NANOSECOND
 
 
 def test_a_launch_whose_wait_list_failed_has_a_call_and_no_run(events: list[Event]) -> None:

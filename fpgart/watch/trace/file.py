@@ -32,7 +32,7 @@ class TraceFile:
         self._compress = zlib.compressobj(wbits=GZIP) if self.path.endswith(COMPRESSED) else None
         self._lock = threading.RLock()
         """Compressed lines have to be written in the order in which they were compressed."""
-        self._append("[\n")
+        self.write(b"[\n")
         os.register_at_fork(after_in_child=self._leave_to_parent)
 
     def _leave_to_parent(self) -> None:
@@ -50,21 +50,21 @@ class TraceFile:
         return self._file is not None
 
     def append(self, line: str) -> None:
-        """Writes one element of the array, or several with commas and line ends between them."""
-        self._append(f"{line},\n")
+        """Writes one element of the array."""
+        self.write(f"{line},\n".encode())
 
     def close(self, line: str) -> None:
         """Writes the last element and the bracket that ends the array."""
-        self._append(f"{line}\n]\n", last=True)
+        self.write(f"{line}\n]\n".encode(), last=True)
         self._close()
 
-    def _append(self, text: str, *, last: bool = False) -> None:
-        """Writes at once. A full disk ends the trace; the host's calls continue without it."""
+    def write(self, lines: bytes, *, last: bool = False) -> None:
+        """Writes lines at once. A full disk ends the trace; the host's calls continue without it."""
         if self._file is not None:  # a child of fork() does not wait for a thread of its parent
             with self._lock:
-                self._append_next(text.encode(), last=last)
+                self._write_next(lines, last=last)
 
-    def _append_next(self, line: bytes, *, last: bool) -> None:
+    def _write_next(self, line: bytes, *, last: bool) -> None:
         if self._file is None:
             return
         if self._compress is not None:  # flushed data can be read even if the file is cut off later

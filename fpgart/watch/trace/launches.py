@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Events of launches that C carries, which are written for many at once.
 
-The lines of a kernel with the same arguments differ in numbers and times only, so that they are filled into forms.
+The lines of a kernel with the same arguments differ in numbers and times only. A form is those lines, with places for
+them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 from fpgart.base import opencl as cl
@@ -58,16 +60,21 @@ class LaunchEvents:
         self._timeline = timeline
         self._sites = sites
         self._blocks = blocks
-        self.next_operation = OPERATIONS.__next__
+        self.begin = timeline.begin
+        """The begin of the trace, in nanoseconds."""
         self._calls = Forms()
         self._runs = Forms()
 
-    def write(self, lines: list[str]) -> None:
-        """Writes lines that forms were filled into."""
+    def write(self, lines: bytes) -> None:
+        """Writes lines that numbers were filled into."""
         self._timeline.write(lines)
 
+    def operations(self, most: int) -> list[int]:
+        """Returns the numbers of so many new operations."""
+        return list(islice(OPERATIONS, most))
+
     def call(self, key: bytes, made: Callable[[], tuple[int, Place]]) -> Form:
-        """Returns the line of the call that enqueued a command. `key`: all calls with the same one have this line.
+        """Returns the form of the call that enqueued a command. `key`: all calls with the same one have this form.
 
         `made` returns the thread and the place.
         """
@@ -79,9 +86,9 @@ class LaunchEvents:
         return self._calls.find(key, make)
 
     def run(self, key: bytes, ran: Callable[[], tuple[Place, Ran]]) -> Form:
-        """Returns the lines of a launch that has ended: of its migrations, which were not needed, and of its kernel.
+        """Returns the form of a launch that has ended: of its migrations, which were not needed, and of its kernel.
 
-        `key`: all launches with the same one have these lines. `ran` returns the place of the call, and the launch.
+        `key`: all launches with the same one have this form. `ran` returns the place of the call, and the launch.
         """
         return self._runs.find(key, lambda: self._of_run(*ran()))
 

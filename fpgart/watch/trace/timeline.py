@@ -9,11 +9,11 @@ import re
 import threading
 from contextvars import ContextVar
 from itertools import count
-from operator import itemgetter
 from time import monotonic_ns, time_ns
 from typing import Any
 
 from fpgart.base import config
+from fpgart.base.named_tuples import NamedTuple
 from fpgart.board.description import BoardDescription
 from fpgart.board.global_memory import GlobalMemory
 from fpgart.board.timing import memory_rate, pcie_rate
@@ -31,32 +31,23 @@ MOST_COMMAND = 4096
 """The most bytes of a command line in a trace."""
 OPERATIONS = count(1)
 PLACE = re.compile(r'"\\u0000(\w+)"')
-NUMBERS = {
-    "ts": (0, "%.3f"),
-    "dur": (1, "%.3f"),
-    "operation": (2, "%d"),
-    ENQUEUED: (3, "%d"),
-    "bind_id": (3, '"0x%x"'),
-}
-"""The numbers and times of a form: the argument of Form.fill(), and how it is written."""
+NUMBERS = {"ts": "\1", "dur": "\2", "operation": "\3", ENQUEUED: "\4", "bind_id": "\5"}
+"""The bytes of a form at which C fills in numbers (icd/entry/launch_lines.h)."""
 NO_OPERATION: tuple[int, int, dict[str, Any]] = (0, 0, {})
 
 
-class Form:
-    """Lines that are alike but for numbers and times, which fill() puts in."""
+class Form(NamedTuple):
+    """Lines that are alike but for numbers and times, which C fills in for each launch."""
 
-    def __init__(self, begin: int, events: list[dict[str, Any]]) -> None:
-        """`begin` is that of the trace. The events contain zeros where the numbers and times belong."""
-        self._begin = begin
-        text = ",\n".join(map(_with_places, events)).replace("%", "%%")
-        self._text = PLACE.sub(lambda found: NUMBERS[found[1]][1], text)
-        self._chosen = itemgetter(*(NUMBERS[name][0] for name in PLACE.findall(text)))
+    text: bytes
+    places: int
+    """How many numbers and times are filled in."""
 
-    def fill(self, number: int, begin: int, duration: int, operation: int = 0) -> str:
-        """Returns the lines. `number`: the command's."""
-        numbers = (begin - self._begin) / 1000, duration / 1000, operation, number
-        lines: str = self._text % self._chosen(numbers)
-        return lines
+
+def form_of(events: list[dict[str, Any]]) -> Form:
+    """Returns the lines of events as a form."""
+    text, places = PLACE.subn(lambda found: NUMBERS[found[1]], ",\n".join(map(_with_places, events)))
+    return Form(text.encode(), places)
 
 
 def _with_places(event: dict[str, Any]) -> str:
@@ -73,7 +64,7 @@ class Timeline:
         """Raises OSError if the file cannot be written."""
         run = os.environ.get(config.RUN, "")
         self._file = TraceFile(path, run)
-        self._begin = monotonic_ns()
+        self.begin = monotonic_ns()
         self._threads: set[int] = set()
         self._queues: set[tuple[int, int]] = set()
         self._lanes: dict[int, dict[str, int]] = {}
@@ -81,8 +72,8 @@ class Timeline:
         self._operation: ContextVar[tuple[int, int, dict[str, Any]]] = ContextVar("operation", default=NO_OPERATION)
         """Number and queue of the device operation that this thread runs, or works for, and the arguments that name
         its call."""
-        facts = {"run": run, "process": os.getpid(), "clock": self._begin, "epoch": time_ns() - monotonic_ns()}
-        self._write(self._event("fpgart", "begin", HOST, 0, self._begin, None, facts | of_job() | of_process()))
+        facts = {"run": run, "process": os.getpid(), "clock": self.begin, "epoch": time_ns() - monotonic_ns()}
+        self._write(self._event("fpgart", "begin", HOST, 0, self.begin, None, facts | of_job() | of_process()))
         self._name(HOST, 0, "process_name", "host")
 
     @property
@@ -108,21 +99,21 @@ class Timeline:
         self.emit(category, name, monotonic_ns(), None, args, queue)
 
     def call_form(self, name: str, thread: int, args: dict[str, Any]) -> Form:
-        """Returns the line of calls of a thread that enqueue launches. `args`: those they share."""
-        return Form(self._begin, [self._event("api", name, *self._thread(thread), 0, 0, args | {ENQUEUED: 0})])
+        """Returns the form of calls of a thread that enqueue launches. `args`: those they share."""
+        return form_of([self._event("api", name, *self._thread(thread), 0, 0, args | {ENQUEUED: 0})])
 
     def queue_form(self, queue: int, events: list[tuple[str, dict[str, Any]]]) -> Form:
-        """Returns the lines of a launch in a queue. `events`: the name and the arguments of each, with a device.
+        """Returns the form of launches in a queue. `events`: the name and the arguments of each, with a device.
 
         Migrations among them were not needed, and took no time.
         """
         track = self._queue(int(events[0][1]["device"]), queue)
-        return Form(self._begin, [self._event("device", name, *track, 0, 0, args) for name, args in events])
+        return form_of([self._event("device", name, *track, 0, 0, args) for name, args in events])
 
-    def write(self, lines: list[str]) -> None:
-        """Writes lines, at once."""
-        if lines and self._file.is_open:
-            self._file.append(",\n".join(lines))
+    def write(self, lines: bytes) -> None:
+        """Writes whole lines, at once."""
+        if lines:
+            self._file.write(lines)
 
     def emit_simulated(
         self, name: str, device: int, board: BoardDescription, lane: str, begin: int, end: int, args: dict[str, Any]
@@ -130,7 +121,7 @@ class Timeline:
         """Writes a step of the simulated clock, on the track of a resource of the device (`lane`)."""
         process = FIRST_CLOCK + device
         track = self._lane(process, f"device {device}: {board.name}, simulated time", lane)
-        self._write(self._event("time", name, process, track, self._begin + begin, end - begin, args))
+        self._write(self._event("time", name, process, track, self.begin + begin, end - begin, args))
 
     def emit_on(
         self, category: str, name: str, device: int, track: str, begin: int, duration: int, args: dict[str, Any]
@@ -162,7 +153,7 @@ class Timeline:
         ]  # fmt: skip
         facts = {"device": device, "board": board.name, "memories": memories, "timing": timing_of(board)}
         facts["fpga"] = board.own is None
-        self._write(self._event("fpgart", "board", HOST, 0, self._begin, None, facts))
+        self._write(self._event("fpgart", "board", HOST, 0, self.begin, None, facts))
 
     # The operation of a thread
 
@@ -199,7 +190,7 @@ class Timeline:
     ) -> dict[str, Any]:
         """Returns an event. `begin` and `duration` are in nanoseconds; the format has microseconds."""
         event: dict[str, Any] = {"name": name, "cat": category, "pid": process, "tid": track}
-        event["ts"] = round((begin - self._begin) / 1000, 3)
+        event["ts"] = round((begin - self.begin) / 1000, 3)
         if duration is None:
             event |= {"ph": "i", "s": "t"}
         else:
