@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from fpgart.icpx.headers import write_headers
 from fpgart.icpx.images import DeviceImage
 from fpgart.icpx.passes import Source, Tools, both_passes, clock_pass, link_pass, registration_pass, run
 from fpgart.icpx.pieces import ac_types, host_compiler, sycl_runtime
+from fpgart.icpx.private_folder import private_folder
 
 SAMPLE = """\
 #include <sycl/sycl.hpp>
@@ -35,11 +35,11 @@ def find_tools(folder: Path, asked: str = "") -> Tools:
 
 def compile_sample() -> Tools:
     """Checks that the compilers work together; returns them. Raises IcpxError, PassFailed, OSError."""
-    with tempfile.TemporaryDirectory(prefix="icpx-") as folder:
-        tools = find_tools(Path(folder))
-        path = Path(folder) / "sample.cpp"
+    with private_folder() as folder:
+        tools = find_tools(folder)
+        path = folder / "sample.cpp"
         path.write_text(SAMPLE)
-        compile_source(Source(path, Path(folder)), CommandLine(), tools)
+        compile_source(Source(path, folder), CommandLine(), tools)
         return tools
 
 
@@ -48,8 +48,7 @@ def compile_all(asked: CommandLine) -> list[bytes]:
 
     Raises IcpxError, PassFailed or OSError.
     """
-    with tempfile.TemporaryDirectory(prefix="icpx-") as name:
-        folder = Path(name)
+    with private_folder() as folder:
         tools = find_tools(folder, asked.host_compiler)
         objects = []
         for number, path in enumerate(asked.sources):

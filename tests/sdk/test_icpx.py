@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from importlib import metadata
 from pathlib import Path
 
@@ -121,6 +122,23 @@ def test_a_section_that_is_cut_off_is_an_error(tmp_path: Path) -> None:
 
 
 # Pieces
+
+
+@pytest.mark.parametrize("end", ["pass", "raise SystemExit(1)", "os.kill(os.getpid(), signal.SIGKILL)"])
+def test_the_folder_of_temporary_files_is_gone_however_icpx_ends(end: str) -> None:
+    script = f"""
+import os, signal
+from fpgart.icpx.private_folder import private_folder
+with private_folder() as folder:
+    (folder / "file").touch()
+    print(folder, oct(folder.stat().st_mode & 0o777), flush=True)
+    {end}
+"""
+    # What removes the folder has the output open until it has done so.
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    folder, mode = ended.stdout.split()
+    assert mode == "0o700"
+    assert not Path(folder).exists()
 
 
 def test_a_runtime_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
