@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import hashlib
 import io
 import os
 from collections.abc import Callable, Iterator
@@ -30,6 +32,14 @@ if settings.get_current_profile_name() == "default":  # machines that are busy w
 TRACE_BEGIN = b'[\n{"name": "begin"'
 SHAPES: set[frozenset[object]] = set()
 """Of the traces whose pages were made: a page takes a third of a second, words take a millisecond."""
+REPORTED: set[bytes] = set()
+"""Digests of the traces that were reported: several tests may have copies of one."""
+
+
+def pytest_collection_finish() -> None:
+    """Excludes what exists before the first test from garbage collections, because many tests make one."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="module")
@@ -111,4 +121,7 @@ def every_trace_is_reported(request: pytest.FixtureRequest) -> Iterator[None]:
     yield
     for folder in folders:
         for file in traces(folder):
-            report_in_all_forms(file)
+            digest = hashlib.sha256(file.read_bytes()).digest()
+            if digest not in REPORTED:
+                REPORTED.add(digest)
+                report_in_all_forms(file)

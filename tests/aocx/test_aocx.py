@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import random
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from effort import EFFORT
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from processes import fpgart
 
 from fpgart.aocx import container as sections
 from fpgart.aocx import system as s
@@ -291,11 +290,6 @@ def test_a_damaged_file_is_refused_and_never_crashes(made: Container, seed: int)
 
 
 # The commands
-
-
-def fpgart(*words: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "fpgart.cli", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True)
 
 
 def test_the_commands_compile_show_check_and_extract(engine: Engine, tmp_path: Path) -> None:

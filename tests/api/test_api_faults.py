@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from c_hosts import ROOT, build, plain_environment
+from processes import fpgart
 
 from fpgart.cli.failing import Call, Failing, Run, chosen
 from fpgart.cli.running import RunError
@@ -179,8 +179,7 @@ def test_calls_from_one_place_can_be_limited() -> None:
 
 def test_the_command_names_the_line_of_each_call_that_is_not_survived(folder: Path) -> None:
     host = build("unchecked", folder, "-g")
-    command = [sys.executable, "-m", "fpgart.cli", "errors", "--", str(host)]
-    run = subprocess.run(command, env=plain_environment(), capture_output=True, text=True, cwd=ROOT, check=False)
+    run = fpgart("errors", "--", host, env=plain_environment())
     source = (ROOT / "tests/programs/unchecked.c").read_text().splitlines()
     line = next(number for number, text in enumerate(source, 1) if "clEnqueueMapBuffer(" in text)
     assert run.stderr == ""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from processes import fpgart, output
 
 ROOT = Path(__file__).resolve().parents[2]
 HOST = f"""
@@ -32,13 +32,9 @@ def build(where, source="kernel void k(global int *x) {{ x[0] = 7; }}", options=
 
 def run(body: str, folder: Path, **environment: str) -> list[str]:
     variables = [f"{name}={value}" for name, value in environment.items()]
-    command = [sys.executable, "-m", "fpgart.cli", "run", "--board", "a10_ref", "--", "env", *variables, sys.executable]
-    result = subprocess.run(
-        [*command, "-c", HOST + body], capture_output=True, text=True, cwd=folder,
-        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(folder)},
-    )  # fmt: skip
-    assert result.returncode == 0, result.stderr
-    return result.stdout.split("\n")[:-1]
+    host = ("env", *variables, sys.executable, "-c", HOST + body)
+    bare = {"PYTHONPATH": str(ROOT), "PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(folder)}
+    return output(fpgart("run", "--board", "a10_ref", "--", *host, cwd=folder, env=bare)).split("\n")[:-1]
 
 
 @pytest.mark.parametrize(("mode", "status"), [(0, -3), (1, 0), (2, -11), (3, -3), (4, 0), (5, 0)])
@@ -87,8 +83,7 @@ for properties in (None, handles(0x40F0, 4, 0)):
         print(error.status)
 """
     )
-    command = [sys.executable, "-m", "fpgart.cli", "run", "--", "env", f"CL_CONTEXT_COMPILER_MODE_INTELFPGA={text}"]
-    result = subprocess.run([*command, sys.executable, "-c", program], capture_output=True, text=True)
+    result = fpgart("run", "--", "env", f"CL_CONTEXT_COMPILER_MODE_INTELFPGA={text}", sys.executable, "-c", program)
     assert result.stdout.split() == ["-30", "made"], result.stderr
 
 

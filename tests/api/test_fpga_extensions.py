@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from processes import fpgart
 
 ROOT = Path(__file__).resolve().parents[2]
 HOST = f"""
@@ -29,8 +30,7 @@ def call(name, *arguments, returns=ctypes.c_int32):
 
 def run(body: str, *words: object, **environment: str) -> subprocess.CompletedProcess[str]:
     variables = [f"{name}={value}" for name, value in environment.items()]
-    command = [sys.executable, "-m", "fpgart.cli", "run", "--board", "a10_ref", "--", "env", *variables, sys.executable]
-    result = subprocess.run([*command, "-c", HOST + body, *map(str, words)], capture_output=True, text=True)
+    result = fpgart("run", "--board", "a10_ref", "--", "env", *variables, sys.executable, "-c", HOST + body, *words)
     assert result.returncode == 0, result.stderr
     return result
 
@@ -90,8 +90,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     for name in ("one", "two"):
         source = tmp_path_factory.mktemp(name) / f"{name}.cl"
         source.write_text(f"kernel void {name}(global int *x) {{ x[0] = 1; }}")
-        command = [sys.executable, "-m", "fpgart.cli", "aoc", str(source), "-board=a10_ref"]
-        result = subprocess.run(command, cwd=source.parent, capture_output=True, text=True)
+        result = fpgart("aoc", source, "-board=a10_ref", cwd=source.parent)
         assert result.returncode == 0, result.stderr
         made.append(source.with_suffix(".aocx"))
     return made

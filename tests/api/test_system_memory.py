@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from c_hosts import plain_environment
+from processes import fpgart
 
 ROOT = Path(__file__).resolve().parents[2]
 BOARD = (ROOT / "fpgart/board/boards/usm_s10.xml").read_text()
@@ -45,9 +45,8 @@ def run(tmp_path: Path, body: str, board: str = "", **variables: str) -> list[st
     assert "<fpgart " in BOARD
     file.write_text(BOARD.replace("<fpgart ", '<fpgart system_allocations="1" '))
     boards = ",".join(filter(None, [board, str(file)]))
-    command = [sys.executable, "-m", "fpgart.cli", "run", "--board", boards, "--", sys.executable, "-c", HOST + body]
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("FPGART")}
-    made = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env={**kept, **variables}, check=False)
+    host = (sys.executable, "-c", HOST + body)
+    made = fpgart("run", "--board", boards, "--", *host, env=plain_environment(), **variables)
     assert made.returncode == 0, made.stderr
     return (made.stdout + made.stderr).split()
 

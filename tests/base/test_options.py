@@ -11,7 +11,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import processes
 import pytest
+from c_hosts import plain_environment
+from processes import finished
 
 from fpgart.base import config, option_paths, option_values
 from fpgart.base.option_paths import Holds
@@ -42,14 +45,8 @@ program = cl.Program(context, [device], [open(sys.argv[1], "rb").read()]).build(
 """
 
 
-def kept_environment() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if not name.startswith("FPGART")}
-
-
 def fpgart(*words: object, cwd: Path = ROOT, **variables: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "fpgart.cli", *map(str, words)]
-    environment = {**kept_environment(), "PYTHONPATH": str(ROOT), **variables}
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=environment)
+    return processes.fpgart(*words, cwd=cwd, env=plain_environment(), PYTHONPATH=str(ROOT), **variables)
 
 
 def python_host(body: str, *options: object, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -189,9 +186,9 @@ def test_a_misspelt_variable_is_told_once_with_the_nearest_name(tmp_path: Path) 
 def test_the_driver_tells_a_misspelt_variable_where_nobody_else_has(tmp_path: Path) -> None:
     pytest.importorskip("pyopencl")
     folder = fpgart("icd").stdout.strip()
-    environment = {**kept_environment(), "OCL_ICD_VENDORS": folder + os.sep, "FPGART_LOGS": "stderr", **SYSTEMS_LOADER}
+    environment = {**plain_environment(), "OCL_ICD_VENDORS": folder + os.sep, "FPGART_LOGS": "stderr", **SYSTEMS_LOADER}
     look = "import pyopencl; pyopencl.get_platforms()[0].get_devices()"
-    result = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, env=environment)
+    result = finished(sys.executable, "-c", look, env=environment)
     assert result.stderr == "fpgart: FPGART_LOGS is not an option: is FPGART_LOG meant?\n"
 
 
@@ -225,11 +222,9 @@ def test_the_driver_sees_relative_paths_from_where_it_is_loaded(tmp_path: Path) 
     )
     folder = fpgart("icd").stdout.strip()
     variables = {"OCL_ICD_VENDORS": folder + os.sep, "FPGART_SUMMARY": "s", "FPGART_CAPTURE": "launches"}
-    variables |= SYSTEMS_LOADER
-    result = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", body], capture_output=True, text=True, cwd=tmp_path,
-        env={**kept_environment(), "PYTHONPATH": str(ROOT), **variables},
-    )  # fmt: skip
+    variables |= SYSTEMS_LOADER | {"PYTHONPATH": str(ROOT)}
+    host = (sys.executable, "-W", "ignore", "-c", body)
+    result = finished(*host, cwd=tmp_path, env=plain_environment(), **variables)
     assert result.returncode == 0, result.stderr
     assert {path.name for path in tmp_path.iterdir()} == {"s", "launches"}
 

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import processes
 import pytest
 from c_hosts import build, plain_environment
 
@@ -47,9 +47,7 @@ SOUGHT_BY_HOSTS = (
 
 
 def fpgart(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("FPGART")}
-    command = [sys.executable, "-m", "fpgart.cli", *words]
-    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env={**kept, **variables})
+    return processes.fpgart(*words, env=plain_environment(), **variables)
 
 
 def seen(*options: str, **variables: str) -> tuple[str, str, str, list[list[Any]]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from time import monotonic_ns
@@ -13,6 +12,7 @@ from typing import Any
 
 import pytest
 from fpgart._native import ffi
+from processes import fpgart
 
 from fpgart.channels.network import Fifo, watch_channels
 from fpgart.watch import lanes, report
@@ -77,9 +77,8 @@ def events(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     folder = tmp_path_factory.mktemp("channels")
     host, file = folder / "pipeline", folder / "trace.json"
     subprocess.run(["cc", f"-I{ROOT / 'include'}", PIPELINE, "-o", host, "-lOpenCL"], check=True)
-    command = [sys.executable, "-m", "fpgart.cli", "run", "--board", "a10_ref", "--trace", file, "--", host]
     environment = os.environ | {"CL_CONFIG_CHANNEL_DEPTH_EMULATION_MODE": "strict"}
-    run = subprocess.run(list(map(str, command)), env=environment, capture_output=True, text=True)
+    run = fpgart("run", "--board", "a10_ref", "--trace", file, "--", host, env=environment)
     assert (run.returncode, run.stdout) == (0, "right\n"), run.stderr
     json.loads(file.read_text())
     return report.ordered(file)

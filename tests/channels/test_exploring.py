@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from c_hosts import ROOT, build, plain_environment
+from c_hosts import build, plain_environment
+from processes import fpgart
 
 
 @pytest.fixture(scope="module")
@@ -16,11 +15,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def explored(host: Path, part: str, *options: str) -> tuple[int, list[str]]:
-    command = [sys.executable, "-m", "fpgart.cli", "channels", "--board", "a10_ref", *options, "--", host, part]
-    environment = plain_environment()
-    run = subprocess.run(
-        list(map(str, command)), env=environment, capture_output=True, text=True, cwd=ROOT, check=False
-    )
+    run = fpgart("channels", "--board", "a10_ref", *options, "--", host, part, env=plain_environment())
     assert run.stderr == ""
     return run.returncode, run.stdout.splitlines()
 
@@ -47,7 +42,6 @@ def test_a_host_that_takes_what_is_there_first_depends_on_when_packets_arrive(ho
 
 
 def test_a_program_that_is_not_there_is_said_so(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "fpgart.cli", "channels", "--", str(tmp_path / "missing")]
-    run = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    run = fpgart("channels", "--", tmp_path / "missing")
     assert run.returncode != 0
     assert "missing: no such program" in run.stderr

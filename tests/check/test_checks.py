@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import re
 import signal
 import subprocess
@@ -17,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from c_hosts import plain_environment
+from processes import fpgart, output
 
 HERE = Path(__file__).resolve().parents[1]
 ROOT = HERE.parent
@@ -50,25 +51,14 @@ def aocx(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("aocx")
     source = folder / "kernels.cl"
     source.write_text("kernel void add_one(global int *data) { data[get_global_id(0)] += 1; }\n")
-    subprocess.run([sys.executable, "-m", "fpgart.cli", "aoc", str(source)], cwd=folder, check=True, env=environment())
+    output(fpgart("aoc", source, cwd=folder, env=plain_environment()))
     return folder / "kernels.aocx"
-
-
-def environment() -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("FPGART")}
-    return {**kept, "PYTHONPATH": str(ROOT)}
-
-
-PATIENCE = 600
-"""Seconds after which a host hangs. The longest needs 20 of a processor, and a busy machine may give it a tenth."""
 
 
 def found_by(program: Path, *words: object, folder: Path, board: str) -> tuple[list[dict[str, Any]], str]:
     """Returns the findings of all checks in a program, and its stderr."""
     file = folder / "findings"
-    environ = {**environment(), "FPGART_FINDINGS": str(file)}
-    command = [sys.executable, "-m", "fpgart.cli", "run", "--board", board, "--check", "all", "--", str(program)]
-    result = subprocess.run([*command, *map(str, words)], capture_output=True, text=True, env=environ, cwd=ROOT)
+    result = run("--board", board, "--check", "all", "--", program, *words, FPGART_FINDINGS=str(file))
     assert result.returncode == 0, result.stderr
     return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else [], result.stderr
 
@@ -122,8 +112,7 @@ def test_nothing_is_found_in_hosts_that_are_right(host: str, board: str, tmp_pat
 
 
 def run(*words: object, **more: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "fpgart.cli", "run", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, env={**environment(), **more}, cwd=ROOT)
+    return fpgart("run", *words, env=plain_environment(), PYTHONPATH=str(ROOT), **more)
 
 
 def test_a_run_with_findings_exits_with_3() -> None:

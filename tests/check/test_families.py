@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from processes import fpgart
 
 from fpgart.watch import report
 from fpgart.watch.page import as_html
@@ -41,8 +41,7 @@ def told(folder: Path, board: str, program: list[str]) -> str:
     """All that is said of a run: findings, the summary, leaks, the report, the page, and what differs from nothing."""
     trace = folder / "t.json"
     options = ["--board", board, "--check", "--leaks", "--summary", "--time", "model", "--trace", str(trace)]
-    command = [sys.executable, "-m", "fpgart.cli", "run", *options, "--", *program]
-    result = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=os.environ | {"PYOPENCL_CTX": "0"})
+    result = fpgart("run", *options, "--", *program, cwd=folder, PYOPENCL_CTX="0")
     assert result.returncode == 0, result.stderr
     events = report.ordered(trace)
     found = report.of(events)

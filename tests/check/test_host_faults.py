@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
 import subprocess
@@ -11,6 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from c_hosts import plain_environment
+from processes import fpgart
 
 HERE = Path(__file__).resolve().parents[1]
 ROOT = HERE.parent
@@ -29,10 +30,8 @@ NONE = "0 faults, 0 at the address\n"
 
 
 def run(*words: object, on: str = "", **more: str) -> subprocess.CompletedProcess[str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("FPGART")}
-    environment = kept | more | ({"FPGART_USM_FAULTS": on} if on else {}) | {"PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "fpgart.cli", "run", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=ROOT)
+    variables = more | ({"FPGART_USM_FAULTS": on} if on else {})
+    return fpgart("run", *words, env=plain_environment(), PYTHONPATH=str(ROOT), **variables)
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from processes import fpgart
 
 from fpgart.engine.choice import oclgrind_libraries
 
@@ -244,9 +244,8 @@ for name, body in {programs!r}.items():
 
 def run(body: str, **environment: str) -> subprocess.CompletedProcess[str]:
     pytest.importorskip("pyopencl")
-    command = [sys.executable, "-m", "fpgart.cli", "run", "--", sys.executable, "-c", HOST + body]
-    extra = {"FPGART_CHECK": "kernels", **environment}
-    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env={**os.environ, **extra})
+    variables = {"FPGART_CHECK": "kernels", **environment}
+    return fpgart("run", "--", sys.executable, "-c", HOST + body, **variables)
 
 
 def told_by(programs: dict[str, str]) -> dict[str, str]:

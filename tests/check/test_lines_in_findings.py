@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from processes import fpgart
 
 from fpgart.watch.callers import Site
 from fpgart.watch.code_location import CodeLocation
@@ -65,9 +65,7 @@ def run(folder: Path, *words: object) -> tuple[subprocess.CompletedProcess[str],
     """The run, and its findings."""
     file = folder / "findings"
     file.unlink(missing_ok=True)
-    variables = {**os.environ, "PYTHONPATH": str(ROOT), "FPGART_FINDINGS": str(file)}
-    command = [sys.executable, "-m", "fpgart.cli", "run", *map(str, words)]
-    result = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=variables)
+    result = fpgart("run", *words, cwd=folder, PYTHONPATH=str(ROOT), FPGART_FINDINGS=str(file))
     found = [json.loads(each) for each in file.read_text().splitlines()] if file.exists() else []
     return result, found
 

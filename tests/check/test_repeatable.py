@@ -14,6 +14,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+from processes import fpgart
 
 from fpgart.watch import report
 from fpgart.watch.report import Advice, Report, difference
@@ -136,10 +137,9 @@ def traced(folder: Path, file: Path, name: str, *words: str) -> tuple[Path, str]
     """The trace of a run whose findings end it with status 3, and what it said on stderr."""
     trace = folder / f"{name}.json"
     options = ["--board", "hetero", "--check", "--fail-on-finding", "--trace", str(trace)]
-    command = [sys.executable, "-m", "fpgart.cli", "run", *options, "--", sys.executable, str(file), *words]
     variables = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(folder), "PYOPENCL_CTX": "0"}
     variables.pop("PYOPENCL_NO_CACHE", None)
-    result = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=variables)
+    result = fpgart("run", *options, "--", sys.executable, file, *words, cwd=folder, env=variables)
     assert result.returncode == 3, result.stderr
     return trace, result.stderr
 
@@ -152,8 +152,7 @@ def run(folder: Path, host: str, name: str, *words: str) -> tuple[Path, str]:
 
 
 def gate(before: Path, after: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "fpgart.cli", "diff", "--gate", str(before), str(after)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    return fpgart("diff", "--gate", before, after)
 
 
 def sources_and_binaries(trace: Path) -> tuple[int, int]:

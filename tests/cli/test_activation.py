@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
-import subprocess
 import sys
 
 import pytest
 from c_hosts import plain_environment
+from processes import finished
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("pyopencl") is None, reason="pyopencl is not installed")
 COPY = """
@@ -24,7 +24,7 @@ def copy():
 
 def script(text: str) -> str:
     """Returns the output of a script, which must succeed without messages on stderr."""
-    result = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, env=plain_environment())
+    result = finished(sys.executable, "-c", text, env=plain_environment())
     assert (result.returncode, result.stderr) == (0, "")
     return result.stdout
 

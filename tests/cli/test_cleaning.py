@@ -10,9 +10,11 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+import processes
 import pytest
 from c_hosts import plain_environment
 from click.testing import CliRunner
+from processes import finished, output
 
 from fpgart.base import registration
 from fpgart.cli import cleaning
@@ -29,8 +31,7 @@ def home(tmp_path: Path) -> dict[str, str]:
 
 
 def fpgart(home: dict[str, str], *words: str) -> str:
-    command = [sys.executable, "-m", "fpgart.cli", *words]
-    return subprocess.run(command, capture_output=True, text=True, env=home, check=True).stdout
+    return output(processes.fpgart(*words, env=home))
 
 
 @pytest.fixture
@@ -136,9 +137,7 @@ def test_a_registration_whose_library_is_gone_hurts_nobody(home: dict[str, str],
     registered.with_name("whole.icd").write_text(f"{registration.LIBRARY}\n")
     host = registration.PACKAGE / "c-host"
     variables = {**home, "OCL_ICD_VENDORS": str(registered.parent)}
-    result = subprocess.run([host, "libOpenCL.so.1"], capture_output=True, text=True, env=variables)
+    result = finished(host, "libOpenCL.so.1", env=variables)
     assert (result.returncode, "ran: " in result.stdout) == (0, True), result
-    said = subprocess.run(
-        [sys.executable, "-m", "fpgart.cli", "doctor"], capture_output=True, text=True, env=home, check=True
-    ).stdout
+    said = fpgart(home, "doctor")
     assert f"{registered} names /nowhere/libfpgart.so, which is gone: fpgart icd --unregister" in said

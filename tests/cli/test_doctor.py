@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 
 import pytest
 from c_hosts import plain_environment
+from processes import fpgart
 
 from fpgart.cli import doctor
 
 
 def test_doctor_tells_programs_of_checks_versions_and_every_variable_in_force() -> None:
-    command = [sys.executable, "-m", "fpgart.cli", "doctor", "--json"]
     set_here = {"FPGART_BOARD": "hetero", "OCL_ICD_VENDORS": "/nowhere", "POCL_DEBUG": "0"}
     variables = {**plain_environment(), **set_here, "PATH": "/nowhere"}  # so there is no compiler
-    result = subprocess.run(command, capture_output=True, text=True, env=variables)
+    result = fpgart("doctor", "--json", env=variables)
     said = json.loads(result.stdout)
     states = {check["name"]: check["state"] for check in said["checks"]}
     assert (result.returncode, said["whole"]) == (0, True), said
@@ -80,9 +79,8 @@ def test_one_cause_is_told_once(checks: dict[str, object], capsys: pytest.Captur
 
 def test_an_engine_that_is_none_is_one_failure() -> None:
     """End to end: FPGART_ENGINE names a file that is no driver."""
-    command = [sys.executable, "-m", "fpgart.cli", "doctor", "--json"]
     variables = {**plain_environment(), "FPGART_ENGINE": "/etc/hostname"}
-    result = subprocess.run(command, capture_output=True, text=True, env=variables)
+    result = fpgart("doctor", "--json", env=variables)
     states = {check["name"]: check["state"] for check in json.loads(result.stdout)["checks"]}
     assert result.returncode == 1
     assert [name for name, state in states.items() if state == "failed"] == ["engine"], states

@@ -5,22 +5,17 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import click
 import pytest
+from processes import finished, fpgart, output
 
 from fpgart.cli.information import as_typed
 from fpgart.cli.main import cli
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def fpgart(*words: object, **variables: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "fpgart", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env={**os.environ, **variables})
 
 
 @pytest.mark.parametrize(
@@ -68,11 +63,12 @@ def test_a_value_like_no_other_gets_no_suggestion() -> None:
 
 def test_versions_and_help_have_several_spellings() -> None:
     told = {fpgart(word).stdout for word in ("-V", "--version", "version")}
+    told.add(finished(sys.executable, "-m", "fpgart", "version", cwd=ROOT).stdout)
     assert len(told) == 1
     assert told.pop().startswith("fpgart, version ")
     for command in ([], ["run"], ["board"], ["board", "list"]):
         assert fpgart("help", *command).stdout == fpgart(*command, "--help").stdout.replace(
-            "python -m fpgart", "fpgart"
+            "python -m fpgart.cli", "fpgart"
         )
 
 
@@ -81,10 +77,7 @@ def test_versions_and_help_have_several_spellings() -> None:
 )
 def test_examples_of_the_help_are_whole_lines(command: tuple[str, ...]) -> None:
     """Each line with an example can be copied: none is broken, which would leave the rest on the next line."""
-    told = subprocess.run(
-        [sys.executable, "-m", "fpgart", *command, "--help"],
-        capture_output=True, text=True, cwd=ROOT, env={**os.environ, "COLUMNS": "80"}, check=True,
-    ).stdout  # fmt: skip
+    told = output(fpgart(*command, "--help", COLUMNS="80"))
     source = re.findall(r"^    (?:    )?((?:fpgart(?! itself)|eval) .*)$", _docstring(command), re.MULTILINE)
     lines = [line.strip() for line in told.splitlines()]
     assert [example for example in source if example not in lines] == []
@@ -129,7 +122,7 @@ def test_shells_complete_names(typed: str, completed: list[str]) -> None:
     variables = {"COMP_WORDS": f"fpgart {typed}", "COMP_CWORD": str(len(typed.split())), "PYTHONPATH": str(ROOT)}
     variables |= {"_FPGART_COMPLETE": "bash_complete"}
     command = [sys.executable, "-c", code]
-    result = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env={**os.environ, **variables})
+    result = finished(*command, cwd=ROOT, **variables)
     assert [line.partition(",")[2] for line in result.stdout.splitlines() if line] == completed
 
 

@@ -8,7 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import processes
 import pytest
+from c_hosts import plain_environment
+from processes import finished
 
 from fpgart.base.config import OptionError
 from fpgart.cli import settings
@@ -84,10 +87,7 @@ def test_a_file_that_anybody_may_write_is_passed_over(tmp_path: Path) -> None:
 
 
 def fpgart(folder: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("FPGART")}
-    environment = {**kept, "PYTHONPATH": str(ROOT), **variables}
-    command = [sys.executable, "-m", "fpgart", *words]
-    return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment)
+    return processes.fpgart(*words, cwd=folder, env=plain_environment(), PYTHONPATH=str(ROOT), **variables)
 
 
 def test_the_command_takes_the_options_of_its_folder_and_says_where_from(tmp_path: Path) -> None:
@@ -110,6 +110,6 @@ def test_pytest_takes_the_board_of_the_project(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text("import os\ndef test_it():\n    assert os.environ['FPGART_TIME'] == 'model'\n")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("FPGART", "PYTEST"))}
     command = [sys.executable, "-m", "pytest", "-p", "no:randomly", "-p", "no:cacheprovider"]
-    result = subprocess.run(command, cwd=tmp_path, env=kept, capture_output=True, text=True)
+    result = finished(*command, cwd=tmp_path, env=kept)
     assert "fpgart: a10_ref" in result.stdout, result.stdout
     assert "1 passed" in result.stdout

@@ -10,7 +10,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import processes
 import pytest
+from processes import finished
 
 from fpgart.engine.interface import Engine
 from fpgart.watch import lanes
@@ -31,8 +33,9 @@ def run_command(*words: object) -> list[str]:
 
 
 def fpgart(*words: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "fpgart.cli", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, env=environment(), check=True)
+    done = processes.fpgart(*words, env=environment())
+    assert done.returncode == 0, done.stderr
+    return done
 
 
 def folder_path(job: str) -> Path:
@@ -40,8 +43,7 @@ def folder_path(job: str) -> Path:
 
 
 def fpgart_run(*words: object, **variables: str) -> subprocess.CompletedProcess[str]:
-    surroundings = environment(**variables)
-    return subprocess.run(run_command(*words), capture_output=True, text=True, env=surroundings)
+    return processes.fpgart("run", *words, env=environment(**variables))
 
 
 @pytest.fixture(scope="module")
@@ -200,7 +202,7 @@ def test_four_ranks_of_mpi_add_up_their_vectors(tmp_path: Path, engine: Engine) 
     )
     command = run_command("--board", "s10_520n", "--topology", "ring", "--", host, EXAMPLE / "allreduce.cl", 1000)
     launcher = [f"{MPI_RUN[0]}.openmpi", *MPI_RUN[1:]]
-    done = subprocess.run([*launcher, *command], capture_output=True, text=True, env=environment())
+    done = finished(*launcher, *command, env=environment())
     assert sorted(done.stdout.splitlines()) == [
         f"boards {rank} to {rank} of 4: 1024 sums, 0 wrong" for rank in range(4)
     ], done.stderr

@@ -10,6 +10,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from processes import finished
 
 ROOT = Path(__file__).resolve().parents[2]
 HOST = """
@@ -44,7 +45,7 @@ def block(page: str, containing: str) -> str:
 def run(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
     file = folder / "script.py"
     file.write_text(code)
-    return subprocess.run([sys.executable, str(file)], capture_output=True, text=True, cwd=ROOT)
+    return finished(sys.executable, file, cwd=ROOT)
 
 
 @pytest.mark.parametrize(

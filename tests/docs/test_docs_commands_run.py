@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from processes import finished, fpgart
 from test_docs_commands import CALL, FENCED, NO_CALL, PAGES, ROOT
 
 EXAMPLES = ROOT / "examples"
@@ -19,6 +21,7 @@ INTEL_HOST = EXAMPLES / "intel-host"
 SDK = re.compile(r"\bmake\b|\baoc\b")
 OF_INTEL_HOST = re.compile(r"\bmake\b|\bbin/|\bdevice/")
 """Lines that readers type in the folder of that example."""
+SHELLS_OWN = re.compile(r"[$|&;<>*~`\\]")
 LINE = re.compile(r"^ {4}(?:\$ )?(.*)$", re.MULTILINE)
 HOSTS = ("host", "my_host", "my_sycl_program", "a.out", "vecadd")
 """Names of the reader's own hosts."""
@@ -82,9 +85,11 @@ def environment(home: Path) -> dict[str, str]:
 
 
 def shell(line: str, folder: Path, home: Path) -> subprocess.CompletedProcess[str]:
-    """Pages about Intel's tools name the folder of the SDK first."""
+    """Pages about Intel's tools name the folder of the SDK first. A line of words alone needs no shell."""
     sdk = 'eval "$(fpgart sdk)"; ' if SDK.search(line) else ""
-    return subprocess.run(["bash", "-c", sdk + line], cwd=folder, env=environment(home), capture_output=True, text=True)
+    if line.startswith("fpgart ") and not sdk and not SHELLS_OWN.search(line):
+        return fpgart(*shlex.split(line)[1:], cwd=folder, env=environment(home))
+    return finished("bash", "-c", sdk + line, cwd=folder, env=environment(home))
 
 
 def succeed(line: str, folder: Path, home: Path) -> None:

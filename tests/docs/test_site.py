@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from c_hosts import plain_environment
+from processes import finished, fpgart
 
 pytest.importorskip("sphinx", reason="the extra `site` is not installed")
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,7 +40,7 @@ def build(target: Path, builder: str) -> None:
     read = str(target / "read")
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-d", read, "-b", builder]
     command += [str(ROOT / "docs"), str(target / builder)]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = finished(*command)
     words = (done.stderr or f"it ended with {done.returncode}") if done.returncode else ""
     (target / f"{builder}.log").write_text(words)
 
@@ -90,11 +91,9 @@ def test_the_lesson_on_banks_shows_what_the_report_says(way: str, tmp_path: Path
     )
     host = tmp_path / "banks"
     trace = tmp_path / f"{way}.json"
-    fpgart = [sys.executable, "-m", "fpgart.cli"]
-    run = [*fpgart, "run", "--board", BOARDS[way], "--time", "model", "--trace", str(trace), "--", str(host), way]
-    assert subprocess.run(run, capture_output=True, text=True, env=plain_environment()).stdout == "right\n"
-    asked = [*fpgart, "report", str(trace)]
-    report = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True).stdout
+    options = ("--board", BOARDS[way], "--time", "model", "--trace", trace)
+    assert fpgart("run", *options, "--", host, way, env=plain_environment()).stdout == "right\n"
+    report = fpgart("report", trace, cwd=tmp_path).stdout
     wanted = told(way, LESSON)
     assert wanted or way == "early"
     for line in wanted:

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from processes import finished
 
 from fpgart.watch import report
 
@@ -25,7 +25,7 @@ class Shown:
         pytest.importorskip("pyopencl")  # brings the engine
         trace = folder / "trace.json"
         command = [sys.executable, str(FOLDER / "run.py"), name, "--trace", str(trace)]
-        result = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+        result = finished(*command, cwd=ROOT)
         assert result.returncode == 0, result.stdout + result.stderr
         assert "\nright\n" in result.stdout
         self.text = result.stdout

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from processes import fpgart
 
 from fpgart.watch import report
 
@@ -28,9 +27,7 @@ def compiled(folder: Path, source: str) -> Path:
 
 def run(program: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
     pytest.importorskip("pyopencl")  # brings the engine
-    command = [sys.executable, "-m", "fpgart.cli", "run", *options, "--", str(program)]
-    variables = {**os.environ, **environment}
-    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=variables)
+    return fpgart("run", *options, "--", program, **environment)
 
 
 def traced(program: Path) -> Path:

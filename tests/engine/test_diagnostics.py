@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from c_hosts import ROOT, plain_environment
+from processes import fpgart
 
 WITH_A_WARNING = ROOT / "tests" / "engine_faults" / "quiet_build.c"
 
@@ -52,6 +52,5 @@ def test_a_build_writes_nothing_wherever_its_compiler_runs(option: str, tmp_path
     variables = {"FPGART_COMPILE_APART": "0", option: str(int(option == "FPGART_ISOLATE"))}
     environment = {**plain_environment(), **variables, "POCL_CACHE_DIR": str(tmp_path / "kernels")}
     (tmp_path / "kernels").mkdir()
-    host = [sys.executable, "-m", "fpgart.cli", "run", "--", made]
-    result = subprocess.run(host, env=environment, capture_output=True, text=True)
+    result = fpgart("run", "--", made, env=environment)
     assert (result.returncode, result.stderr) == (0, "")

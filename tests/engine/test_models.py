@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from processes import fpgart, output
 
 from fpgart.aocx import container as sections
 from fpgart.aocx import system as s
@@ -71,13 +71,8 @@ def run(body: str, *words: object, models: Path | None = None, trace: Path | Non
     pytest.importorskip("pyopencl")
     settings = ["env", f"FPGART_MODELS={models}"] if models else ["env"]
     traced = ["--trace", str(trace)] if trace else []
-    command = [sys.executable, "-m", "fpgart.cli", "run", "--board", "a10_ref", *traced, "--", *settings]
-    result = subprocess.run(
-        [*command, sys.executable, "-W", "ignore", "-c", HOST + body, *map(str, words)],
-        capture_output=True, text=True,
-    )  # fmt: skip
-    assert result.returncode == 0, result.stderr
-    return result.stdout
+    host = (*settings, sys.executable, "-W", "ignore", "-c", HOST + body)
+    return output(fpgart("run", "--board", "a10_ref", *traced, "--", *host, *words))
 
 
 RUN_HARDWARE = """
@@ -142,9 +137,9 @@ print(*a[:3])
 def test_a_model_that_cannot_be_loaded_is_told(tmp_path: Path) -> None:
     model = tmp_path / "models.py"
     model.write_text("import no_such_module\n")
-    command = [sys.executable, "-m", "fpgart.cli", "run", "--", "env", f"FPGART_MODELS={model}", sys.executable]
     body = HOST + 'cl.Kernel(cl.Program(context, "kernel void k() {}").build(cache_dir=False), "k")'
-    result = subprocess.run([*command, "-W", "ignore", "-c", body], capture_output=True, text=True)
+    host = (sys.executable, "-W", "ignore", "-c", body)
+    result = fpgart("run", "--", "env", f"FPGART_MODELS={model}", *host)
     assert result.returncode == 0
     assert "models.py cannot be loaded: ModuleNotFoundError: No module named 'no_such_module'" in result.stderr
 

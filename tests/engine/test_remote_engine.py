@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from processes import fpgart
 from test_resident import HOST
 
 from fpgart.engine.choice import choose_engine
@@ -61,8 +62,8 @@ class Server:
     environment: dict[str, str]
 
     def host(self, code: str, *arguments: str, board: str = "usm_s10") -> subprocess.CompletedProcess[str]:
-        run = [sys.executable, "-m", "fpgart.cli", "run", "--board", board, "--", sys.executable, "-c", code]
-        return subprocess.run([*run, *arguments], capture_output=True, text=True, cwd=ROOT, env=self.environment)
+        words = ("run", "--board", board, "--", sys.executable, "-c", code, *arguments)
+        return fpgart(*words, env=self.environment)
 
 
 @pytest.fixture

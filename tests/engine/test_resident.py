@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import ctypes
-import os
-import subprocess
 import sys
 from pathlib import Path
 from struct import Struct
 from typing import Any
 
 import pytest
+from processes import fpgart
 
 from fpgart.base import opencl as cl
 from fpgart.base.errors import CLError, DeviceNotAvailable, OutOfResources
@@ -288,18 +287,14 @@ print("all equal")
 
 def test_hosts_see_the_same_as_with_an_engine_that_shares_memory() -> None:
     pytest.importorskip("pyopencl")
-    command = [sys.executable, "-m", "fpgart.cli", "run", "--board", "usm_s10,usm_s10", "--"]
-    environment = {**os.environ, "FPGART_ENGINE_BUFFERS": "own"}
-    result = subprocess.run(
-        [*command, sys.executable, "-c", HOST], capture_output=True, text=True, cwd=ROOT, env=environment
-    )
+    host = ("--board", "usm_s10,usm_s10", "--", sys.executable, "-c", HOST)
+    result = fpgart("run", *host, FPGART_ENGINE_BUFFERS="own")
     assert (result.returncode, result.stdout) == (0, "all equal\n"), result.stderr
 
 
 def test_an_engine_on_buffers_of_its_own_is_not_isolated() -> None:
     pytest.importorskip("pyopencl")
-    command = [sys.executable, "-m", "fpgart.cli", "run", "--isolate", "--", sys.executable, "-c", HOST]
-    environment = {**os.environ, "FPGART_ENGINE_BUFFERS": "own", "FPGART_BOARD": "usm_s10,usm_s10"}
-    result = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment)
+    host = ("--isolate", "--board", "usm_s10,usm_s10", "--", sys.executable, "-c", HOST)
+    result = fpgart("run", *host, FPGART_ENGINE_BUFFERS="own")
     assert result.returncode == 1
     assert "works on buffers of its own; it runs only in the host's process" in result.stderr

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from machine import Machine
+from processes import fpgart as command
 
 import fpgart.faults
 from fpgart.base import opencl as cl
@@ -763,11 +764,6 @@ def allocate(name, *owner):
     assert bool(made) == (code.value == 0)
     return code.value
 """
-
-
-def command(*words: object) -> subprocess.CompletedProcess[str]:
-    full = [sys.executable, "-m", "fpgart.cli", *map(str, words)]
-    return subprocess.run(full, capture_output=True, text=True, cwd=ROOT)
 
 
 def host(faults: str, body: str, *options: object) -> subprocess.CompletedProcess[str]:

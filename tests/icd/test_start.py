@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from c_hosts import ROOT, build, plain_environment
+from processes import fpgart
 
 PLATFORM_NOT_FOUND = -1001
 
@@ -100,8 +101,7 @@ def test_a_misspelt_option_is_told_of_hosts_that_only_list_platforms_too(host: P
 
 def test_first_calls_of_all_chapters_may_come_from_several_threads_at_once() -> None:
     program = ROOT / "tests" / "programs" / "first_calls.py"
-    command = [sys.executable, "-m", "fpgart.cli", "run", "--", sys.executable, program]
-    result = subprocess.run(command, capture_output=True, text=True, env=plain_environment())
+    result = fpgart("run", "--", sys.executable, program, env=plain_environment())
     assert result.stderr == ""
     invalid = {"Sampler": -41, "Kernel": -48, "Program": -44, "MemObject": -38, "Pipe": -38, "UserEvent": -58}
     for line in result.stdout.splitlines():

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from processes import finished, fpgart, output
 
 from fpgart.aocx.compiler import Options, compile_source
 from fpgart.aocx.container import BOARD_IMAGE
@@ -40,8 +41,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def vendor_path() -> str:
-    command = [sys.executable, "-m", "fpgart.cli", "fcd"]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    return output(fpgart("fcd")).strip()
 
 
 def run(built: Path, rule: str, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -49,7 +49,7 @@ def run(built: Path, rule: str, **variables: str) -> subprocess.CompletedProcess
     needed = [hex(first.usable_begin), "usm_s10" if rule == "the_rom_describes_the_memories" else built / "image.bin"]
     environment = os.environ | {"ACL_BOARD_VENDOR_PATH": vendor_path(), "FPGART_BOARD": "usm_s10,usm_s10"} | variables
     command = [str(built / "mmd"), rule, *map(str, needed)]
-    return subprocess.run(command, capture_output=True, text=True, env=environment)
+    return finished(*command, env=environment)
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -100,7 +100,7 @@ def test_a_board_that_does_not_exist_is_told_once(built: Path) -> None:
 def test_exactly_the_functions_of_the_header_are_exported() -> None:
     header = (ROOT / "include/aocl_mmd.h").read_text()
     wanted = set(re.findall(r"AOCL_MMD_CALL [\w *]*?(aocl_mmd_\w+)\(", header))
-    listed = subprocess.run(["nm", "-D", "--defined-only", LIBRARY], capture_output=True, text=True, check=True).stdout
+    listed = output(finished("nm", "-D", "--defined-only", LIBRARY))
     assert {line.split()[-1] for line in listed.splitlines()} == wanted
 
 
@@ -127,5 +127,5 @@ assert back.raw == data.raw
 def test_hosts_may_be_written_in_python() -> None:
     at = describe("usm_s10").memories[0].usable_begin
     command = [sys.executable, "-c", IN_PYTHON, str(LIBRARY), str(at)]
-    result = subprocess.run(command, capture_output=True, text=True)
+    result = finished(*command)
     assert result.returncode == 0, result.stderr

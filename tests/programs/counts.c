@@ -2,7 +2,8 @@
  * blocks of memory Python allocates for it, and how many modules the start imports. Only what this
  * thread does counts; what the driver's threads do depends on when they run.
  *
- * With an argument, system calls: two of them, which name the call, stand around each series. */
+ * With the argument `marks`, system calls: two of them, which name the call, stand around each
+ * series. Other arguments name the calls that are counted, instead of all. */
 #define _GNU_SOURCE 1 /* the value that pyconfig.h of Python 3.10 defines, too */
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <Python.h>
@@ -396,6 +397,13 @@ static void set_up(void)
     MUST(clEnqueueWriteBuffer(host.queue, buffer, CL_TRUE, 0, BYTES, bytes, 0, NULL, &ended));
 }
 
+static int is_among(char **words, const char *name)
+{
+    while (*words != NULL && strcmp(*words, name) != 0)
+        words++;
+    return *words != NULL;
+}
+
 int main(int count_of_words, char **words)
 {
     find_device(&host);
@@ -403,7 +411,7 @@ int main(int count_of_words, char **words)
     int imported[HEAVY];
     set_up();
     look_for_heavy(imported);
-    int marks = count_of_words > 1;
+    int marks = count_of_words > 1 && strcmp(words[1], "marks") == 0;
     if (!marks) {
         count_allocations();
         printf("modules %ld\n", modules_at_start);
@@ -411,6 +419,7 @@ int main(int count_of_words, char **words)
             printf("imported_%s %d\n", heavy[i], imported[i]);
     }
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
-        (marks ? mark : count)(calls[i].name, calls[i].call);
+        if (marks || count_of_words == 1 || is_among(words + 1, calls[i].name))
+            (marks ? mark : count)(calls[i].name, calls[i].call);
     return 0;
 }

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
+from processes import finished
 
 RUNNER = Path(__file__).resolve().parents[2] / "conformance" / "cts.py"
 sys.path.insert(0, str(RUNNER.parent))
@@ -49,12 +49,7 @@ def built(folder: Path, behaviours: dict[str, dict[str, str]]) -> Path:
 def run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     engine = folder / "libengine.so"
     engine.touch()
-    return subprocess.run(
-        [sys.executable, str(RUNNER), str(folder / "built"), "--suite", "api", *options],
-        env={**os.environ, "FPGART_ENGINE": str(engine)},
-        capture_output=True,
-        text=True,
-    )
+    return finished(sys.executable, RUNNER, folder / "built", "--suite", "api", *options, FPGART_ENGINE=str(engine))
 
 
 def both(outcome: str) -> dict[str, str]:

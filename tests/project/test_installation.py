@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import venv
 import zipfile
@@ -11,6 +10,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+from processes import finished, output
 
 ROOT = Path(__file__).resolve().parents[2]
 HOST = ROOT / "examples" / "host.c"
@@ -19,15 +19,7 @@ pytestmark = pytest.mark.timeout(1800)  # the wheel is compiled: 40 s of a proce
 
 def run(*words: object, **environment: str) -> str:
     """Runs a program in an environment of its own; returns what it printed."""
-    result = subprocess.run(
-        [str(word) for word in words],
-        capture_output=True,
-        text=True,
-        env={"PATH": os.defpath, **environment},
-        cwd="/",
-    )
-    assert result.returncode == 0, result.stdout + result.stderr
-    return result.stdout
+    return output(finished(*words, cwd="/", env={"PATH": os.defpath, **environment}))
 
 
 @pytest.fixture(scope="module")
@@ -40,11 +32,11 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (source / name).symlink_to(ROOT / name)
     for name in ("icd", "include"):
         (source / name).symlink_to(ROOT / name)
-    copied = subprocess.run(["cp", "-r", str(ROOT / "fpgart"), str(source / "fpgart")], capture_output=True, text=True)
+    copied = finished("cp", "-r", ROOT / "fpgart", source / "fpgart")
     assert copied.returncode == 0, copied.stderr
     for made in [*source.glob("fpgart/*.so"), *source.glob("fpgart/*.icd")]:
         made.unlink()
-    run(sys.executable, "-m", "pip", "wheel", *options, "--wheel-dir", folder, source, HOME=str(folder))
+    run(sys.executable, "-m", "pip", "wheel", *options, "--wheel-dir", folder, source, HOME=str(folder), CFLAGS="-O0")
     (made,) = folder.glob("*.whl")
     return made
 

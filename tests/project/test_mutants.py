@@ -5,7 +5,6 @@ from __future__ import annotations
 import _thread
 import json
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -16,6 +15,7 @@ from types import FrameType
 from typing import Any
 
 import pytest
+from processes import finished
 
 pytest.importorskip("cosmic_ray", reason="comes with fpgart[mutants]")
 ROOT = Path(__file__).resolve().parents[2]
@@ -350,7 +350,7 @@ sandbox.PROCESSOR_S = 0
 print(sorted(sandbox.try_swaps(trials, Path("."), 2)))
 """
     command = [sys.executable, "-c", program, str(ROOT / "scripts" / "mutants")]
-    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    ran = finished(*command, cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout == f"{[(0, 1), (1, 0), (2, 1), (3, 0), (4, 0), (5, 0), (6, -24)]}\n"
 

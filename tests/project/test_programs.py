@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from processes import fpgart
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def fpgart(*words: str, **options: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "fpgart.cli", *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False, **options)  # type: ignore[call-overload,no-any-return]
 
 
 def test_doctor_finds_a_whole_installation() -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from processes import finished, output
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "clients"), str(ROOT / "scripts")]
@@ -25,7 +25,7 @@ PLACE = "# Page\n\n<!-- table of: make clients -->\n<!-- end -->\n\nAfter.\n"
 def git(folder: Path, *words: str) -> str:
     names = {f"GIT_{who}_{what}": "a@b" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
     command = ["git", "-C", str(folder), *words]
-    return subprocess.run(command, env=os.environ | names, capture_output=True, text=True, check=True).stdout.strip()
+    return output(finished(*command, env=os.environ | names)).strip()
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from processes import finished
 
 RUNNER = Path(__file__).resolve().parents[2] / "conformance" / "repeat.py"
 sys.path.insert(0, str(RUNNER.parent))
@@ -32,11 +33,8 @@ def repeat(tmp_path: Path) -> Repeat:
             (tmp_path / name).write_text(source)
         entries = [{"file": name, "loader": True, **more} for name in sources]
         (tmp_path / "hosts.json").write_text(json.dumps(entries))
-        return subprocess.run(
-            [sys.executable, str(RUNNER), "--runs", "2", *options, str(tmp_path / "hosts.json")],
-            env={**os.environ, "FPGART_ENGINE": str(engine)},
-            capture_output=True,
-            text=True,
+        return finished(
+            sys.executable, RUNNER, "--runs", "2", *options, tmp_path / "hosts.json", FPGART_ENGINE=str(engine)
         )
 
     return run
@@ -156,6 +154,6 @@ def test_a_source_that_does_not_compile_is_told(repeat: Repeat) -> None:
 def test_what_is_no_list_of_hosts_is_told(text: str, tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.json"
     wrong.write_text(text)
-    result = subprocess.run([sys.executable, str(RUNNER), str(wrong)], capture_output=True, text=True)
+    result = finished(sys.executable, RUNNER, wrong)
     assert result.returncode == 1
     assert f"{wrong} is not a list of hosts" in result.stderr

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from c_hosts import PACKAGE, ROOT, plain_environment
 from machine import Machine
+from processes import finished
 
 from fpgart.base import config
 from fpgart.base.output_file import FIRST_FREE, KeptOutput, open_output
@@ -36,7 +37,7 @@ def run(tmp_path: Path, *words: str, limit: str = "", **variables: str) -> tuple
     environment = {**plain_environment(), "OCL_ICD_VENDORS": str(tmp_path), "FPGART_LOG": str(log), **variables}
     host = compiled([ROOT / "conformance" / "surroundings" / "host.c"])
     before = ("sh", "-c", f'ulimit {limit} && exec "$0" "$@"') if limit else ()
-    result = subprocess.run([*before, host, *words], env=environment, capture_output=True, text=True)
+    result = finished(*before, host, *words, env=environment)
     return result.returncode, result.stderr + (log.read_text() if log.exists() else "")
 
 
@@ -157,7 +158,7 @@ def test_a_board_process_that_gets_no_files_is_told_with_the_limit() -> None:
         "    except ProcessError as error: print(error)\n"
         "    os.open(os.devnull, os.O_RDONLY)\n"
     )
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout
+    said = finished(sys.executable, "-c", code).stdout
     assert said.splitlines(), "no limit was reached"
     assert all(line.endswith("Too many open files (ulimit -n)") for line in said.splitlines())
 

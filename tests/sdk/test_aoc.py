@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from processes import fpgart
 
 from fpgart.aocx import container as sections
 from fpgart.aocx.checks import check
@@ -47,9 +47,8 @@ def source(engine: Engine, tmp_path: Path) -> Path:
 
 
 def aoc(folder: Path, *words: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "fpgart.cli", "aoc", *map(str, words)]
     variables = {name: value for name, value in os.environ.items() if name not in UNSET}
-    return subprocess.run(command, capture_output=True, text=True, cwd=folder, env={**variables, **environment})
+    return fpgart("aoc", *words, cwd=folder, env={**variables, **environment})
 
 
 def compiled(folder: Path, *words: object, **environment: str) -> str:

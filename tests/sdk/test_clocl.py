@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from processes import finished, output
 
 from fpgart.aocx.checks import check
 from fpgart.aocx.container import Container
@@ -42,14 +43,12 @@ def folder(tmp_path: Path) -> Path:
 
 def fpgart(folder: Path, *words: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-W", "ignore", "-m", "fpgart.cli", *map(str, words)]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    return finished(*command, cwd=folder)
 
 
 def clocl(folder: Path, *words: object) -> str:
     """Returns the output of `clocl`, which must succeed."""
-    result = fpgart(folder, "clocl", *words)
-    assert result.returncode == 0, result.stderr
-    return result.stdout
+    return output(fpgart(folder, "clocl", *words))
 
 
 @pytest.mark.parametrize("board", ["k2h", "k2h_low"])

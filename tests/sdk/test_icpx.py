@@ -8,6 +8,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+from processes import finished
 
 from fpgart.icpx import pieces
 from fpgart.icpx.command_line import Wanted, expanded, read_command_line
@@ -250,6 +251,6 @@ def test_dependencies_name_no_file_that_is_gone(tmp_path: Path) -> None:
     forget_temporary(file, folder)
     text = file.read_text()
     assert str(folder) not in text
-    made = subprocess.run(["make", "-n", "-f", str(file)], capture_output=True, text=True, cwd=tmp_path)
+    made = finished("make", "-n", "-f", file, cwd=tmp_path)
     assert "p.cpp" in made.stderr, made
     assert "/usr/include/a.h" in text

@@ -8,7 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import processes
 import pytest
+from processes import finished, output
 
 from fpgart import __version__
 from fpgart.aocx.compiler import Options, compile_source
@@ -62,15 +64,11 @@ def environment(**more: str) -> dict[str, str]:
 
 def run(*words: object, cwd: Path | None = None, **more: str) -> subprocess.CompletedProcess[str]:
     """A program in an environment that knows of no SDK."""
-    return subprocess.run(
-        [str(word) for word in words], cwd=cwd, env=environment(**more), capture_output=True, text=True
-    )
+    return finished(*words, cwd=cwd, env=environment(**more))
 
 
 def fpgart(*words: object, cwd: Path | None = None, **more: str) -> str:
-    result = run(sys.executable, "-m", "fpgart.cli", *words, cwd=cwd, **more)
-    assert result.returncode == 0, result.stderr
-    return result.stdout
+    return output(processes.fpgart(*words, cwd=cwd, env=environment(**more)))
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +130,7 @@ def test_a_folder_that_was_moved_is_brought_up_to_date(tmp_path: Path) -> None:
 
 def test_a_place_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    result = run(sys.executable, "-m", "fpgart.cli", "sdk", tmp_path / "file" / "sdk")
+    result = processes.fpgart("sdk", tmp_path / "file" / "sdk", env=environment())
     assert result.returncode == 2
     assert result.stderr.startswith("fpgart: ")
     assert "Not a directory" in result.stderr

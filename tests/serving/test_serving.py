@@ -23,6 +23,7 @@ from effort import EFFORT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from killing import board_processes
+from processes import finished
 
 from fpgart.board.catalogue import describe
 from fpgart.board.mmd import BoardError, Loaded
@@ -232,12 +233,7 @@ def test_hosts_that_are_killed_all_the_time_leave_a_service_as_it_was(
 
 def command(*words: str) -> subprocess.CompletedProcess[str]:
     """Runs `fpgart board ...`; returns the result."""
-    return subprocess.run(
-        [FPGART, "board", words[0], "--served", "lab", *words[1:]],
-        env=plain_environment(),
-        capture_output=True,
-        text=True,
-    )
+    return finished(FPGART, "board", words[0], "--served", "lab", *words[1:], env=plain_environment())
 
 
 def test_the_commands_tell_and_set_what_a_board_is_programmed_with(
@@ -248,7 +244,7 @@ def test_the_commands_tell_and_set_what_a_board_is_programmed_with(
     subprocess.run([FPGART, "aoc", "-board=a10_ref", source], cwd=tmp_path, check=True)
     assert command("program", "--number", "1", str(tmp_path / "twice.aocx")).returncode == 0
     assert "it was compiled for board 'a10_ref'" in command("program", str(tmp_path / "twice.aocx")).stderr
-    listed = subprocess.run([FPGART, "board", "list"], env=plain_environment(), capture_output=True, text=True)
+    listed = finished(FPGART, "board", "list", env=plain_environment())
     assert listed.stdout == "lab 0 usm_s10 free\nlab 1 a10_ref free\n"
     told = command("status").stdout.splitlines()
     assert told[0] == "0 usm_s10: free, not programmed"
@@ -263,10 +259,10 @@ def test_hosts_are_told_of_boards_that_a_service_lacks(serving: object) -> None:
         (("--served", "nowhere"), "there is no service 'nowhere' (No such file or directory)"),
         (("--served", "no name"), "'no name' is not a name of a service"),
     ):
-        done = subprocess.run([FPGART, "run", *options, "true"], capture_output=True, text=True)
+        done = finished(FPGART, "run", *options, "true")
         assert (done.returncode, words in done.stderr) == (2, True), done.stderr
     host = [FPGART, "run", "--served", "lab", "--board", "a10_ref,a10_ref", sys.executable, "-c", PLATFORM]
-    done = subprocess.run(host, capture_output=True, text=True)
+    done = finished(*host)
     assert "service 'lab' has no other board 'a10_ref' for this host; its boards are usm_s10, a10_ref" in done.stderr
 
 
@@ -292,7 +288,7 @@ print(*data)
 @pytest.mark.slow
 def test_a_host_in_python_has_all_boards_of_a_service(serving: object, engine: None) -> None:
     host = [FPGART, "run", "--served", "lab", sys.executable, "-c", TWICE]
-    done = subprocess.run(host, capture_output=True, text=True)
+    done = finished(*host)
     assert (done.stdout, done.stderr) == ("0 4 8 12 16 20 24 28\n", "")
     assert [board(number).programmed for number in range(2)] == [1, 1]
 

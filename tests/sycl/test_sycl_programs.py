@@ -10,13 +10,13 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from execution_graphs import why_not_installed
+from processes import fpgart, output
 
 from fpgart.cli.running import environment
 from fpgart.engine.choice import candidates
@@ -322,9 +322,7 @@ def test_two_kernels_and_a_pipe_on_the_emulator_alone(pipes: Path) -> None:
 def test_the_report_names_both_kernels_the_pipe_the_banks_and_each_copy(pipes: Path, board: str, bank: str) -> None:
     trace = pipes.parent / f"{board}.json"
     assert on_board(pipes, FPGART_BOARD=board, FPGART_TRACE=str(trace)) == "PASSED\n"
-    told = subprocess.run(
-        [sys.executable, "-m", "fpgart.cli", "report", str(trace)], stdout=subprocess.PIPE, text=True, check=True
-    ).stdout
+    told = output(fpgart("report", trace))
     assert "engine emulator" in told
     assert "device 0: Producer: 1 run" in told
     assert "device 0: Consumer: 1 run" in told
@@ -421,8 +419,7 @@ def test_memories_and_banks_that_a_program_names_are_those_of_the_board(
     trace = folder / f"placed-{board}.json"
     options = {"FPGART_BOARD": board, "FPGART_PLATFORM": "emulator", "FPGART_TRACE": str(trace)}
     assert on_board(folder / "placed", **options) == said
-    command = [sys.executable, "-m", "fpgart.cli", "report", str(trace)]
-    told = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+    told = output(fpgart("report", trace))
     for name, place in places.items():
         assert re.search(rf"  {name}: .*(\n *)?.*device 0, {place}", told), told
     assert " -> " not in told
@@ -470,7 +467,6 @@ def test_nothing_temporary_stays_when_a_compilation_is_ended(folder: Path, pipes
 
 
 def test_doctor_has_a_line_for_each_piece() -> None:
-    command = [sys.executable, "-m", "fpgart.cli", "doctor", "--json"]
-    told = json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True).stdout)
+    told = json.loads(fpgart("doctor", "--json").stdout)
     states = {check["name"]: check["state"] for check in told["checks"]}
     assert [states[name] for name in ("icpx", "ac_types", "emulator")] == ["ok"] * 3

@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from processes import fpgart
 
 from fpgart.watch import report
 
@@ -81,13 +80,8 @@ def test_bytes_that_a_program_moves(
     tmp_path: Path, board: str, program: str, bytes_moved: dict[tuple[int, str], int]
 ) -> None:
     trace = tmp_path / "trace.json"
-    words = [sys.executable, "-m", "fpgart.cli", "run", "--", sys.executable, "-W", "ignore", "-c"]
-    result = subprocess.run(
-        [*words, HEAD + PROGRAMS[program]],
-        env={**os.environ, "PYTHONPATH": str(ROOT), "FPGART_BOARD": board, "FPGART_TRACE": str(trace)},
-        capture_output=True,
-        text=True,
-    )
+    words = ("run", "--board", board, "--trace", trace, "--", sys.executable, "-W", "ignore", "-c")
+    result = fpgart(*words, HEAD + PROGRAMS[program], PYTHONPATH=str(ROOT))
     assert result.returncode == 0, result.stderr
     traffic = report.read(trace).traffic
     copies = ("aocl_mmd_write", "aocl_mmd_read", "aocl_mmd_copy")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 import pytest
 from machine import Machine, listening
+from processes import fpgart
 
 from fpgart.base.option_values import Launches, launches
 from fpgart.board.catalogue import shipped
@@ -43,12 +43,6 @@ for by in (2, 3, 4, 5):
     scale(queue, (64,), None, data, np.float32(by))
 queue.finish()
 """
-
-
-def fpgart(*words: object, **variables: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "fpgart.cli", *map(str, words)]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), **variables}
-    return subprocess.run(command, capture_output=True, text=True, env=environment)
 
 
 def capture(folder: Path, body: str, *options: str) -> None:

@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from processes import fpgart
 
 from fpgart.watch.cpp_names import kernel_name, plain, without_parameters
 
@@ -67,9 +66,7 @@ def test_a_finding_names_a_member_function_without_debug_information(tmp_path: P
     source.write_text(HOST)
     linked = [str(LIBRARY), f"-Wl,-rpath,{LIBRARY.parent}"]
     subprocess.run(["g++", "-O1", f"-I{ROOT / 'include'}", str(source), "-o", str(host), *linked], check=True)
-    command = [sys.executable, "-m", "fpgart", "run", "--leaks", "--", str(host)]
-    variables = {**os.environ, "FPGART_FINDINGS": str(findings)}
-    assert subprocess.run(command, cwd=ROOT, env=variables, capture_output=True).returncode == 0
+    assert fpgart("run", "--leaks", "--", host, FPGART_FINDINGS=str(findings)).returncode == 0
     leaks = [json.loads(line) for line in findings.read_text().splitlines()]
     (places,) = [leak["made_at"]["place"] for leak in leaks if leak["object"] == "cl_mem"]
     assert places == "work::Board<unsigned int>::make of host"

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from processes import fpgart
 
 from fpgart.watch.report import Advice, KernelRuns, Modelled, Report, Traffic, difference
 from fpgart.watch.report.difference import Unit
@@ -120,8 +120,7 @@ def test_the_command_exits_with_1_beyond_the_threshold(tmp_path: Path) -> None:
     before, after = trace(tmp_path / "a.json", 100), trace(tmp_path / "b.json", 120)
 
     def diff(*words: object) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "fpgart.cli", "diff", *map(str, words)]
-        return subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+        return fpgart("diff", *words)
 
     assert diff(before, after).returncode == 0
     assert diff(before, after, "--threshold", 20).returncode == 0

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from processes import fpgart
 
 from fpgart.base import json_input
 from fpgart.cli import progress, reading
@@ -90,8 +91,8 @@ def test_small_files_are_read_in_silence_and_large_ones_only_for_a_terminal(tmp_
         assert tell is trace_events.ignore
     with progress.reading((small, large)) as tell:
         assert tell is not trace_events.ignore
-    result = subprocess.run([sys.executable, "-m", "fpgart.cli", "report", large], capture_output=True, cwd=ROOT)
-    assert (result.returncode, result.stderr) == (0, b"")
+    result = fpgart("report", large)
+    assert (result.returncode, result.stderr) == (0, "")
 
 
 def test_the_collector_works_again_after_a_report(tmp_path: Path) -> None:
@@ -102,8 +103,7 @@ def test_the_collector_works_again_after_a_report(tmp_path: Path) -> None:
 
 
 def run(*words: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "fpgart.cli", "run", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    return fpgart("run", *words)
 
 
 def test_a_program_without_opencl_leaves_no_trace_and_that_is_said(tmp_path: Path) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from processes import fpgart
 
 ROOT = Path(__file__).resolve().parents[2]
 INCLUDES = ["-I", str(ROOT / "include"), "-I", str(ROOT / "conformance" / "c")]
@@ -85,9 +85,7 @@ def compiled(folder: Path, source: str, *options: str, suffix: str = "c") -> Pat
 
 
 def run(folder: Path, *command: object) -> subprocess.CompletedProcess[str]:
-    words = [sys.executable, "-m", "fpgart.cli", "run", "--leaks", "--", *map(str, command)]
-    variables = {**os.environ, "PYTHONPATH": str(ROOT)}
-    result = subprocess.run(words, capture_output=True, text=True, cwd=folder, env=variables)
+    result = fpgart("run", "--leaks", "--", *command, cwd=folder, PYTHONPATH=str(ROOT))
     assert result.returncode == 0, result.stderr
     return result
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 from browser import ARGUMENTS, CHROMIUM, DRIVER, browser, wait_for
 from hypothesis import given
 from hypothesis import strategies as st
+from processes import fpgart
 from selenium.webdriver import ActionChains, Chrome
 from selenium.webdriver.common.actions.wheel_input import ScrollOrigin
 from selenium.webdriver.common.by import By
@@ -56,11 +56,6 @@ def board() -> Any:
 def written(file: Path, events: list[Any]) -> Path:
     file.write_text("[\n" + "".join(f"{json.dumps(each)},\n" for each in events))
     return file
-
-
-def fpgart(*words: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "fpgart.cli", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
 
 
 # What the page is made from

@@ -12,7 +12,6 @@ import os
 import shutil
 import sqlite3
 import subprocess
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -20,6 +19,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import processes
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -33,8 +33,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def fpgart(*words: object, statuses: tuple[int, ...] = (0,)) -> None:
-    command = [sys.executable, "-m", "fpgart.cli", *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    done = processes.fpgart(*words)
     assert done.returncode in statuses, done.stdout + done.stderr
 
 

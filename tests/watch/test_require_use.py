@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from processes import fpgart
 
 pytest.importorskip("pyopencl")
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,11 +22,10 @@ program.one(queue, (1,), None, buffer)
 queue.finish()
 """
 LOOK = "import pyopencl as cl; cl.Context(cl.get_platforms()[0].get_devices())\n"
-COMMAND = [sys.executable, "-m", "fpgart.cli", "run", "--require-use", "--"]
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*COMMAND, *words], capture_output=True, text=True, cwd=ROOT)
+    return fpgart("run", "--require-use", "--", *words)
 
 
 def test_a_program_that_ran_a_kernel_passes_in_silence() -> None:
@@ -57,7 +57,8 @@ def test_a_program_that_crashes_takes_its_signal_along() -> None:
 
 def test_signals_go_on_to_the_program() -> None:
     body = "trap 'exit 9' TERM; echo ready; while :; do sleep 0.05; done"
-    with subprocess.Popen([*COMMAND, "sh", "-c", body], stdout=subprocess.PIPE, text=True, cwd=ROOT) as running:
+    command = [sys.executable, "-m", "fpgart.cli", "run", "--require-use", "--", "sh", "-c", body]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as running:
         assert running.stdout is not None
         assert running.stdout.readline() == "ready\n"
         running.send_signal(signal.SIGTERM)

@@ -10,13 +10,15 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import jsonschema
+import processes
 import pytest
+from c_hosts import plain_environment
+from processes import output
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "conformance"))
@@ -31,12 +33,7 @@ pytestmark = pytest.mark.skipif(not SCHEMA, reason="SARIF_SCHEMA names no file")
 
 def fpgart(*words: object) -> str:
     """The standard output of a command that succeeds."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("FPGART")}
-    command = [sys.executable, "-m", "fpgart.cli", *map(str, words)]
-    environment = {**kept, "PYTHONPATH": str(ROOT)}
-    result = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment)
-    assert result.returncode == 0, result.stderr
-    return result.stdout
+    return output(processes.fpgart(*words, env=plain_environment()))
 
 
 def results(file: Path) -> list[dict[str, Any]]:

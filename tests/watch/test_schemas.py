@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from processes import fpgart
 
 from fpgart.watch import report
 from fpgart.watch.report import Advice, CheckFinding, Report, difference, export
@@ -32,12 +32,6 @@ def schema(name: str) -> Any:
 def validate(value: object, name: str) -> None:
     jsonschema.Draft202012Validator.check_schema(schema(name))
     jsonschema.Draft202012Validator(schema(name)).validate(value)
-
-
-def fpgart(*words: object, folder: Path = ROOT, **variables: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "fpgart.cli", *map(str, words)]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), **variables}
-    return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment)
 
 
 def test_the_schemas_are_those_that_the_types_make() -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from processes import fpgart
 
 from fpgart.version import __version__
 from fpgart.watch import report
@@ -52,11 +53,6 @@ buffer.release()
 SET_FIRST = WRITE_FIRST.replace("cl.enqueue_copy(queue, buffer, data)\n", "", 1).replace(
     "kernel.set_arg(0, buffer)\n", "kernel.set_arg(0, buffer)\ncl.enqueue_copy(queue, buffer, data)\n"
 )
-
-
-def fpgart(*words: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "fpgart.cli", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
 
 
 def traced(tmp_path: Path, body: str, board: str = "hetero") -> Path:

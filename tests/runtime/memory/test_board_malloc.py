@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import os
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 from c_hosts import build
 from machine import Machine
+from processes import finished
 
 from fpgart.base import opencl as cl
 
@@ -21,7 +21,7 @@ Boards = Callable[..., Machine]
 def test_a_host_and_its_kernels_work_on_the_same_memory(tmp_path: Path) -> None:
     program = build("board_malloc", tmp_path, "-lpthread")
     environment = {**os.environ, "FPGART_BOARD": "k2h"}
-    result = subprocess.run([program], env=environment, capture_output=True, text=True)
+    result = finished(program, env=environment)
     assert (result.returncode, result.stdout) == (0, "ok\n"), result.stderr
 
 

@@ -261,7 +261,7 @@ clauses = st.sampled_from(sorted(ACTIONS)).flatmap(
 Faulty = Callable[..., AbstractContextManager[Machine]]
 
 
-@settings(max_examples=100 * EFFORT, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50 * EFFORT, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 1 << 32), rules=st.lists(clauses, min_size=1, max_size=4))
 def test_failed_commands_change_nothing_and_hold_nothing(faulty: Faulty, seed: int, rules: list[str]) -> None:
     with faulty("hetero", "a10_ref") as machine:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import json
 import random
-import subprocess
 import sys
 import threading
 import time
@@ -21,6 +20,7 @@ from effort import EFFORT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from machine import Machine, listening, machine_of
+from processes import fpgart, output
 
 from fpgart.aocx import container, system
 from fpgart.aocx.autodiscovery import format as written
@@ -1001,10 +1001,7 @@ for event in events:
 
 
 def run(*words: object) -> str:
-    command = [sys.executable, "-m", "fpgart.cli", *map(str, words)]
-    result = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
-    assert result.returncode == 0, result.stderr
-    return result.stdout
+    return output(fpgart(*words))
 
 
 @pytest.fixture(scope="module")
