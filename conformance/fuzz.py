@@ -3,7 +3,8 @@
 
 python conformance/fuzz.py [--seed N] [--steps N] [--threads N] [--seconds N]    (the loader finds the driver)
 
-Each thread has buffers and queues of its own in one shared context and compares every byte that it reads.
+Each thread has buffers of its own in a context of all devices, and queues of all kinds on each. It compares every byte
+that it reads. Its commands wait for each other by events, some also for user events, and some have callbacks.
 Exit status 1 with the seed and the step when one is wrong. With --seconds memory is told ten times, and has to be flat.
 """
 
@@ -18,16 +19,52 @@ import threading
 import time
 import traceback
 from dataclasses import dataclass, field
+from typing import Any
 
 import memory_account
 import opencl_api as cl
-from opencl_api import Host, Loader, handles
+from opencl_api import Host, Loader, Usm, event_slot, handles
 
 SIZE = 4096
+MOST_DEVICES = 8
 SOURCE = """
 kernel void add(global int *x, int y) { x[get_global_id(0)] += y; }
 kernel void swap(global int *x, global int *y) { size_t i = get_global_id(0); int t = x[i]; x[i] = y[i]; y[i] = t; }
 """
+
+
+QUEUES = (0, cl.CL_QUEUE_PROFILING_ENABLE, cl.CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)
+"""The properties of each device's queues."""
+MOVES = (
+    "create", "release", "write", "fill", "copy", "read", "write_box", "read_box", "copy_box", "add", "swap", "map",
+    "unmap", "migrate", "window", "mark", "settle",
+)  # fmt: skip
+USM_MOVES = ("allocate", "free", "usm_copy", "usm_fill", "usm_read", "usm_add")
+ENDED = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int32, ctypes.c_void_p)
+
+
+class Callbacks:
+    """Counts the callbacks of events that have come."""
+
+    def __init__(self) -> None:
+        self._missing = 0
+        self._one_more = threading.Condition()
+        self._function = ENDED(self._ended)
+
+    def expect(self, loader: Loader, event: int) -> None:
+        with self._one_more:
+            self._missing += 1
+        loader.check("clSetEventCallback", event, cl.CL_COMPLETE, self._function, None)
+
+    def _ended(self, event: int, status: int, nothing: int) -> None:
+        with self._one_more:
+            self._missing -= 1
+            self._one_more.notify_all()
+
+    def wait(self) -> None:
+        """Waits until each has come."""
+        with self._one_more:
+            self._one_more.wait_for(lambda: self._missing == 0)
 
 
 @dataclass
@@ -37,24 +74,77 @@ class Model:
     maps: list[tuple[int, int, int]] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class Box:
+    """A box of bytes: origin and size as width, height, depth."""
+
+    origin: tuple[int, int, int]
+    size: tuple[int, int, int]
+    row_pitch: int
+    slice_pitch: int
+
+    def rows(self) -> list[int]:
+        """Where its rows begin."""
+        x, y, z = self.origin
+        _, height, depth = self.size
+        return [
+            x + (y + row) * self.row_pitch + (z + slice_) * self.slice_pitch
+            for slice_ in range(depth)
+            for row in range(height)
+        ]
+
+    def put(self, data: bytearray, there: Box, source: bytes | bytearray) -> None:
+        """Copies a box of the same size into this one."""
+        for to, begin in zip(self.rows(), there.rows(), strict=True):
+            data[to : to + self.size[0]] = source[begin : begin + self.size[0]]
+
+
+def in_call(first: Box, second: Box) -> tuple[Any, ...]:
+    """Two boxes as arguments of a call."""
+    pitches = (first.row_pitch, first.slice_pitch, second.row_pitch, second.slice_pitch)
+    return handles(*first.origin), handles(*second.origin), handles(*first.size), *pitches
+
+
+def increased(data: bytearray, amount: int) -> bytes:
+    """The bytes of integers, after `amount` is added to each."""
+    values = struct.unpack(f"{SIZE // 4}I", data)
+    return struct.pack(f"{SIZE // 4}I", *((value + amount) & 0xFFFFFFFF for value in values))
+
+
 class Player:
-    """One thread's random calls."""
+    """One thread's random calls.
+
+    Each command waits for the one before it, whichever queues they are in. Some also wait for a user event, the gate,
+    which is set before the next call that blocks.
+    """
 
     def __init__(self, host: Host, seed: int) -> None:
         self.host, self.cl = host, host.cl
         self.random = random.Random(seed)
-        self.queues = [host.new_queue(0), host.new_queue(0)]
+        self.queues = [host.new_queue(kind, device) for device in host.devices for kind in QUEUES]
         self.buffers: list[Model] = []
         self.dead: list[int] = []
+        self.last = 0
+        """The event of the newest command."""
+        self.gate = 0
+        self.kept: list[object] = []
+        """What commands read or write in this process."""
+        self.callbacks = Callbacks()
         self.kernels = {
             name: self.cl.make("clCreateKernel", host.program(SOURCE), name.encode()) for name in ("add", "swap")
         }
-        self.moves = [self.create, self.create, self.release, self.write, self.write, self.fill, self.copy, self.read,
-                      self.add, self.add, self.swap, self.map, self.unmap, self.migrate,
-                      self.window]  # fmt: skip
+        self.moves = [getattr(self, move) for move in (*MOVES, "create", "write", "add")]
 
     def end(self) -> None:
         """Give everything back."""
+        self.settle()
+        for model in self.buffers:
+            for pointer, _, _ in model.maps:
+                self.enqueue("clEnqueueUnmapMemObject", model.handle, pointer)
+        self.settle()
+        self.callbacks.wait()
+        if self.last:
+            self.cl.check("clReleaseEvent", self.last)
         for model in self.buffers:
             self.cl.check("clReleaseMemObject", model.handle)
         for kernel in self.kernels.values():
@@ -72,11 +162,58 @@ class Player:
     def pick(self) -> Model | None:
         return self.random.choice(self.buffers) if self.buffers else None
 
-    def queue(self) -> int:
-        """One of the queues, with all that was enqueued in the other one done."""
-        chosen, other = self.random.sample(self.queues, 2)
-        self.cl.check("clFinish", other)
-        return chosen
+    def free_pick(self) -> Model | None:
+        """A buffer that is not mapped."""
+        model = self.pick()
+        return None if model is None or model.maps else model
+
+    def order(self, blocks: bool = False) -> tuple[int, int, Any, Any]:
+        """A queue, and the last three arguments of a command that is enqueued there behind the newest one.
+
+        If it blocks, the gate is opened.
+        """
+        waits = [self.last] if self.last else []
+        if blocks:
+            self.open_gate()
+        elif not self.gate and not self.random.randrange(8):
+            self.gate = self.cl.make("clCreateUserEvent", self.host.context)
+            waits.append(self.gate)
+        return self.random.choice(self.queues), len(waits), handles(*waits) if waits else None, event_slot()
+
+    def enqueued(self, event: Any) -> None:
+        """Makes a command the newest one."""
+        if self.last:
+            self.cl.check("clReleaseEvent", self.last)
+        self.last = int(event[0])
+        if not self.random.randrange(4):
+            self.callbacks.expect(self.cl, self.last)
+
+    def enqueue(self, name: str, *arguments: object, blocks: bool = False, queue: int = 0) -> None:
+        """Enqueues a command; `arguments` are those between the queue and the wait list."""
+        any_queue, *waits = self.order(blocks)
+        self.cl.check(name, queue or any_queue, *arguments, *waits)
+        self.enqueued(waits[-1])
+
+    def open_gate(self) -> None:
+        if self.gate:
+            self.cl.check("clSetUserEventStatus", self.gate, cl.CL_COMPLETE)
+            self.cl.check("clReleaseEvent", self.gate)
+            self.gate = 0
+
+    def settle(self) -> None:
+        """Waits until all commands have ended."""
+        self.open_gate()
+        if self.last and self.random.randrange(2):
+            self.cl.check("clWaitForEvents", 1, handles(self.last))
+        for queue in self.queues:
+            self.cl.check("clFinish", queue)
+        self.kept.clear()
+
+    def keep(self, data: bytes) -> Any:
+        """Memory of the host with these bytes at its begin, until commands that use it have ended."""
+        kept = ctypes.create_string_buffer(data.ljust(SIZE, b"\0"), SIZE)  # one type of array for all sizes
+        self.kept.append(kept)
+        return kept
 
     def part(self) -> tuple[int, int]:
         offset = self.random.randrange(SIZE)
@@ -89,8 +226,8 @@ class Player:
             self.buffers.append(Model(buffer, bytearray(data)))
 
     def release(self) -> None:
-        model = self.pick()
-        if model is not None and not model.maps:
+        model = self.free_pick()
+        if model is not None:
             self.buffers.remove(model)
             self.cl.check("clReleaseMemObject", model.handle)
             self.dead = [*self.dead[-20:], model.handle]
@@ -102,34 +239,27 @@ class Player:
                 raise AssertionError("a released buffer is neither dead nor alive")
 
     def write(self) -> None:
-        model, (offset, size) = self.pick(), self.part()
-        if model is None or model.maps:
-            return
-        data, queue = self.noise(size), self.queue()
-        kept = ctypes.create_string_buffer(data.ljust(SIZE, b"\0"), SIZE)  # one type of array for all sizes
-        blocking = self.random.randrange(2)
-        self.cl.check("clEnqueueWriteBuffer", queue, model.handle, blocking, offset, size, kept, 0, None, None)
-        if not blocking:
-            self.cl.check("clFinish", queue)
-        model.data[offset : offset + size] = data
+        model, (offset, size), blocks = self.free_pick(), self.part(), self.random.randrange(2)
+        if model is not None:
+            data = self.noise(size)
+            self.enqueue(
+                "clEnqueueWriteBuffer", model.handle, blocks, offset, size, self.keep(data), blocks=bool(blocks)
+            )
+            model.data[offset : offset + size] = data
 
     def fill(self) -> None:
-        model = self.pick()
-        if model is None or model.maps:
-            return
-        pattern = self.noise(self.random.choice([1, 2, 4, 8, 16]))
-        arguments = (self.queue(), model.handle, pattern, len(pattern), 0, SIZE, 0, None, None)
-        self.cl.check("clEnqueueFillBuffer", *arguments)
-        model.data[:] = pattern * (SIZE // len(pattern))
+        model = self.free_pick()
+        if model is not None:
+            pattern = self.noise(self.random.choice([1, 2, 4, 8, 16]))
+            self.enqueue("clEnqueueFillBuffer", model.handle, pattern, len(pattern), 0, SIZE)
+            model.data[:] = pattern * (SIZE // len(pattern))
 
     def copy(self) -> None:
-        source, target, (offset, size) = self.pick(), self.pick(), self.part()
-        if source is None or target is None or source is target or source.maps or target.maps:
+        source, target, (offset, size) = self.free_pick(), self.free_pick(), self.part()
+        if source is None or target is None or source is target:
             return
         to = self.random.randint(0, SIZE - size)
-        self.cl.check(
-            "clEnqueueCopyBuffer", self.queue(), source.handle, target.handle, offset, to, size, 0, None, None
-        )
+        self.enqueue("clEnqueueCopyBuffer", source.handle, target.handle, offset, to, size)
         target.data[to : to + size] = source.data[offset : offset + size]
 
     def read(self) -> None:
@@ -137,48 +267,85 @@ class Player:
         if model is None:
             return
         data = ctypes.create_string_buffer(SIZE)
-        arguments = (self.queue(), model.handle, 1, offset, size, data, 0, None, None)
-        self.cl.check("clEnqueueReadBuffer", *arguments)
+        self.enqueue("clEnqueueReadBuffer", model.handle, 1, offset, size, data, blocks=True)
         if not model.maps and data.raw[:size] != bytes(model.data[offset : offset + size]):
             raise AssertionError(f"buffer {model.handle:#x} is wrong from byte {offset}")
 
+    def boxes(self) -> tuple[Box, Box]:
+        """Two boxes of one size, each at a place and with pitches of its own, within SIZE bytes."""
+        draw = self.random.randint
+        size = width, height, _ = draw(1, 24), draw(1, 8), draw(1, 4)
+
+        def box() -> Box:
+            origin = x, y, _ = draw(0, 16), draw(0, 3), draw(0, 2)
+            row_pitch = x + width + draw(0, 8)
+            return Box(origin, size, row_pitch, row_pitch * (y + height + draw(0, 2)))
+
+        return box(), box()
+
+    def write_box(self) -> None:
+        model, (box, there) = self.free_pick(), self.boxes()
+        if model is not None:
+            data = self.noise(SIZE)
+            self.enqueue("clEnqueueWriteBufferRect", model.handle, 0, *in_call(box, there), self.keep(data))
+            box.put(model.data, there, data)
+
+    def read_box(self) -> None:
+        model, (box, there) = self.free_pick(), self.boxes()
+        if model is not None:
+            data = ctypes.create_string_buffer(SIZE)
+            self.enqueue("clEnqueueReadBufferRect", model.handle, 1, *in_call(box, there), data, blocks=True)
+            right = bytearray(SIZE)
+            there.put(right, box, model.data)
+            if data.raw != right:
+                raise AssertionError(f"buffer {model.handle:#x} is wrong in {box}")
+
+    def copy_box(self) -> None:
+        source, target, (box, there) = self.free_pick(), self.free_pick(), self.boxes()
+        if source is not None and target is not None and source is not target:
+            self.enqueue("clEnqueueCopyBufferRect", source.handle, target.handle, *in_call(box, there))
+            there.put(target.data, box, source.data)
+
+    def launch(self, kernel: str, queue: int = 0) -> None:
+        sizes = None, handles(SIZE // 4), None
+        self.enqueue("clEnqueueNDRangeKernel", self.kernels[kernel], 1, *sizes, queue=queue)
+
     def add(self) -> None:
-        model = self.pick()
-        if model is None or model.maps:
-            return
-        amount = self.random.randrange(-1000, 1000)
-        kernel = self.kernels["add"]
-        self.cl.check("clSetKernelArg", kernel, 0, 8, handles(model.handle))
-        self.cl.check("clSetKernelArg", kernel, 1, 4, struct.pack("i", amount))
-        self.host.launch(kernel, SIZE // 4, queue=self.queue())
-        values = struct.unpack(f"{SIZE // 4}I", model.data)
-        model.data[:] = struct.pack(f"{SIZE // 4}I", *((value + amount) & 0xFFFFFFFF for value in values))
+        model = self.free_pick()
+        if model is not None:
+            amount = self.random.randrange(-1000, 1000)
+            self.cl.check("clSetKernelArg", self.kernels["add"], 0, 8, handles(model.handle))
+            self.cl.check("clSetKernelArg", self.kernels["add"], 1, 4, struct.pack("i", amount))
+            self.launch("add")
+            model.data[:] = increased(model.data, amount)
 
     def swap(self) -> None:
-        first, second = self.pick(), self.pick()
-        if first is None or second is None or first is second or first.maps or second.maps:
+        first, second = self.free_pick(), self.free_pick()
+        if first is None or second is None or first is second:
             return
         for index, model in enumerate((first, second)):
             self.cl.check("clSetKernelArg", self.kernels["swap"], index, 8, handles(model.handle))
-        self.host.launch(self.kernels["swap"], SIZE // 4, queue=self.queue())
+        self.launch("swap")
         first.data, second.data = second.data, first.data
 
     def window(self) -> None:
-        model = self.pick()
-        if model is None or model.maps:
-            return
-        made = self.cl.make("clCreateSubBuffer", model.handle, 1, cl.CL_BUFFER_CREATE_TYPE_REGION, handles(1024, 512))
-        data = self.noise(512)
-        self.cl.check("clEnqueueWriteBuffer", self.queue(), made, 1, 0, 512, data, 0, None, None)
-        self.cl.check("clReleaseMemObject", made)
-        model.data[1024:1536] = data
+        model = self.free_pick()
+        if model is not None:
+            part = handles(1024, 512)
+            made = self.cl.make("clCreateSubBuffer", model.handle, 1, cl.CL_BUFFER_CREATE_TYPE_REGION, part)
+            data = self.noise(512)
+            self.enqueue("clEnqueueWriteBuffer", made, 0, 0, 512, self.keep(data))
+            self.cl.check("clReleaseMemObject", made)
+            model.data[1024:1536] = data
 
     def map(self) -> None:
-        model, (offset, size) = self.pick(), self.part()
-        if model is None or model.maps:
+        model, (offset, size) = self.free_pick(), self.part()
+        if model is None:
             return
+        queue, *waits = self.order(blocks=True)
         flags = cl.CL_MAP_READ | cl.CL_MAP_WRITE
-        pointer = self.cl.make("clEnqueueMapBuffer", self.queue(), model.handle, 1, flags, offset, size, 0, None, None)
+        pointer = self.cl.make("clEnqueueMapBuffer", queue, model.handle, 1, flags, offset, size, *waits)
+        self.enqueued(waits[-1])
         if ctypes.string_at(pointer, size) != bytes(model.data[offset : offset + size]):
             raise AssertionError("a mapped region is wrong")
         model.maps.append((pointer, offset, size))
@@ -190,15 +357,17 @@ class Player:
         pointer, offset, size = model.maps.pop()
         data = self.noise(size)
         ctypes.memmove(pointer, data, size)
-        self.cl.check("clEnqueueUnmapMemObject", self.queue(), model.handle, pointer, 0, None, None)
+        self.enqueue("clEnqueueUnmapMemObject", model.handle, pointer)
         model.data[offset : offset + size] = data
 
     def migrate(self) -> None:
-        model = self.pick()
-        if model is None or model.maps:
-            return
-        flags = self.random.choice([0, cl.CL_MIGRATE_MEM_OBJECT_HOST])
-        self.cl.check("clEnqueueMigrateMemObjects", self.queue(), 1, handles(model.handle), flags, 0, None, None)
+        model = self.free_pick()
+        if model is not None:
+            flags = self.random.choice([0, cl.CL_MIGRATE_MEM_OBJECT_HOST])
+            self.enqueue("clEnqueueMigrateMemObjects", 1, handles(model.handle), flags)
+
+    def mark(self) -> None:
+        self.enqueue(self.random.choice(["clEnqueueMarkerWithWaitList", "clEnqueueBarrierWithWaitList"]))
 
 
 @dataclass(eq=False)
@@ -208,28 +377,28 @@ class Allocation:
 
 
 class UsmPlayer(Player):
-    """Random use of unified shared memory besides; each move waits for what it did."""
+    """Random use of unified shared memory besides, on the first device."""
 
     def __init__(self, host: Host, seed: int) -> None:
         super().__init__(host, seed)
+        self.usm = Usm(host)
         self.allocations: list[Allocation] = []
-        self.moves += [self.allocate, self.free, self.usm_copy, self.usm_fill, self.usm_read, self.usm_add] * 2
-
-    def extension(self, name: str, *arguments: object, returns: object = ctypes.c_int32) -> int:
-        look_up = self.cl.library.clGetExtensionFunctionAddressForPlatform
-        look_up.restype = ctypes.c_void_p
-        address = look_up(ctypes.c_void_p(self.host.platform), name.encode())
-        passed = [self.cl._passed(argument) for argument in arguments]
-        made = ctypes.CFUNCTYPE(returns, *(type(p) if not isinstance(p, bytes) else ctypes.c_char_p for p in passed))
-        result = made(address)(*passed)
-        if returns is ctypes.c_int32 and result:
-            raise AssertionError(f"{name}: status {result}")
-        return int(result or 0)
+        self.moves += [getattr(self, move) for move in USM_MOVES] * 2
 
     def end(self) -> None:
         while self.allocations:
             self.free()
         super().end()
+
+    def enqueue_usm(self, name: str, *arguments: object, blocks: bool = False) -> None:
+        """Enqueues a command of the extension; `arguments` are those between the queue and the wait list."""
+        _, *waits = self.order(blocks)
+        self.usm.check(name, self.first_queue(), *arguments, *waits)
+        self.enqueued(waits[-1])
+
+    def first_queue(self) -> int:
+        """A queue of the first device."""
+        return self.random.choice(self.queues[: len(QUEUES)])
 
     def allocation(self) -> Allocation | None:
         return self.random.choice(self.allocations) if self.allocations else None
@@ -239,22 +408,20 @@ class UsmPlayer(Player):
             return
         kind = self.random.choice(["Host", "Device", "Shared"])
         owner = [] if kind == "Host" else [self.host.device]
-        name, nothing = f"cl{kind}MemAllocINTEL", ctypes.c_void_p(None)
-        pointer = self.extension(name, self.host.context, *owner, None, SIZE, 0, nothing, returns=ctypes.c_void_p)
-        if not pointer:
-            raise AssertionError(f"{name} gave nothing")
+        pointer = self.usm.make(f"cl{kind}MemAllocINTEL", self.host.context, *owner, None, SIZE, 0)
         made = Allocation(pointer, bytearray(self.noise(SIZE)))
-        self.transfer(pointer, ctypes.create_string_buffer(bytes(made.data), SIZE), SIZE)
+        self.transfer(pointer, self.keep(bytes(made.data)), SIZE)
         self.allocations.append(made)
 
-    def transfer(self, target: object, source: object, size: int) -> None:
-        self.extension("clEnqueueMemcpyINTEL", self.queue(), 1, target, source, size, 0, None, None)
+    def transfer(self, target: object, source: object, size: int, *, blocks: bool = False) -> None:
+        self.enqueue_usm("clEnqueueMemcpyINTEL", int(blocks), target, source, size, blocks=blocks)
 
     def free(self) -> None:
         allocation = self.allocation()
         if allocation is not None:
+            self.open_gate()
             self.allocations.remove(allocation)
-            self.extension("clMemBlockingFreeINTEL", self.host.context, allocation.pointer)
+            self.usm.check("clMemBlockingFreeINTEL", self.host.context, allocation.pointer)
 
     def usm_copy(self) -> None:
         target, source, (offset, size) = self.allocation(), self.allocation(), self.part()
@@ -267,8 +434,7 @@ class UsmPlayer(Player):
         allocation = self.allocation()
         if allocation is not None:
             pattern = self.noise(self.random.choice([1, 2, 4, 8, 16, 32, 64, 128]))
-            arguments = (allocation.pointer, pattern, len(pattern), SIZE, 0, None, None)
-            self.extension("clEnqueueMemFillINTEL", self.queue(), *arguments)
+            self.enqueue_usm("clEnqueueMemFillINTEL", allocation.pointer, pattern, len(pattern), SIZE)
             allocation.data[:] = pattern * (SIZE // len(pattern))
 
     def usm_read(self) -> None:
@@ -276,7 +442,7 @@ class UsmPlayer(Player):
         if allocation is None:
             return
         data = ctypes.create_string_buffer(SIZE)
-        self.transfer(data, allocation.pointer + offset, size)
+        self.transfer(data, allocation.pointer + offset, size, blocks=True)
         if data.raw[:size] != bytes(allocation.data[offset : offset + size]):
             raise AssertionError(f"the allocation at {allocation.pointer:#x} is wrong from byte {offset}")
 
@@ -285,17 +451,18 @@ class UsmPlayer(Player):
         if allocation is None:
             return
         kernel, amount = self.kernels["add"], self.random.randrange(-1000, 1000)
-        self.extension("clSetKernelArgMemPointerINTEL", kernel, 0, allocation.pointer)
+        self.usm.check("clSetKernelArgMemPointerINTEL", kernel, 0, allocation.pointer)
         self.cl.check("clSetKernelArg", kernel, 1, 4, struct.pack("i", amount))
-        self.host.launch(kernel, SIZE // 4, queue=self.queue())
-        values = struct.unpack(f"{SIZE // 4}I", allocation.data)
-        allocation.data[:] = struct.pack(f"{SIZE // 4}I", *((value + amount) & 0xFFFFFFFF for value in values))
+        self.launch("add", self.first_queue())
+        allocation.data[:] = increased(allocation.data, amount)
 
 
 def has_usm(host: Host) -> bool:
-    """Whether the device has unified shared memory; boards with a DSP have none."""
+    """True if the first device has unified shared memory. Some boards have the extension without any kind of it."""
     extensions = host.cl.text("clGetDeviceInfo", host.device, cl.CL_DEVICE_EXTENSIONS)
-    return "cl_intel_unified_shared_memory" in extensions.split()
+    if "cl_intel_unified_shared_memory" not in extensions.split():
+        return False
+    return any(host.cl.info("clGetDeviceInfo", host.device, cl.CL_DEVICE_HOST_MEM_CAPABILITIES_INTEL))
 
 
 def main() -> int:
@@ -308,7 +475,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=0.0, help="go on with further seeds for so long")
     parser.add_argument("--may-grow", type=float, default=1.0, metavar="MIB", help="of memory in use, after a tenth")
     options = parser.parse_args()
-    host = Host(Loader())
+    host = Host(Loader(), MOST_DEVICES)
     host.program(SOURCE)
     failures: list[str] = []
 
@@ -320,8 +487,6 @@ def main() -> int:
             while done < options.steps:
                 player.step()
                 done += 1
-            for queue in player.queues:
-                host.finish(queue)
             player.end()
         except BaseException:
             failures.append(f"seed {seed}, step {done}\n{traceback.format_exc()}")

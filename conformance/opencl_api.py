@@ -145,27 +145,33 @@ def name_versions(table: bytes, *, versions: bool = False) -> list[Any]:
 
 
 class Host:
-    """First device of the first platform, a context, an in-order and an out-of-order queue with profiling."""
+    """A context of the first devices of the first platform, and two queues with profiling of the first device.
 
-    def __init__(self, loader: Loader) -> None:
+    One of the queues is in order, the other out of order.
+    """
+
+    def __init__(self, loader: Loader, most_devices: int = 1) -> None:
         import opencl_api as cl
 
         self.cl = loader
         found = handles(0)
         loader.check("clGetPlatformIDs", 1, found, None)
         self.platform = int(found[0])
-        loader.check("clGetDeviceIDs", self.platform, cl.CL_DEVICE_TYPE_ALL & 0xFFFFFFFF, 1, found, None)
-        self.device = int(found[0])
-        self.context = loader.make("clCreateContext", None, 1, handles(self.device), None, None)
+        found, count = handles(*range(most_devices)), ctypes.c_uint32()
+        every = cl.CL_DEVICE_TYPE_ALL & 0xFFFFFFFF
+        loader.check("clGetDeviceIDs", self.platform, every, most_devices, found, ctypes.byref(count))
+        self.devices = [int(each) for each in found[: count.value]]
+        self.device = self.devices[0]
+        self.context = loader.make("clCreateContext", None, len(self.devices), handles(*self.devices), None, None)
         self.queue = self.new_queue(cl.CL_QUEUE_PROFILING_ENABLE)
         self.out_of_order = self.new_queue(cl.CL_QUEUE_PROFILING_ENABLE | cl.CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)
         self._programs: dict[str, int] = {}
 
-    def new_queue(self, properties: int = 0) -> int:
+    def new_queue(self, properties: int = 0, device: int = 0) -> int:
         import opencl_api as cl
 
         listed = handles(cl.CL_QUEUE_PROPERTIES, properties, 0)
-        return self.cl.make("clCreateCommandQueueWithProperties", self.context, self.device, listed)
+        return self.cl.make("clCreateCommandQueueWithProperties", self.context, device or self.device, listed)
 
     def buffer(self, size: int, flags: int = 1, data: Any = None) -> int:
         return self.cl.make("clCreateBuffer", self.context, flags, size, data)

@@ -12,7 +12,7 @@ import pytest
 FUZZ = Path(__file__).resolve().parent / "fuzz.py"
 
 
-@pytest.mark.parametrize(("board", "seed"), [("usm_s10", 1), ("usm_s10", 1001), ("k2h", 1)])
+@pytest.mark.parametrize(("board", "seed"), [("usm_s10", 1), ("hetero,usm_s10", 1001), ("k2h,k2h", 1)])
 def test_random_calls_from_four_threads_keep_every_byte_right(
     driver_library: str, driver_environment: dict[str, str], board: str, seed: int
 ) -> None:

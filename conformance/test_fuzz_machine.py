@@ -8,15 +8,13 @@ from collections.abc import Iterator
 from random import Random
 
 import pytest
-from fuzz import SOURCE, Player, UsmPlayer, has_usm
+from fuzz import MOST_DEVICES, MOVES, SOURCE, USM_MOVES, Player, UsmPlayer, has_usm
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 from opencl_api import Host
 
 EFFORT = int(os.environ.get("FPGART_TEST_EFFORT", "1"))
-MOVES = ("create", "release", "write", "fill", "copy", "read", "add", "swap", "map", "unmap", "migrate", "window")
-USM_MOVES = ("allocate", "free", "usm_copy", "usm_fill", "usm_read", "usm_add")
 
 
 class Calls(RuleBasedStateMachine):
@@ -36,20 +34,13 @@ class Calls(RuleBasedStateMachine):
         getattr(self.player, data.draw(st.sampled_from(self.moves), label="move"))()
 
     def teardown(self) -> None:
-        player = self.player
-        player.random = Random(0)
-        for model in player.buffers:
-            while model.maps:
-                pointer, _, _ = model.maps.pop()
-                player.cl.check("clEnqueueUnmapMemObject", player.queues[0], model.handle, pointer, 0, None, None)
-        for queue in player.queues:
-            player.host.finish(queue)
-        player.end()
+        self.player.random = Random(0)
+        self.player.end()
 
 
 @pytest.fixture
 def one_host(loader: object) -> Iterator[Host]:
-    made = Host(loader)  # type: ignore[arg-type]
+    made = Host(loader, MOST_DEVICES)  # type: ignore[arg-type]
     made.program(SOURCE)
     yield made
     made.close()

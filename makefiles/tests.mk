@@ -72,7 +72,7 @@ soak: build
 	$(BIN)/python tests/killing.py $(SECONDS)
 	$(BIN)/python conformance/repeat.py --runs $(RUNS) conformance/hosts.json
 	$(BIN)/fpgart run --board usm_s10 -- $(BIN)/python conformance/fuzz.py --usm --after-release --threads 8 --seconds $(SECONDS)
-	$(BIN)/fpgart run --board hetero -- $(BIN)/python conformance/fuzz.py --after-release --threads 8 --seconds $(SECONDS)
+	$(BIN)/fpgart run --board hetero,usm_s10 -- $(BIN)/python conformance/fuzz.py --after-release --threads 8 --seconds $(SECONDS)
 	$(BIN)/fpgart run --board hetero,usm_s10 -- $(BIN)/python conformance/fuzz_releases.py --seconds $(SECONDS)
 	$(BIN)/fpgart run --isolate --board a10_ref -- $(BIN)/python conformance/fuzz_releases.py --seconds $(SECONDS)
 
