@@ -118,6 +118,16 @@ class Container:
         """Reads a file; raises AocxError for one that is no container, OSError for one that cannot be read."""
         return cls.decode(read_input(path, LARGEST_CONTAINER))
 
+    @classmethod
+    def read_named(cls, path: Path) -> Container:
+        """Does as read(); each error is an AocxError that names the file."""
+        try:
+            return cls.read(path)
+        except OSError as error:
+            raise AocxError(f"{path}: {error.strerror}") from None
+        except AocxError as error:
+            raise AocxError(f"{path}: {error}") from None
+
 
 def _names(sections: dict[str, bytes]) -> tuple[bytes, dict[str, int]]:
     """Returns the section with the names, and the offset of each name in it."""

@@ -154,13 +154,6 @@ def check_text(text: Text, board: BoardDescription, engine: Engine, tell: Callab
     tell(with_carets(log, text.files).strip())
 
 
-def compile_file(
-    path: Path, board: BoardDescription, options: Options, engine: Engine, tell: Callable[[str], None] = ignore
-) -> Container:
-    """Compiles one file into a container; raises CompileError, with source lines, AocxError or OSError."""
-    return compile_text(preprocessed(read_unit([path], options), board, engine), board, engine, tell)
-
-
 def with_carets(log: str, files: dict[str, str]) -> str:
     """Returns a log with each message as `file:line:column: error: ...`, the source line and a caret below it."""
     lines = []

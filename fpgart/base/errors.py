@@ -17,209 +17,164 @@ class CLError(Exception):
 
     status: ClassVar[int]
 
+    def __init_subclass__(cls, status: int | None = None) -> None:
+        if status is not None:
+            cls.status = status
+
     @property
     def name(self) -> str:
         return cl.NAMES_OF_STATUS.get(self.status, str(self.status))
 
 
-class DeviceNotFound(CLError):
-    status = cl.CL_DEVICE_NOT_FOUND
+class DeviceNotFound(CLError, status=cl.CL_DEVICE_NOT_FOUND): ...
 
 
-class DeviceNotAvailable(CLError):
-    status = cl.CL_DEVICE_NOT_AVAILABLE
+class DeviceNotAvailable(CLError, status=cl.CL_DEVICE_NOT_AVAILABLE): ...
 
 
-class CompilerNotAvailable(CLError):
-    status = cl.CL_COMPILER_NOT_AVAILABLE
+class CompilerNotAvailable(CLError, status=cl.CL_COMPILER_NOT_AVAILABLE): ...
 
 
-class MemObjectAllocationFailure(CLError):
-    status = cl.CL_MEM_OBJECT_ALLOCATION_FAILURE
+class MemObjectAllocationFailure(CLError, status=cl.CL_MEM_OBJECT_ALLOCATION_FAILURE): ...
 
 
-class OutOfResources(CLError):
-    status = cl.CL_OUT_OF_RESOURCES
+class OutOfResources(CLError, status=cl.CL_OUT_OF_RESOURCES): ...
 
 
-class OutOfHostMemory(CLError):
-    status = cl.CL_OUT_OF_HOST_MEMORY
+class OutOfHostMemory(CLError, status=cl.CL_OUT_OF_HOST_MEMORY): ...
 
 
 EXHAUSTED = (OutOfResources, OutOfHostMemory)
 """The errors with which an engine may answer any query: they say nothing about its subject."""
 
 
-class ProfilingInfoNotAvailable(CLError):
-    status = cl.CL_PROFILING_INFO_NOT_AVAILABLE
+class ProfilingInfoNotAvailable(CLError, status=cl.CL_PROFILING_INFO_NOT_AVAILABLE): ...
 
 
-class MemCopyOverlap(CLError):
-    status = cl.CL_MEM_COPY_OVERLAP
+class MemCopyOverlap(CLError, status=cl.CL_MEM_COPY_OVERLAP): ...
 
 
-class BuildProgramFailure(CLError):
-    status = cl.CL_BUILD_PROGRAM_FAILURE
+class BuildProgramFailure(CLError, status=cl.CL_BUILD_PROGRAM_FAILURE): ...
 
 
-class MisalignedSubBufferOffset(CLError):
-    status = cl.CL_MISALIGNED_SUB_BUFFER_OFFSET
+class MisalignedSubBufferOffset(CLError, status=cl.CL_MISALIGNED_SUB_BUFFER_OFFSET): ...
 
 
-class ExecStatusErrorForEventsInWaitList(CLError):
-    status = cl.CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST
+class ExecStatusErrorForEventsInWaitList(CLError, status=cl.CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST): ...
 
 
-class CompileProgramFailure(CLError):
-    status = cl.CL_COMPILE_PROGRAM_FAILURE
+class CompileProgramFailure(CLError, status=cl.CL_COMPILE_PROGRAM_FAILURE): ...
 
 
-class LinkProgramFailure(CLError):
-    status = cl.CL_LINK_PROGRAM_FAILURE
+class LinkProgramFailure(CLError, status=cl.CL_LINK_PROGRAM_FAILURE): ...
 
 
-class KernelArgInfoNotAvailable(CLError):
-    status = cl.CL_KERNEL_ARG_INFO_NOT_AVAILABLE
+class KernelArgInfoNotAvailable(CLError, status=cl.CL_KERNEL_ARG_INFO_NOT_AVAILABLE): ...
 
 
-class InvalidValue(CLError):
-    status = cl.CL_INVALID_VALUE
+class InvalidValue(CLError, status=cl.CL_INVALID_VALUE): ...
 
 
-class InvalidDeviceType(CLError):
-    status = cl.CL_INVALID_DEVICE_TYPE
+class InvalidDeviceType(CLError, status=cl.CL_INVALID_DEVICE_TYPE): ...
 
 
-class InvalidPlatform(CLError):
-    status = cl.CL_INVALID_PLATFORM
+class InvalidPlatform(CLError, status=cl.CL_INVALID_PLATFORM): ...
 
 
-class InvalidDevice(CLError):
-    status = cl.CL_INVALID_DEVICE
+class InvalidDevice(CLError, status=cl.CL_INVALID_DEVICE): ...
 
 
-class InvalidContext(CLError):
-    status = cl.CL_INVALID_CONTEXT
+class InvalidContext(CLError, status=cl.CL_INVALID_CONTEXT): ...
 
 
-class InvalidQueueProperties(CLError):
-    status = cl.CL_INVALID_QUEUE_PROPERTIES
+class InvalidQueueProperties(CLError, status=cl.CL_INVALID_QUEUE_PROPERTIES): ...
 
 
-class InvalidCommandQueue(CLError):
-    status = cl.CL_INVALID_COMMAND_QUEUE
+class InvalidCommandQueue(CLError, status=cl.CL_INVALID_COMMAND_QUEUE): ...
 
 
-class InvalidHostPtr(CLError):
-    status = cl.CL_INVALID_HOST_PTR
+class InvalidHostPtr(CLError, status=cl.CL_INVALID_HOST_PTR): ...
 
 
-class InvalidMemObject(CLError):
-    status = cl.CL_INVALID_MEM_OBJECT
+class InvalidMemObject(CLError, status=cl.CL_INVALID_MEM_OBJECT): ...
 
 
-class InvalidSampler(CLError):
-    status = cl.CL_INVALID_SAMPLER
+class InvalidSampler(CLError, status=cl.CL_INVALID_SAMPLER): ...
 
 
-class InvalidBinary(CLError):
-    status = cl.CL_INVALID_BINARY
+class InvalidBinary(CLError, status=cl.CL_INVALID_BINARY): ...
 
 
-class InvalidBuildOptions(CLError):
-    status = cl.CL_INVALID_BUILD_OPTIONS
+class InvalidBuildOptions(CLError, status=cl.CL_INVALID_BUILD_OPTIONS): ...
 
 
-class InvalidProgram(CLError):
-    status = cl.CL_INVALID_PROGRAM
+class InvalidProgram(CLError, status=cl.CL_INVALID_PROGRAM): ...
 
 
-class InvalidProgramExecutable(CLError):
-    status = cl.CL_INVALID_PROGRAM_EXECUTABLE
+class InvalidProgramExecutable(CLError, status=cl.CL_INVALID_PROGRAM_EXECUTABLE): ...
 
 
-class InvalidKernelName(CLError):
-    status = cl.CL_INVALID_KERNEL_NAME
+class InvalidKernelName(CLError, status=cl.CL_INVALID_KERNEL_NAME): ...
 
 
-class InvalidKernel(CLError):
-    status = cl.CL_INVALID_KERNEL
+class InvalidKernel(CLError, status=cl.CL_INVALID_KERNEL): ...
 
 
-class InvalidArgIndex(CLError):
-    status = cl.CL_INVALID_ARG_INDEX
+class InvalidArgIndex(CLError, status=cl.CL_INVALID_ARG_INDEX): ...
 
 
-class InvalidArgValue(CLError):
-    status = cl.CL_INVALID_ARG_VALUE
+class InvalidArgValue(CLError, status=cl.CL_INVALID_ARG_VALUE): ...
 
 
-class InvalidArgSize(CLError):
-    status = cl.CL_INVALID_ARG_SIZE
+class InvalidArgSize(CLError, status=cl.CL_INVALID_ARG_SIZE): ...
 
 
-class InvalidKernelArgs(CLError):
-    status = cl.CL_INVALID_KERNEL_ARGS
+class InvalidKernelArgs(CLError, status=cl.CL_INVALID_KERNEL_ARGS): ...
 
 
-class InvalidWorkDimension(CLError):
-    status = cl.CL_INVALID_WORK_DIMENSION
+class InvalidWorkDimension(CLError, status=cl.CL_INVALID_WORK_DIMENSION): ...
 
 
-class InvalidWorkGroupSize(CLError):
-    status = cl.CL_INVALID_WORK_GROUP_SIZE
+class InvalidWorkGroupSize(CLError, status=cl.CL_INVALID_WORK_GROUP_SIZE): ...
 
 
-class InvalidWorkItemSize(CLError):
-    status = cl.CL_INVALID_WORK_ITEM_SIZE
+class InvalidWorkItemSize(CLError, status=cl.CL_INVALID_WORK_ITEM_SIZE): ...
 
 
-class InvalidGlobalOffset(CLError):
-    status = cl.CL_INVALID_GLOBAL_OFFSET
+class InvalidGlobalOffset(CLError, status=cl.CL_INVALID_GLOBAL_OFFSET): ...
 
 
-class InvalidEventWaitList(CLError):
-    status = cl.CL_INVALID_EVENT_WAIT_LIST
+class InvalidEventWaitList(CLError, status=cl.CL_INVALID_EVENT_WAIT_LIST): ...
 
 
-class InvalidEvent(CLError):
-    status = cl.CL_INVALID_EVENT
+class InvalidEvent(CLError, status=cl.CL_INVALID_EVENT): ...
 
 
-class InvalidOperation(CLError):
-    status = cl.CL_INVALID_OPERATION
+class InvalidOperation(CLError, status=cl.CL_INVALID_OPERATION): ...
 
 
-class InvalidBufferSize(CLError):
-    status = cl.CL_INVALID_BUFFER_SIZE
+class InvalidBufferSize(CLError, status=cl.CL_INVALID_BUFFER_SIZE): ...
 
 
-class InvalidGlobalWorkSize(CLError):
-    status = cl.CL_INVALID_GLOBAL_WORK_SIZE
+class InvalidGlobalWorkSize(CLError, status=cl.CL_INVALID_GLOBAL_WORK_SIZE): ...
 
 
-class InvalidProperty(CLError):
-    status = cl.CL_INVALID_PROPERTY
+class InvalidProperty(CLError, status=cl.CL_INVALID_PROPERTY): ...
 
 
-class InvalidCompilerOptions(CLError):
-    status = cl.CL_INVALID_COMPILER_OPTIONS
+class InvalidCompilerOptions(CLError, status=cl.CL_INVALID_COMPILER_OPTIONS): ...
 
 
-class InvalidLinkerOptions(CLError):
-    status = cl.CL_INVALID_LINKER_OPTIONS
+class InvalidLinkerOptions(CLError, status=cl.CL_INVALID_LINKER_OPTIONS): ...
 
 
-class InvalidPipeSize(CLError):
-    status = cl.CL_INVALID_PIPE_SIZE
+class InvalidPipeSize(CLError, status=cl.CL_INVALID_PIPE_SIZE): ...
 
 
-class PipeFull(CLError):
-    status = cl.CL_PIPE_FULL
+class PipeFull(CLError, status=cl.CL_PIPE_FULL): ...
 
 
-class PipeEmpty(CLError):
-    status = cl.CL_PIPE_EMPTY
+class PipeEmpty(CLError, status=cl.CL_PIPE_EMPTY): ...
 
 
 BY_STATUS: dict[int, type[CLError]] = {kind.status: kind for kind in CLError.__subclasses__()}
@@ -242,5 +197,5 @@ def error_of(status: int, words: str) -> CLError:
     """
     name = cl.NAMES_OF_STATUS.get(status)
     if status not in BY_STATUS and name is not None:
-        BY_STATUS[status] = type(name, (CLError,), {"status": status})
+        BY_STATUS[status] = type(name, (CLError,), {}, status=status)
     return BY_STATUS.get(status, OutOfResources)(words)

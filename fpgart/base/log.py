@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from fpgart.base import config
 from fpgart.base.errors import CLError
-from fpgart.base.output_file import open_output
+from fpgart.base.output_file import append
 
 _lost: set[str] = set()
 """Files that could not be written. Each is reported once."""
@@ -27,7 +27,7 @@ def _write(text: str) -> None:
     data = "".join(f"fpgart: {line}\n" for line in text.splitlines()).encode(errors="replace")
     if target and target != "stderr":
         try:
-            _append(target, data)
+            append(target, data)
             return
         except OSError as error:
             if target not in _lost:
@@ -35,14 +35,6 @@ def _write(text: str) -> None:
                 data = f"fpgart: FPGART_LOG={target} cannot be written: {error.strerror}\n".encode() + data
     with suppress(OSError):  # stderr may be closed or full
         os.write(2, data)
-
-
-def _append(path: str, data: bytes) -> None:
-    descriptor = open_output(path)
-    try:
-        os.write(descriptor, data)
-    finally:
-        os.close(descriptor)
 
 
 def error(failure: CLError, call: str = "") -> None:

@@ -28,6 +28,15 @@ def open_output(path: str | os.PathLike[str], flags: int = APPEND) -> int:
         os.close(descriptor)
 
 
+def append(path: str | os.PathLike[str], data: bytes) -> None:
+    """Appends bytes to an output file, at once. Raises OSError."""
+    descriptor = open_output(path)
+    try:
+        os.write(descriptor, data)
+    finally:
+        os.close(descriptor)
+
+
 class KeptOutput:
     """An output file that stays open while the host runs, which may close the descriptor and reuse its number."""
 

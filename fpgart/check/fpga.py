@@ -6,6 +6,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import prod
 from weakref import WeakKeyDictionary
 
 from fpgart._native import lib
@@ -269,8 +270,8 @@ def _range_problems(launch: LaunchKernel) -> Iterator[tuple[str, str]]:
             "launch it with clEnqueueTask or a size of 1 in the other dimensions",
         )
     most = attributes.get("max_work_group_size", ())
-    product = local[0] * local[1] * local[2]
-    if most and launch.has_local and _exceeds(local, product, most):
+    given = (prod(local),) if len(most) == 1 else local
+    if launch.has_local and any(part > limit for part, limit in zip(given, most, strict=False)):
         yield f"its local size {local} exceeds max_work_group_size{most}", "launch it with smaller groups"
     lanes = attributes.get("num_simd_work_items", ())
     if lanes and launch.has_local and local[0] % lanes[0]:
@@ -278,12 +279,6 @@ def _range_problems(launch: LaunchKernel) -> Iterator[tuple[str, str]]:
             f"its local size {local[0]} is not a multiple of num_simd_work_items({lanes[0]})",
             "choose a multiple of that number",
         )
-
-
-def _exceeds(local: tuple[int, ...], product: int, most: tuple[int, ...]) -> bool:
-    if len(most) == 1:
-        return product > most[0]
-    return any(part > limit for part, limit in zip(local, most, strict=False))
 
 
 def _alignment_problems(launch: LaunchKernel) -> Iterator[tuple[str, str]]:

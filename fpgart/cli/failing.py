@@ -129,7 +129,9 @@ class Failing:
         call = run.failed
         if run.status is None or run.status < 0:
             return run.ending
-        if call is None or run.status != 0 or self._was_repeated(call.name, run):
+        if call is None or run.status != 0:
+            return ""
+        if _count(run.calls, call.name) > _count(self.usual.calls, call.name):  # the host has repeated it
             return ""
         same_output = self._same(run.output) == self._same(self.usual.output)
         if same_output and self._same(run.errors) == self._same(self.usual.errors):
@@ -147,10 +149,6 @@ class Failing:
         return bool(
             TELLS.search(line) or (self._number.search(line) and NUMBER.sub("#", line) not in self._usual_forms)
         )
-
-    def _was_repeated(self, name: str, run: Run) -> bool:
-        """True if the host called the function once more than usual."""
-        return _count(run.calls, name) > _count(self.usual.calls, name)
 
     def _new_lines(self, run: Run) -> list[str]:
         usual = {self._same(line) for line in _lines(self.usual)}

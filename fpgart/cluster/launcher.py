@@ -41,7 +41,7 @@ class Place:
             return ""
         return (
             f"rank {self.rank} runs on machine {self.told_machine}, and not on machine {self.machine}: ranks have "
-            f"to be dealt out machine by machine, {self.local_size} to each but the last (srun --distribution=block)"
+            f"to be assigned machine by machine, {self.local_size} to each but the last (srun --distribution=block)"
         )
 
 

@@ -56,15 +56,6 @@ def _number(fault: Fault) -> int:
     return _FAULTS.index(fault)
 
 
-def _of_testbench(name: str) -> Callable[..., Any]:
-    def call(*arguments: Any) -> Any:
-        from fpgart.control import testbench
-
-        return getattr(testbench, name)(*arguments)
-
-    return call
-
-
 REQUESTS: dict[str, Callable[..., Any]] = {
     "add_faults": add_faults,
     "remove_faults": remove_faults,
@@ -73,20 +64,7 @@ REQUESTS: dict[str, Callable[..., Any]] = {
     "fault_counts": fault_counts,
     "injected": lambda: FAULTS.injected,
 }
-REQUESTS |= {
-    name: _of_testbench(name)
-    for name in (
-        "platform_handle",
-        "settle",
-        "renew_boards",
-        "take_off_boards",
-        "memory_in_use",
-        "unfinished",
-        "number_of",
-        "begin_trace",
-        "end_trace",
-    )
-}
+"""The requests besides the functions of testbench.py."""
 
 
 def serve(request: str) -> dict[str, Any]:
@@ -108,12 +86,21 @@ def serve(request: str) -> dict[str, Any]:
 def _serve(request: str) -> dict[str, Any]:
     asked = json.loads(request)
     try:
-        return {"value": REQUESTS[asked["name"]](*asked["arguments"])}
+        return {"value": _function(asked["name"])(*asked["arguments"])}
     except (CLError, OSError, ValueError, TypeError) as error:
         return {"error": type(error).__name__, "words": str(error)}
     except Exception as error:
         log.bug(f"request {asked['name']} failed")
         return {"error": type(error).__name__, "words": str(error)}
+
+
+def _function(name: str) -> Callable[..., Any]:
+    if name in REQUESTS:
+        return REQUESTS[name]
+    from fpgart.control import testbench
+
+    found: Callable[..., Any] = getattr(testbench, name)
+    return found
 
 
 def answer(request: Any, length: int) -> Any:

@@ -27,14 +27,14 @@ DEFINITION = f"""\
 #endif
 """
 INLINE = re.compile(r"^(\s*(?:template ?<[^;{]*> *)*)(?=inline (?!.*std::))", re.MULTILINE)
-"""Before `inline` of functions, except those with strings and streams."""
+"""The place before `inline` of functions, except those with strings and streams."""
 MEMBER = re.compile(
     r"^(\s+)(?=(?:iv|iv_conv|iv_base|ac_fixed|ac_int|ac_bitref"
     r"|(?:const )?(?:ac_bitref|bool) operator ?\[\]|operator bool)"
     r" ?\([^;{}]*\)\s*(?:const\s*)?(?::[^;{}]*)?\{)",
     re.MULTILINE,
 )
-"""Before constructors and operators in a class that have no `inline`."""
+"""The place before constructors and operators in a class that have no `inline`."""
 FLOOR = "{ return floor(d); }"
 CONSTANT_FLOOR = """\
 {

@@ -166,10 +166,11 @@ def host_pass(source: Source, asked: CommandLine, tools: Tools) -> Path:
     if source.footer.exists() and source.footer.stat().st_size:
         text = source.folder / "host.cpp"
         text.write_text(f'#include "{source.path}"\n#include "{source.footer}"\n')
+    standard = [] if any(word.startswith("-std=") for word in asked.common) else ["-std=c++17"]
     unnamed = UNNAMED in source.header.read_text(errors="replace")
     run(
         [
-            str(tools.host), *(["-std=c++17"] if not _has_standard(asked) else []), *asked.common, *source.beside,
+            str(tools.host), *standard, *asked.common, *source.beside,
             "-include", str(source.header),
             *(["-Xclang", "-fsycl-is-host", "-D__SYCL_UNNAMED_LAMBDA__=1"] if unnamed else []),
             *tools.headers, "-isystem", str(tools.runtime.headers),
@@ -181,10 +182,6 @@ def host_pass(source: Source, asked: CommandLine, tools: Tools) -> Path:
     if asked.dependencies is not None:
         forget_temporary(asked.dependencies, tools.copies.parent)
     return made
-
-
-def _has_standard(asked: CommandLine) -> bool:
-    return any(word.startswith("-std=") for word in asked.common)
 
 
 def explained(failed: PassFailed, source: Source) -> PassFailed:

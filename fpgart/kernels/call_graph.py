@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from fpgart.base.patterns import pattern
-from fpgart.kernels.comments import COMMENT, CONTINUED
+from fpgart.kernels.source_text import COMMENT, CONTINUED
 
 MACRO = pattern(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(.*)$", re.MULTILINE)
 DIRECTIVE = pattern(r"^[ \t]*#.*$", re.MULTILINE)

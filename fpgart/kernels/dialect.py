@@ -268,12 +268,8 @@ def without_hints(text: str) -> str:
     """Returns the text without hints for the hardware of its loops; lines keep their numbers."""
     for word, hint in HINTS_BY_WORD:
         if word in text:
-            text = hint.sub(_blank_but_lines, text)
+            text = hint.sub(lambda found: "\n" * found[0].count("\n"), text)
     return text
-
-
-def _blank_but_lines(found: re.Match[str]) -> str:
-    return "\n" * found[0].count("\n")
 
 
 def needs_preprocessor(source: str, options: CompilerOptions, headers: Mapping[str, str]) -> bool:

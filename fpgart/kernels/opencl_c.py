@@ -18,10 +18,9 @@ from functools import lru_cache
 
 from fpgart.base.named_tuples import NamedTuple
 from fpgart.base.patterns import pattern
-from fpgart.kernels.comments import COMMENT, CONTINUED
 from fpgart.kernels.hardware_attributes import KERNEL_ATTRIBUTES
 from fpgart.kernels.signs import PreprocessorError
-from fpgart.kernels.source_text import DIRECTIVE, HIDDEN, blank
+from fpgart.kernels.source_text import COMMENT, CONTINUED, DIRECTIVE, HIDDEN, blank
 
 DEFINE = pattern(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?![\w(])(.*)$", re.MULTILINE)
 CONDITION = pattern(r"^[ \t]*#[ \t]*if", re.MULTILINE)

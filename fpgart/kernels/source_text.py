@@ -9,6 +9,9 @@ from collections.abc import Iterable
 
 from fpgart.base.patterns import pattern
 
+COMMENT = pattern(r'//[^\n]*|/\*.*?(?:\*/|\Z)|("(?:\\.|[^"\\\n])*")|(\\[^\n])', re.DOTALL)
+"""A comment; or a literal (first group), or an escaped character (second), in which none begins."""
+CONTINUED = pattern(r"\\\r?\n")
 HIDDEN = pattern(r'//(?:\\\n|[^\n])*|/\*.*?(?:\*/|\Z)|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|\\[^\n]', re.DOTALL)
 DIRECTIVE = pattern(r"^[ \t]*#(?:\\\r?\n|[^\n])*", re.MULTILINE)
 LINE = pattern(r"^[ \t]*#[ \t]*line[ \t]+([0-9]{1,18})\b", re.MULTILINE)

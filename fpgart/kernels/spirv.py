@@ -93,7 +93,7 @@ class Module:
     decorations: dict[int, list[tuple[int, tuple[int, ...]]]] = field(default_factory=dict)
     parameters: dict[int, list[Parameter]] = field(default_factory=dict)
     type_names: dict[str, list[str]] = field(default_factory=dict)
-    """Of the arguments, by kernel; only compilers from OpenCL C write them."""
+    """The types' names of the arguments, by kernel; only compilers from OpenCL C write them."""
 
 
 def words_of(il: bytes) -> array[int]:

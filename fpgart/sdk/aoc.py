@@ -241,12 +241,7 @@ def tell_warnings(words: str) -> None:
 
 def _earlier(path: Path) -> tuple[Container, Step]:
     """Returns the result of an earlier step; raises AocxError."""
-    try:
-        container = Container.read(path)
-    except OSError as error:
-        raise AocxError(f"{path}: {error.strerror}") from None
-    except AocxError as error:
-        raise AocxError(f"{path}: {error}") from None
+    container = Container.read_named(path)
     return container, Step.of(container, str(path))
 
 

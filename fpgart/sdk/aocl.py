@@ -34,6 +34,7 @@ from fpgart.watch.words import in_words, times
 
 LIBRARIES = "-lalteracl -lOpenCL"
 RULE = "-" * 68
+ONLY_FOR_HARDWARE = "Nothing to do: simulated boards need no driver, flash memory or initialisation.\n"
 TESTED_BYTES = 1 << 20
 ARM = ("--arm", "-arm")
 MAKEFILE = """\
@@ -73,20 +74,8 @@ def compile_config(words: list[str]) -> str:
     return f"-I{sdk.include_folder(root())} \n"
 
 
-def ldflags(words: list[str]) -> str:
-    return f"-L{sdk.library_folder(root())}\n"
-
-
-def ldlibs(words: list[str]) -> str:
-    return f"{LIBRARIES}\n"
-
-
 def link_config(words: list[str]) -> str:
     return f"-L{sdk.library_folder(root())} {LIBRARIES}\n"
-
-
-def makefile(words: list[str]) -> str:
-    return MAKEFILE
 
 
 def version(words: list[str]) -> str:
@@ -183,37 +172,24 @@ def _written_and_read(mmd: Mmd, address: int) -> int:
 def program(words: list[str]) -> str:
     """Checks that a container would be loaded; simulated boards are programmed by the host that uses them."""
     device, file = _two(words, "program <device> <file.aocx>")
-    system = check(_container(file), board_of(device))
+    system = check(Container.read_named(Path(file)), board_of(device))
     return (
         f"aocl program: {file} fits {device}, {times(len(system.kernels), 'kernel')}. A simulated board lives as long "
         f"as the host that uses it: the host's clCreateProgramWithBinary programs it.\nProgram succeed.\n"
     )
 
 
-def only_for_hardware(words: list[str]) -> str:
-    return "Nothing to do: simulated boards need no driver, flash memory or initialisation.\n"
-
-
 # Containers
 
 
-def _container(file: str) -> Container:
-    try:
-        return Container.read(Path(file))
-    except OSError as error:
-        raise AoclError(f"{file}: {error.strerror}") from None
-    except AocxError as error:
-        raise AoclError(f"{file}: {error}") from None
-
-
 def hash_of(words: list[str]) -> str:
-    return _container(_one(words, "hash <file.aocx>")).text(sections.SOURCE_HASH) + "\n"
+    return Container.read_named(Path(_one(words, "hash <file.aocx>"))).text(sections.SOURCE_HASH) + "\n"
 
 
 def env(words: list[str]) -> str:
     """Returns the settings with which a container was compiled, in lines NAME=VALUE."""
     file = _one(words, "env <file.aocx>")
-    container = _container(file)
+    container = Container.read_named(Path(file))
     options = container.text(sections.OPTIONS) if sections.OPTIONS in container else ""
     return (
         f"INPUT_ARGS={options}\nACL_VERSION={sdk.INTEL_VERSION}\nOPERATING_SYSTEM=linux\n"
@@ -232,7 +208,7 @@ def binedit(words: list[str]) -> str:
     if action == "create":
         Path(file).write_bytes(Container().encode())
         return ""
-    container = _container(file)
+    container = Container.read_named(Path(file))
     if action == "list":
         header = f"{file}:\n"
         return header + "".join(f"  {name}, {len(data)} bytes\n" for name, data in container.sections.items())
@@ -321,10 +297,10 @@ COMMANDS: dict[str, tuple[Command, str]] = {
     "compile-config": (compile_config, "flags for compiling hosts"),
     "link-config": (link_config, "flags and libraries for linking hosts"),
     "linkflags": (link_config, "the same"),
-    "ldflags": (ldflags, "the flags of link-config"),
-    "ldlibs": (ldlibs, "the libraries of link-config"),
-    "makefile": (makefile, "an example Makefile"),
-    "example-makefile": (makefile, "the same"),
+    "ldflags": (lambda words: f"-L{sdk.library_folder(root())}\n", "the flags of link-config"),
+    "ldlibs": (lambda words: f"{LIBRARIES}\n", "the libraries of link-config"),
+    "makefile": (lambda words: MAKEFILE, "an example Makefile"),
+    "example-makefile": (lambda words: MAKEFILE, "the same"),
     "version": (version, "the release"),
     "list-devices": (list_devices, "boards that a host finds"),
     "diagnose": (diagnose, "the same; with [acl0|all]: write and read their memories"),
@@ -333,10 +309,10 @@ COMMANDS: dict[str, tuple[Command, str]] = {
     "env": (env, "<file.aocx>: the options that it was compiled with"),
     "binedit": (binedit, "<file> list, print, get, exists, add, set, update, create: its sections"),
     "library": (library, "hdl-comp-pkg, create: libraries of specifications and their models, for aoc -l"),
-    "flash": (only_for_hardware, "nothing to do here"),
-    "install": (only_for_hardware, "nothing to do here"),
-    "uninstall": (only_for_hardware, "nothing to do here"),
-    "initialize": (only_for_hardware, "nothing to do here"),
+    "flash": (lambda words: ONLY_FOR_HARDWARE, "nothing to do here"),
+    "install": (lambda words: ONLY_FOR_HARDWARE, "nothing to do here"),
+    "uninstall": (lambda words: ONLY_FOR_HARDWARE, "nothing to do here"),
+    "initialize": (lambda words: ONLY_FOR_HARDWARE, "nothing to do here"),
     "help": (help_text, "this"),
 }
 

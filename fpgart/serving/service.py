@@ -36,7 +36,7 @@ MOST_CLIENTS = 100
 MOST_WAITING = MOST_CLIENTS
 """The most connections that wait to be accepted; one more would fail as if there were no service."""
 NAME = re.compile(r"[!-~]{1,256}")
-"""Of a program or kernel: printable, because terminals show them."""
+"""The characters of a program's or kernel's name: printable, because terminals show them."""
 MOST_MEMORIES = 64
 WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 PAUSE_S = 0.1

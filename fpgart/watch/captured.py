@@ -48,7 +48,7 @@ class CapturedArgument:
     memory: int = 0
     offset: int = 0
     value: str = ""
-    """Of a value, in hexadecimal digits, lowest address first."""
+    """The bytes of a value in hexadecimal digits, lowest address first."""
 
 
 @dataclass(slots=True)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From addresses of this process to files, lines and functions: /proc/self/maps, symbol tables, DWARF.
+"""Finds the files, lines and functions of addresses in this process: /proc/self/maps, symbol tables, DWARF.
 
-Meant for the end of a process and for hangs, not for speed: each module is read once, at the first query for it.
+It serves the end of a process, and hangs, and is not fast: each module is read once, at the first query for it.
 """
 
 from __future__ import annotations

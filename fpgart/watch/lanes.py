@@ -84,7 +84,7 @@ class Lane:
 
 
 class Arrow(NamedTuple):
-    """From a lane, by its number, at a time, to another one: packets from kernel to kernel."""
+    """An arrow between two lanes, by their numbers, at two times: packets from kernel to kernel."""
 
     source: int
     begin: int
@@ -270,16 +270,12 @@ def simulated(events: Iterable[Args]) -> list[Lane]:
         device = f"device {args['device']}"
         lanes.of(device, lane, rank).spans.append(span)
         for bank, intervals in args.get("banks", {}).items():  # traces of older versions have none
-            _take_bank(lanes.of(device, bank, BANK), span, intervals)
+            parts = [Span(span.kind, begin, end, span.name, span.words) for begin, end in intervals]
+            lanes.of(device, bank, BANK).spans += parts
         for wait in args.get("channels", ()):
             if wait["waited"]:
                 _take_modelled_wait(lanes.of(device, f"channel {wait['channel']}", CHANNEL), wait)
     return lanes.arranged()
-
-
-def _take_bank(lane: Lane, step: Span, intervals: list[tuple[int, int]]) -> None:
-    """Adds the parts of a step in which it uses a bank."""
-    lane.spans += [Span(step.kind, begin, end, step.name, step.words) for begin, end in intervals]
 
 
 def _take_modelled_wait(lane: Lane, wait: Args) -> None:

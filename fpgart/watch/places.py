@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From calls of the host to places in its code, without the wrappers that it has around its calls."""
+"""Finds the places of the host's calls in its code, without the wrappers around its calls."""
 
 from __future__ import annotations
 
@@ -64,12 +64,9 @@ class Places:
         return self._debug_info
 
     def told(self, site: Site) -> list[CodeLocation]:
-        """Returns the frames that a sentence names: the innermost ones that are no wrappers."""
-        return self._without_wrappers(self.stack(site))[:TOLD_FRAMES]
-
-    def _without_wrappers(self, stack: list[CodeLocation]) -> list[CodeLocation]:
-        """Returns the frames that are no wrappers; all frames if there are no others."""
-        return [place for place in stack if not self._wraps(place)] or stack
+        """Returns the frames that a sentence names: the innermost ones that are no wrappers, if there are any."""
+        stack = self.stack(site)
+        return ([place for place in stack if not self._wraps(place)] or stack)[:TOLD_FRAMES]
 
     def _wraps(self, place: CodeLocation) -> bool:
         names = [name for name in (place.function, PurePath(place.file).name, place.file) if name]

@@ -23,7 +23,7 @@ SHARED_CONTROL = -1  # the original's value for "not requested"
 
 @dataclass(slots=True)
 class Counters:
-    """Of one kernel on one device; times of the host's monotonic clock."""
+    """The counters of one kernel on one device; times are those of the host's monotonic clock."""
 
     launches: int = 0
     busy_ns: int = 0

@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass
 from time import monotonic_ns
 
-from fpgart.base.output_file import open_output
+from fpgart.base.output_file import append
 from fpgart.board.faults import FAULTS
 from fpgart.runtime.memory.device import Block, Device
 from fpgart.runtime.objects.platform import Platform
@@ -86,9 +86,5 @@ class Summary:
         data = self.describe(platform).encode()
         if target == "stderr":
             os.write(2, data)
-            return
-        descriptor = open_output(target)
-        try:
-            os.write(descriptor, data)
-        finally:
-            os.close(descriptor)
+        else:
+            append(target, data)

@@ -39,7 +39,7 @@ class Part:
 
     name: str
     kind: str
-    """As a span's; "own" for the host's own code, "bank" for a bank."""
+    """The kind of its spans; "own" for the host's own code, "bank" for a bank."""
     own: int = 0
     """The nanoseconds that are attributed to it."""
     busy: int = 0

@@ -7,7 +7,7 @@ import os
 
 from fpgart.base import log
 from fpgart.base.notices import NOTICES
-from fpgart.base.output_file import open_output
+from fpgart.base.output_file import append
 from fpgart.runtime.commands.operation import DeviceOperation, running_kernel
 from fpgart.runtime.scheduling.event import Event
 
@@ -21,10 +21,7 @@ class Use:
     def __init__(self, path: str) -> None:
         """Raises OSError if the file cannot be written."""
         self._path = path
-        os.close(self._open())
-
-    def _open(self) -> int:
-        return open_output(self._path)
+        append(path, b"")
 
     def operation_ended(self, event: Event, operation: DeviceOperation, begin: int, status: int) -> None:
         launch = running_kernel(operation)
@@ -34,10 +31,6 @@ class Use:
         device = launch.device
         line = f"{os.getpid()} {launch.kernel.name} on device {device.id} ({device.board.name})\n"
         try:
-            descriptor = self._open()
-            try:
-                os.write(descriptor, line.encode(errors="replace"))
-            finally:
-                os.close(descriptor)
+            append(self._path, line.encode(errors="replace"))
         except OSError as error:
             log.warning(f"{self._path}: {error.strerror}: the use of a board cannot be recorded")

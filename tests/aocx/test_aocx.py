@@ -6,6 +6,7 @@ import random
 from pathlib import Path
 
 import pytest
+from compiling import compile_file
 from effort import EFFORT
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,7 +20,6 @@ from fpgart.aocx.checks import check
 from fpgart.aocx.compiler import CompileError, Options, compile_source
 from fpgart.aocx.container import Container
 from fpgart.aocx.errors import AocxError
-from fpgart.aocx.units import compile_file
 from fpgart.base.errors import InvalidBinary
 from fpgart.board.catalogue import describe
 from fpgart.engine.interface import Engine

@@ -9,13 +9,13 @@ from pathlib import Path
 from struct import pack, unpack
 
 import pytest
+from compiling import compile_file
 from machine import Machine, machine_of
 
 from fpgart.aocx.compiler import CompileError, Options
 from fpgart.aocx.container import Container
 from fpgart.aocx.errors import AocxError
 from fpgart.aocx.libraries import find_library, models_of
-from fpgart.aocx.units import compile_file
 from fpgart.base import config
 from fpgart.base import opencl as cl
 from fpgart.base.errors import BuildProgramFailure, CLError

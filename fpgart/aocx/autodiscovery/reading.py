@@ -134,14 +134,12 @@ def _read_pipe_mapping(reader: Reader) -> PipeMapping:
 def _read_sideband(reader: Reader, index: int) -> Sideband:
     with reader.place(f"sideband group {index}"):
         name = reader.text("logical name")
-        signals = reader.table("signal", _read_signal)
+        signals = reader.table(
+            "signal", lambda r: Signal(r.choice("port", Port), r.number("bit offset"), r.number("bits"))
+        )
         if len(signals) < 2:
             raise reader.error("signals", f"a group needs two signals or more, it has {len(signals)}")
         return Sideband(name, signals)
-
-
-def _read_signal(reader: Reader) -> Signal:
-    return Signal(reader.choice("port", Port), reader.number("bit offset"), reader.number("bits"))
 
 
 def _read_kernel(reader: Reader, has_argument_info: bool) -> DescribedKernel:
@@ -165,8 +163,10 @@ def _read_kernel(reader: Reader, has_argument_info: bool) -> DescribedKernel:
         vector_lanes=reader.number("vector lanes"),
         profiling_words=reader.number("profiling words"),
         arguments=reader.counted("argument", lambda reader: _read_argument(reader, has_argument_info)),
-        printf_formats=reader.table("printf format", _read_printf_format),
-        local_spaces=reader.table("local space", _read_local_space),
+        printf_formats=reader.table(
+            "printf format", lambda r: PrintfFormat(r.number("index"), unescape(r.text("format")))
+        ),
+        local_spaces=reader.table("local space", lambda r: LocalSpace(r.number("id"), r.number("bytes"))),
         required_work_group_size=(
             reader.number("required work-group size x"),
             reader.number("required work-group size y"),
@@ -214,11 +214,3 @@ def _read_argument(reader: Reader, has_info: bool) -> Argument:
         access=reader.choice("access qualifier", Access) if has_info else Access.NONE,
         stream=reader.text("streaming interface") if reader.more and reader.flag("streaming") else "",
     )
-
-
-def _read_printf_format(reader: Reader) -> PrintfFormat:
-    return PrintfFormat(reader.number("index"), unescape(reader.text("format")))
-
-
-def _read_local_space(reader: Reader) -> LocalSpace:
-    return LocalSpace(reader.number("id"), reader.number("bytes"))

@@ -68,7 +68,7 @@ class KernelLoops:
 
     body: tuple[Item, ...] | None
     parameters: tuple[str, ...]
-    """Those that keep their values."""
+    """The parameters that keep their values."""
     constants: tuple[tuple[str, str], ...]
     """Variables that keep the value they are declared with, and its text."""
     touches: tuple[Touch, ...] = ()

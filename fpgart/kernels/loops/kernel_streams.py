@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cache
 from itertools import product
 from math import prod
 
@@ -105,7 +105,7 @@ def kernel_streams(source: str, options: str = "") -> Streams:
     if not talking:
         return NOTHING
     channels = dict(_channels(blank(DIRECTIVE, text)))
-    used = _Used(kernels, channels, talking).by_kernel()
+    used = _used(kernels, channels, talking)
     groups = _groups({name: names for name, names in used.items() if names})
     autorun = {f.name: _units(f.head) for f in found if f.is_kernel and f.name in groups and AUTORUN.search(f.head)}
     alone = {name: why for name in groups if (why := _untold(kernels[name], used[name], channels))}
@@ -147,38 +147,32 @@ def _in_parentheses(opening: re.Pattern[str], text: str) -> str:
     return text[found.end() : closing(text, found.end() - 1)] if found else ""
 
 
-class _Used:
-    """Finds the channels that kernels use: from their loops or, if these cannot be counted, from their text.
+def _used(
+    kernels: Mapping[str, KernelLoops], channels: Mapping[str, Channel], talking: Mapping[str, Function]
+) -> dict[str, frozenset[str]]:
+    """Returns the channels that kernels use: from their loops or, if these cannot be counted, from their text.
 
     An array of channels counts as one.
     """
 
-    def __init__(
-        self, kernels: Mapping[str, KernelLoops], channels: Mapping[str, Channel], talking: Mapping[str, Function]
-    ) -> None:
-        self._kernels = kernels
-        self._channels = channels
-        self._talking = talking
+    def named_in(text: str) -> frozenset[str]:
+        return frozenset(name for name in NAME.findall(text) if name in channels)
 
-    def by_kernel(self) -> dict[str, frozenset[str]]:
-        return {name: self._of(name, loops) for name, loops in self._kernels.items()}
+    @cache
+    def everywhere() -> frozenset[str]:  # one set, which many kernels may share
+        return frozenset().union(*(named_in(function.body) for function in talking.values()))
 
-    def _of(self, kernel: str, loops: KernelLoops) -> frozenset[str]:
+    found: dict[str, frozenset[str]] = {}
+    for kernel, loops in kernels.items():
         talks_of = list(talks(loops.body or ()))
-        if any(talk.untold for talk in talks_of):  # calls in functions included
-            return self._everywhere
         named = frozenset(talk.array for talk in talks_of)
-        if kernel in self._talking and (loops.body is None or not named <= self._channels.keys()):
-            return self._in(self._talking[kernel].body)
-        return named.intersection(self._channels)
-
-    @cached_property
-    def _everywhere(self) -> frozenset[str]:
-        """The channels that any function uses: one set, which many kernels may share."""
-        return frozenset().union(*(self._in(function.body) for function in self._talking.values()))
-
-    def _in(self, text: str) -> frozenset[str]:
-        return frozenset(name for name in NAME.findall(text) if name in self._channels)
+        if any(talk.untold for talk in talks_of):  # calls in functions included
+            found[kernel] = everywhere()
+        elif kernel in talking and (loops.body is None or not named <= channels.keys()):
+            found[kernel] = named_in(talking[kernel].body)
+        else:
+            found[kernel] = named.intersection(channels)
+    return found
 
 
 def _groups(used: Mapping[str, frozenset[str]]) -> dict[str, frozenset[str]]:

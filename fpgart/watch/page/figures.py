@@ -110,15 +110,16 @@ def _add_rows(
 
 def memory(boxes: list[Box], zero: int, end: float, words: Words) -> dict[str, Any]:
     """Returns the contents of memories: a lane per bank, all to one scale; one lane for a memory that interleaves."""
-    lanes = _MemoryLanes(boxes)
+    banks = sorted({(box.memory, box.bank) for box in boxes}, key=lambda bank: (bank[0].device, bank[0].begin, bank[1]))
+    lanes = {bank: number for number, bank in enumerate(banks)}
     ordered = sorted(boxes, key=lambda box: box.begin)
     return {
         "fullest": _since(history.fullest(boxes, end), zero),
         "scale": max((box.offset + box.size for box in boxes), default=1),
-        "lanes": lanes.described(),
+        "lanes": [_describe(*bank) for bank in banks],
         "begin": [_since(box.begin, zero) for box in ordered],
         "end": [_since(box.end, zero) for box in ordered],
-        "lane": [lanes.number(box) for box in ordered],
+        "lane": [lanes[box.memory, box.bank] for box in ordered],
         "offset": [box.offset for box in ordered],
         "size": [box.size for box in ordered],
         "buffer": [box.buffer for box in ordered],
@@ -133,37 +134,23 @@ def _since(microseconds: float, zero: int) -> int:
     return round(microseconds * 1000) - zero
 
 
-class _MemoryLanes:
-    """The banks, or parts of interleaved memories, that had blocks."""
-
-    def __init__(self, boxes: list[Box]) -> None:
-        banks = {(box.memory, box.bank) for box in boxes}
-        self._ordered = sorted(banks, key=lambda bank: (bank[0].device, bank[0].begin, bank[1]))
-        self._numbers = {bank: number for number, bank in enumerate(self._ordered)}
-
-    def number(self, box: Box) -> int:
-        return self._numbers[box.memory, box.bank]
-
-    def described(self) -> list[dict[str, Any]]:
-        return [self._describe(memory, bank) for memory, bank in self._ordered]
-
-    def _describe(self, memory: Memory, bank: int) -> dict[str, Any]:
-        """Returns a lane's facts. `stripes`: the number of banks over which addresses are interleaved."""
-        interleaved = memory.interleaved and memory.banks > 1
-        name = str(memory)
-        if interleaved:
-            name += f", {memory.banks} banks interleaved"
-            if bank:
-                name += f", from {memory.begin + bank * memory.bank_size:#x}"
-        elif memory.banks > 1:
-            name += f", bank {bank + 1} of {memory.banks}"
-        size = memory.bank_size
-        return {
-            "name": name,
-            "memory": str(memory),
-            "stripes": memory.banks if interleaved else 1,
-            "size": in_words(size) if size else "",
-        }
+def _describe(memory: Memory, bank: int) -> dict[str, Any]:
+    """Returns the facts of a lane. `stripes`: the number of banks over which addresses are interleaved."""
+    interleaved = memory.interleaved and memory.banks > 1
+    name = str(memory)
+    if interleaved:
+        name += f", {memory.banks} banks interleaved"
+        if bank:
+            name += f", from {memory.begin + bank * memory.bank_size:#x}"
+    elif memory.banks > 1:
+        name += f", bank {bank + 1} of {memory.banks}"
+    size = memory.bank_size
+    return {
+        "name": name,
+        "memory": str(memory),
+        "stripes": memory.banks if interleaved else 1,
+        "size": in_words(size) if size else "",
+    }
 
 
 def _filling(boxes: list[Box], zero: int, end: float) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from fpgart.watch import history
 from fpgart.watch.intervals import together
 from fpgart.watch.lanes import Lane
 from fpgart.watch.report.model import Advice, BufferLife, Copy, Report
-from fpgart.watch.report.text import never, places_in_words, run_in_words, saved
+from fpgart.watch.report.text import never, places_in_words, run_in_words, saved, without_place
 from fpgart.watch.report.trace_events import Args
 from fpgart.watch.report.verdict import MOST_ITEMS, folded, verdict
 from fpgart.watch.words import in_words, times
@@ -106,12 +106,8 @@ def _buffer_row(life: BufferLife, *, linked: bool) -> list[str]:
         f"{life.released / 1000:.3f} ms" if life.released is not None else never(life),
         copies,
         in_words(life.copied_bytes) if life.copied_bytes else "",
-        "<br>".join(places) or ("" if life.parent else _without_place(life)),
+        "<br>".join(places) or ("" if life.parent else without_place(life)),
     ]
-
-
-def _without_place(life: BufferLife) -> str:
-    return "in memory that host and board share" if life.in_place else "never on a board"
 
 
 def copies_of(report: Report, place_of: Callable[[int], str] | None = None) -> str:

@@ -137,13 +137,8 @@ def _take_facts(report: Report, name: str, args: Args, begin: float, duration: f
 def _take_call(report: Report, name: str, args: Args, begin: float, duration: float) -> None:
     report.calls[name] += 1
     if "error" in args:
-        failed = report.probes if is_probe(name, args["error"]) else report.errors
+        failed = report.probes if name.startswith("clGet") and NO_QUERY in args["error"] else report.errors
         failed[f"{name}: {args['error']}"] += 1
-
-
-def is_probe(name: str, error: str) -> bool:
-    """True if a call that failed was a query that the driver does not support."""
-    return name.startswith("clGet") and NO_QUERY in error
 
 
 def _take_mmd_call(report: Report, name: str, args: Args, begin: float, duration: float) -> None:

@@ -30,7 +30,7 @@ class Costs:
     _kernels: dict[tuple[int, str], tuple[int, int]] = field(default_factory=dict)
     """By device and kernel, the number and the sum of its times in the simulated clock, if the trace has that."""
     _transfers: dict[tuple[int, int], int] = field(default_factory=dict)
-    """By device and size: many transfers are the same."""
+    """The costs by device and size, kept because many transfers are equal."""
     _last: tuple[Args | None, int] = (None, 0)
     """The last launch whose cost was requested, and that cost, because several advisers request it."""
     _by_shape: dict[tuple[object, ...], int] = field(default_factory=dict)

@@ -90,8 +90,7 @@ def between(before: Report, after: Report, *, gate: bool = False) -> Difference:
     """
     first, second = dict(_figures(before)), dict(_figures(after))
     modelled = bool(before.modelled) and bool(after.modelled) and not gate
-    warnings = [*_incomplete(before, after), *([] if gate else _without_times(before, after)), *_boards(before, after)]
-    found = Difference(warnings=warnings, timed=modelled)
+    found = Difference(warnings=list(_warnings(before, after, timed=not gate)), timed=modelled)
     for key in dict.fromkeys([*first, *second]):
         what, unit = key
         figure = Figure(what, unit, first.get(key, 0), second.get(key, 0))
@@ -143,19 +142,14 @@ def _kind(advice: Advice) -> str:
     return NUMBERS.sub("#", advice.words.replace("each of buffers", "buffer").split(" at ")[0])
 
 
-def _incomplete(before: Report, after: Report) -> Iterator[str]:
-    for name, report in (("first", before), ("second", after)):
+def _warnings(before: Report, after: Report, *, timed: bool) -> Iterator[str]:
+    named = (("first", before), ("second", after))
+    for name, report in named:
         if not report.whole:
             yield f"the {name} trace is incomplete: the process was killed or is still running"
-
-
-def _without_times(before: Report, after: Report) -> Iterator[str]:
-    for name, report in (("first", before), ("second", after)):
-        if not report.modelled:
+    for name, report in named:
+        if timed and not report.modelled:
             yield f"the {name} trace has no simulated time (fpgart run --time model): no times are compared"
-
-
-def _boards(before: Report, after: Report) -> Iterator[str]:
     if before.boards != after.boards:
         yield "the boards differ: " + " and ".join(", ".join(r.boards.values()) or "none" for r in (before, after))
 

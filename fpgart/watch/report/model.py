@@ -79,7 +79,7 @@ class CableTraffic:
     packets: int = 0
     bytes: int = 0
     microseconds: float = 0.0
-    """From the first to the last packet of each launch."""
+    """The time from the first to the last packet, summed over the launches."""
 
 
 @dataclass(slots=True)
@@ -244,7 +244,7 @@ class Report:
     """Nanoseconds on the board that all advice saves, without programming; an operation that is saved twice counts
     once."""
     heap_advice: list[Finding] = field(default_factory=list)
-    """For heaps whose buffers kernels see through regions (66AK2x)."""
+    """Advice on heaps whose buffers kernels see through regions (66AK2x)."""
 
     findings: list[CheckFinding] = field(default_factory=list)
     """The mistakes that `--check` found in the run."""

@@ -32,7 +32,7 @@ class OverlapAdviser(EventTaker):
         self._last: dict[int, Work] = {}
         self._waits: deque[Wait] = deque(maxlen=MOST_WAITS)
         self._saved: defaultdict[tuple[str, str], list[Saving]] = defaultdict(list)
-        """By kernel and what keeps it and a transfer apart."""
+        """The savings by kernel, and by the reason why it and a transfer do not overlap."""
 
     def takes(self) -> Takes:
         operations: Takes = {

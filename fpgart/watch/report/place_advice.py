@@ -23,7 +23,7 @@ class MigratingBuffer:
     needs: dict[str, str] = field(default_factory=dict)
     moves: list[Args] = field(default_factory=list)
     stays: set[tuple[str, str, str]] = field(default_factory=set)
-    """From where, to where and why: migrations that are known and moved nothing."""
+    """The source, target and reason of migrations that are known and moved nothing."""
 
 
 class PlaceAdviser(EventTaker):

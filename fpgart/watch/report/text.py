@@ -245,8 +245,13 @@ def _life_in_words(life: BufferLife) -> list[str]:
         lines.append(f"    {place.words}, from {place.begin / 1000:.3f} ms {until}")
     lines += [f"    {words}" for words in life.banks]
     if not life.places and not life.parent:
-        lines.append("    in memory that host and board share" if life.in_place else "    never on a board")
+        lines.append(f"    {without_place(life)}")
     return lines
+
+
+def without_place(life: BufferLife) -> str:
+    """Returns why a buffer has no place on a board."""
+    return "in memory that host and board share" if life.in_place else "never on a board"
 
 
 def never(life: BufferLife) -> str:
@@ -268,7 +273,7 @@ def _allocation_in_words(life: BufferLife) -> list[str]:
 def _copies_in_words(copies: list[Copy]) -> list[str]:
     """Returns one line per copy; equal ones share a line, in the place of the first."""
     lines: list[str] = []
-    for group in grouped(copies, _kind_of_copy):
+    for group in grouped(copies, lambda copy: (_without_address(copy.what), copy.size, copy.cause)):
         first = group[0]
         begin = f"  {first.at / 1000:.3f} ms"
         if len(group) < MANY:
@@ -280,10 +285,6 @@ def _copies_in_words(copies: list[Copy]) -> list[str]:
         what = f"{len(group):,} x {in_words(first.size)}: {_without_address(first.what)}; {first.cause} ({numbers})"
         lines.append(f"{begin} to {group[-1].at / 1000:.3f} ms: {what}")
     return lines or ["  none"]
-
-
-def _kind_of_copy(copy: Copy) -> object:
-    return _without_address(copy.what), copy.size, copy.cause
 
 
 def _without_address(words: str) -> str:

@@ -33,11 +33,7 @@ class TraceFile:
         self._lock = threading.RLock()
         """Compressed lines have to be written in the order in which they were compressed."""
         self.write(b"[\n")
-        os.register_at_fork(after_in_child=self._leave_to_parent)
-
-    def _leave_to_parent(self) -> None:
-        """Closes the file in a child of fork(): it belongs to its parent."""
-        self._close()
+        os.register_at_fork(after_in_child=self._close)  # it belongs to the parent
 
     def _close(self) -> None:
         if self._file is not None:
