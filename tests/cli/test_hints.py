@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 import pytest
+from click.shell_completion import ShellComplete
 from processes import finished, fpgart, output
 
 from fpgart.cli.information import as_typed
@@ -118,12 +119,9 @@ def test_the_state_of_a_process_that_is_no_host_ends_at_once() -> None:
     ],
 )
 def test_shells_complete_names(typed: str, completed: list[str]) -> None:
-    code = "import sys; sys.argv[0] = 'fpgart'; from fpgart.cli.main import cli; cli(prog_name='fpgart')"
-    variables = {"COMP_WORDS": f"fpgart {typed}", "COMP_CWORD": str(len(typed.split())), "PYTHONPATH": str(ROOT)}
-    variables |= {"_FPGART_COMPLETE": "bash_complete"}
-    command = [sys.executable, "-c", code]
-    result = finished(*command, cwd=ROOT, **variables)
-    assert [line.partition(",")[2] for line in result.stdout.splitlines() if line] == completed
+    *words, incomplete = typed.split()
+    found = ShellComplete(cli, {}, "fpgart", "_FPGART_COMPLETE").get_completions(words, incomplete)
+    assert [each.value for each in found] == completed
 
 
 @pytest.mark.parametrize(
