@@ -404,7 +404,6 @@ def build_native(into: Path, work: Path, python: Python) -> Path:
         "channels/network.c",
         "engine/isolated/outlet.c",
         "engine/isolated/ring_board.c",
-        "engine/isolated/tally.c",
         "channels/waiting.c",
     )
     core = sorted(CORE.glob("*.c"))

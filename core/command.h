@@ -28,7 +28,7 @@ struct core_callback {
 
 /* References: the caller's; one until the command has ended; one for each link in which it is
  * `before`, until the follower has ended; one for a notification of the engine; one for each
- * callback that is due; one while it stands in the caller's list. */
+ * callback that is due. */
 struct core_command {
     _Atomic uint32_t references;
     _Atomic int32_t status;
@@ -76,9 +76,7 @@ struct core_board {
     struct core_queue *queues;
 };
 
-/* References: its owner's, one for each queue, and one until call() has returned. The list
- * holds a reference to each command, because one that the engine got in a batch may have
- * ended. */
+/* References: its owner's, one for each queue, and one until call() has returned. */
 struct core_caller {
     _Atomic uint32_t references;
     void (*call)(void *data);

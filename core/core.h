@@ -198,8 +198,6 @@ bool core_finishes_alone(struct core_queue *queue);
 uintptr_t core_needed(struct core_command *command, struct core_command **carried);
 /* Does the same as core_wait(), for a caller that takes afterwards what became ready. */
 void core_wait_for_caller(struct core_command *command);
-/* Returns the next command of the queue if it is decided and waits for this one alone, else 0. */
-uintptr_t core_next_in_line(struct core_command *command);
 /* For descriptions of commands. core_awaited() writes the decided commands that one waits
  * for, `most` of them at most; the others return the number of commands that wait for it, and
  * of threads that sleep until it has ended. */

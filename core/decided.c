@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-enum { WALK = 64, MOST = 64 }; /* steps of core_needed(); commands taken at once */
+enum { WALK = 64 }; /* steps of core_needed() */
 
 _Atomic uint32_t core_decided;
 
@@ -42,7 +42,6 @@ void core_announce(struct core_command *command, struct core_work *work)
         atomic_store(&command->status, CL_SUBMITTED);
         core_queue_callbacks(command, CL_SUBMITTED);
     }
-    core_retain(command);
     command->next_ready = NULL;
     *caller->last_ready = command;
     caller->last_ready = &command->next_ready;
@@ -67,11 +66,10 @@ bool core_is_at_rest(struct core_caller *caller)
 uint32_t core_take_ready(struct core_caller *caller, uint32_t most, uintptr_t *known,
                          int32_t *errors)
 {
-    struct core_command *taken[MOST];
     uint32_t count = 0;
     core_lock();
-    while (count < most && count < MOST && caller->ready != NULL) {
-        struct core_command *command = taken[count] = caller->ready;
+    while (count < most && caller->ready != NULL) {
+        const struct core_command *command = caller->ready;
         caller->ready = command->next_ready;
         errors[count] = command->error;
         known[count++] = command->known;
@@ -79,8 +77,6 @@ uint32_t core_take_ready(struct core_caller *caller, uint32_t most, uintptr_t *k
     if (caller->ready == NULL)
         caller->last_ready = &caller->ready;
     core_unlock();
-    for (uint32_t i = 0; i < count; i++)
-        core_release(taken[i]);
     return count;
 }
 
@@ -159,23 +155,6 @@ void core_wait_for_caller(struct core_command *command)
     core_is_taking = true;
     core_wait(command);
     core_is_taking = was_taking;
-}
-
-uintptr_t core_next_in_line(struct core_command *command)
-{
-    const struct core_command *next = NULL;
-    uint32_t links = 0; /* the next one may have it in its wait list, too */
-    core_lock();
-    for (const struct core_link *each = command->followers; each != NULL; each = each->next)
-        if (each->follower->queue == command->queue) { /* the last in the list is the oldest */
-            links = next == each->follower ? links + 1 : 1;
-            next = each->follower;
-        }
-    bool is_alone =
-        next != NULL && next->decided && next->unmet == links && core_error(next) == CL_SUCCESS;
-    uintptr_t known = is_alone ? next->known : 0;
-    core_unlock();
-    return known;
 }
 
 uint32_t core_awaited(struct core_command *command, uint32_t most, uintptr_t *known)

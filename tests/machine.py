@@ -14,13 +14,12 @@ from struct import unpack_from
 from typing import Any
 
 from fpgart.base import opencl as cl
-from fpgart.base.errors import CLError, OutOfResources
 from fpgart.base.notices import NOTICES
 from fpgart.base.personality import Personality
 from fpgart.board.catalogue import describe
 from fpgart.board.description import BoardDescription
 from fpgart.board.simulated_board import SimulatedBoard
-from fpgart.engine.interface import Batch, EngineKernel, Plugs, Reach, no_plugs
+from fpgart.engine.interface import Plugs, Reach, no_plugs
 from fpgart.kernels.interface import ArgumentInterface, KernelInterface
 from fpgart.runtime.commands.launch import LaunchKernel
 from fpgart.runtime.commands.new_launch import new_launch
@@ -49,10 +48,8 @@ class PythonKernel:
     launched: bool = False
     wants_reaches: bool = False
     waits_for_others: bool = False
-    last_ns: int = 0
     compile_ns: int = 0
     carried: int = 0
-    new_batch: Callable[[int], Batch] | None = None
 
     def accepts(self, index: int, size: int) -> bool:
         return size == 4
@@ -85,49 +82,6 @@ class PythonKernel:
             kind, size, value = unpack_from("IIQ", image, 16 * index)
             values.append(int.from_bytes(image[value : value + size], "little") if kind == 0 else value)
         self.function(*values)
-
-
-@dataclass
-class PythonBatch:
-    """A batch whose launches run one by one while the host waits for them; those that `refuse` names are not taken."""
-
-    refuse: set[int] = field(default_factory=set)
-    """Numbers of launches, counted over all that were submitted."""
-    added: list[tuple[Any, ...]] = field(default_factory=list)
-    submitted: list[tuple[Any, ...]] = field(default_factory=list)
-    tried: int = 0
-    at_once: int = 1
-    """The number of launches that have ended when a wait ends."""
-    fail: set[int] = field(default_factory=set)
-    """Numbers of launches that fail while they run, counted over all that were waited for."""
-    waited: int = 0
-    failure: CLError | None = None
-    takes_more: bool = True
-
-    def add(self, kernel: EngineKernel, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:
-        self.added.append((kernel, image, dimensions, sizes, has_local))
-
-    def submit(self) -> tuple[int, CLError | None]:
-        added, self.added = self.added, []
-        for done, launch in enumerate(added):
-            self.tried += 1
-            if self.tried in self.refuse:
-                return done, OutOfResources("refused")
-            self.submitted.append(launch)
-        return len(added), None
-
-    def wait(self, most: int) -> list[int]:
-        ended = min(self.at_once, most, len(self.submitted))
-        statuses = []
-        for _ in range(ended):
-            self.waited += 1
-            kernel, *launch = self.submitted.pop(0)
-            if self.waited in self.fail:
-                statuses.append(OutOfResources.status)
-            else:
-                kernel.launch(*launch)
-                statuses.append(cl.CL_COMPLETE)
-        return statuses
 
 
 @dataclass

@@ -167,7 +167,7 @@ class Served:
             number = self._number_of.get(id(kernel))
             if number is None:
                 offered = 0
-                if isinstance(kernel, DriverKernel) and kernel.new_batch is not None:
+                if isinstance(kernel, DriverKernel) and kernel.carried:
                     offered = int(lib.lane_offer(kernel.handle, kernel.argument_count))
                 number = self._number_of[id(kernel)] = next(self._numbers)
                 self._kernels[number] = ServedKernel(kernel, program, offered)

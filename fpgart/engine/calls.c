@@ -7,7 +7,6 @@
 #include "redirect.h"
 #include "signals.h"
 #include "stacks.h"
-#include "tally.h"
 
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
@@ -237,41 +236,9 @@ static int64_t launch(uintptr_t queue, uintptr_t kernel, uint32_t arguments, con
     return result;
 }
 
-uint32_t driver_submit_counted(uintptr_t queue, const uintptr_t *kernels, const char *launches,
-                               uint32_t from, uint32_t to, uintptr_t *events, int64_t *result,
-                               struct tally *tally)
+static int has_ended(cl_event event, cl_int *status)
 {
-    const struct submission *all = (const struct submission *)launches;
-    uint32_t done = 0;
-    *result = 0;
-    for (; from + done < to; done++) {
-        const struct submission *launch = &all[from + done];
-        cl_event made = NULL;
-        signals_kernel_begins();
-        pthread_mutex_lock(&arguments_lock);
-        *result = enqueue(queue, kernels[launch->kernel], launch->arguments,
-                          launches + launch->image, launch->dimensions, (const char *)launch->sizes,
-                          (int)launch->has_local, 0, NULL, &made);
-        pthread_mutex_unlock(&arguments_lock);
-        if (!succeeded(*result)) {
-            signals_kernel_ends();
-            break;
-        }
-        events[done] = (uintptr_t)made;
-        if (tally != NULL)
-            tally_watch(tally, events[done]);
-    }
-    return done;
-}
-
-uint32_t driver_submit(uintptr_t queue, const uintptr_t *kernels, const char *launches,
-                       uint32_t from, uint32_t to, uintptr_t *events, int64_t *result)
-{
-    return driver_submit_counted(queue, kernels, launches, from, to, events, result, NULL);
-}
-
-static int has_ended(const struct _cl_icd_dispatch *driver, cl_event event, cl_int *status)
-{
+    const struct _cl_icd_dispatch *driver = ((struct object *)event)->dispatch;
     cl_int failed = driver->clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof *status,
                                            status, NULL);
     if (failed != CL_SUCCESS)
@@ -279,34 +246,39 @@ static int has_ended(const struct _cl_icd_dispatch *driver, cl_event event, cl_i
     return *status <= CL_COMPLETE;
 }
 
-uint32_t driver_await(const uintptr_t *events, uint32_t count, int32_t *statuses)
-{
-    const struct _cl_icd_dispatch *driver = ((struct object *)events[0])->dispatch;
-    cl_event first = (cl_event)events[0];
-    uint32_t ended = 0;
-    cl_int failed = driver->clWaitForEvents(1, &first);
-    while (ended < count && has_ended(driver, (cl_event)events[ended], &statuses[ended])) {
-        driver->clReleaseEvent((cl_event)events[ended++]);
-        signals_kernel_ends();
-    }
-    if (ended == 0) { /* it could not be waited for */
-        statuses[ended++] = failed != CL_SUCCESS ? failed : CL_OUT_OF_RESOURCES;
-        signals_kernel_ends();
-    }
-    return ended;
-}
-
 /* Kernels of Intel's emulator that wait for a packet occupy a processor. If there are fewer
  * processors than such kernels, the next one runs when a time slice ends, or when another thread
  * wakes up, which this thread does. */
-void driver_watch(uintptr_t queue, uintptr_t event)
+static void poll_event(cl_event event)
 {
-    const struct _cl_icd_dispatch *driver = ((struct object *)event)->dispatch;
     const struct timespec pause = {0, WATCH_NS};
     cl_int status = CL_COMPLETE;
-    driver->clFlush((cl_command_queue)queue);
-    while (!has_ended(driver, (cl_event)event, &status))
+    while (!has_ended(event, &status))
         nanosleep(&pause, NULL);
+}
+
+int64_t driver_launch_by_event(uintptr_t queue, uintptr_t kernel, uint32_t arguments,
+                               const char *image, uint32_t dimensions, const char *sizes,
+                               int has_local, int polls)
+{
+    const struct _cl_icd_dispatch *driver = ((struct object *)queue)->dispatch;
+    cl_event event = NULL;
+    signals_kernel_begins();
+    int64_t result = driver_enqueue(queue, kernel, arguments, image, dimensions, sizes, has_local,
+                                    0, NULL, (uintptr_t *)&event);
+    if (succeeded(result)) {
+        if (polls) {
+            driver->clFlush((cl_command_queue)queue);
+            poll_event(event);
+        }
+        cl_int failed = driver->clWaitForEvents(1, &event), status;
+        if (!has_ended(event, &status)) /* it could not be waited for */
+            status = failed != CL_SUCCESS ? failed : CL_OUT_OF_RESOURCES;
+        driver->clReleaseEvent(event);
+        result = outcome(-2, status);
+    }
+    signals_kernel_ends();
+    return result;
 }
 
 int64_t driver_launch(uintptr_t queue, uintptr_t kernel, uint32_t arguments, const char *image,

@@ -35,26 +35,11 @@ int64_t driver_launch(uintptr_t queue, uintptr_t kernel, uint32_t arguments, con
 int64_t driver_launch_first(uintptr_t queue, uintptr_t kernel, uint32_t arguments,
                             const char *image, uint32_t dimensions, const char *sizes,
                             int has_local, uint64_t *before);
-/* One of several launches: its kernel's number, the offset of its arguments from the first
- * launch, and the rest as for driver_launch. */
-struct submission {
-    uint64_t kernel;
-    uint64_t image;
-    uint64_t sizes[9];
-    uint32_t arguments;
-    uint32_t dimensions;
-    uint64_t has_local;
-};
-/* Does as driver_launch for each of the launches `from` to before `to`, without a wait, up to
- * the first that fails: returns how many succeeded, their events, and the result of the last one
- * tried. */
-uint32_t driver_submit(uintptr_t queue, const uintptr_t *kernels, const char *launches,
-                       uint32_t from, uint32_t to, uintptr_t *events, int64_t *result);
-/* Waits for the first of some kernels that follow each other in a queue. Returns how many of
- * them have ended, with their statuses; their events are released. */
-uint32_t driver_await(const uintptr_t *events, uint32_t count, int32_t *statuses);
-/* Waits for the end of a kernel that may wait for others, by polling (calls.c). */
-void driver_watch(uintptr_t queue, uintptr_t event);
+/* Does as driver_launch, but waits for the event of the launch. `polls`: asks for its status again
+ * and again, because the kernel may wait for others (calls.c). */
+int64_t driver_launch_by_event(uintptr_t queue, uintptr_t kernel, uint32_t arguments,
+                               const char *image, uint32_t dimensions, const char *sizes,
+                               int has_local, int polls);
 /* Sets one argument to test it, in no launch of another thread. */
 int32_t driver_try_argument(uintptr_t kernel, uint32_t index, size_t size, const char *value);
 /* Does as driver_launch, for a kernel object that no other thread uses. */
@@ -66,11 +51,6 @@ int64_t driver_launch_alone(uintptr_t queue, uintptr_t kernel, uint32_t argument
 int64_t driver_enqueue(uintptr_t queue, uintptr_t kernel, uint32_t arguments, const char *image,
                        uint32_t dimensions, const char *sizes, int has_local, uint32_t waits,
                        const uintptr_t *after, uintptr_t *event);
-struct tally;
-/* Does as driver_submit; counts the launches as they end (tally.h), unless `tally` is NULL. */
-uint32_t driver_submit_counted(uintptr_t queue, const uintptr_t *kernels, const char *launches,
-                               uint32_t from, uint32_t to, uintptr_t *events, int64_t *result,
-                               struct tally *tally);
 /* Does as driver_launch_alone, without a wide stack (stacks.h). */
 int64_t driver_launch_here(uintptr_t queue, uintptr_t kernel, uint32_t arguments, const char *image,
                            uint32_t dimensions, const char *sizes, int has_local);

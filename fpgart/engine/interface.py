@@ -9,7 +9,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, Protocol
 
 from fpgart.base import opencl as cl
-from fpgart.base.errors import BuildProgramFailure, CLError, CompilerNotAvailable
+from fpgart.base.errors import BuildProgramFailure, CompilerNotAvailable
 from fpgart.base.named_tuples import NamedTuple
 
 if TYPE_CHECKING:
@@ -40,8 +40,6 @@ class ArgumentKind(enum.IntEnum):
 BYTES, POINTER, LOCAL, NULL = (int(kind) for kind in ArgumentKind)
 ARGUMENT = Struct("IIQ")
 """`struct argument` (engine/calls.h): kind, size and value."""
-SUBMISSION = Struct("QQ72sIIQ")
-"""`struct submission` (engine/calls.h): a launch in an array of several."""
 _LAYOUTS = [Struct("IIQ" * count) for count in range(64)]
 
 
@@ -128,27 +126,6 @@ class Misuse(NamedTuple):
     unwritten: tuple[tuple[int, int], ...] = ()
 
 
-class Batch(Protocol):
-    """Launches that the engine runs one after another, without a thread that waits in between."""
-
-    failure: CLError | None
-    """The reason why the last launch that wait() has reported failed; None if there is no text."""
-    takes_more: bool
-    """True if launches can be added while others run. Otherwise those must have ended before."""
-
-    def add(self, kernel: EngineKernel, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:
-        """Appends a launch, with the arguments of EngineKernel.launch()."""
-
-    def submit(self) -> tuple[int, CLError | None]:
-        """Submits the added launches up to the first that fails; returns their number, and that one's error.
-
-        What failed is not in the batch any more, and neither is what was added behind it.
-        """
-
-    def wait(self, most: int) -> list[int]:
-        """Waits for the oldest launch; returns its status and those of the next that have ended, `most` at most."""
-
-
 class Carrier(NamedTuple):
     """The functions with which C carries commands (`struct carrier` in engine/carrier.h), and their arguments.
 
@@ -165,10 +142,6 @@ class EngineKernel(Protocol):
     """A kernel that can be launched."""
 
     launched: bool
-    new_batch: Callable[[int], Batch] | None
-    """Creates a batch of its engine for that many launches, and more if more come; None if kernels run one by one."""
-    last_ns: int
-    """The duration of its last run, in nanoseconds."""
     compile_ns: int
     """The nanoseconds that the engine's compiler took in the first launch; 0 if the engine does not report it."""
     wants_reaches: bool

@@ -37,7 +37,6 @@ from fpgart.kernels.opencl_c import size_of_type
 
 if TYPE_CHECKING:
     from fpgart.channels.interface import KernelNetwork
-    from fpgart.engine.interface import Batch
     from fpgart.engine.mirrors import Mirrors
 
 GROUP = "fpgart.models"
@@ -244,8 +243,6 @@ class ModelKernel:
     """
 
     launched = True
-    new_batch: Callable[[int], Batch] | None = None
-    last_ns = 0
     compile_ns = 0
     carried = 0
     wants_reaches = True

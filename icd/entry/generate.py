@@ -235,7 +235,6 @@ bool core_has_ended(const struct core_command *command);
 uint64_t core_enqueued(struct core_queue *queue);
 void core_begin(struct core_command *command);
 uintptr_t core_needed(struct core_command *command, struct core_command **carried);
-uintptr_t core_next_in_line(struct core_command *command);
 uint32_t core_awaited(struct core_command *command, uint32_t most, uintptr_t *known);
 uint32_t core_sleepers(struct core_command *command);
 uint32_t core_followers(struct core_command *command);

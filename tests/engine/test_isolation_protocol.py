@@ -10,19 +10,17 @@ import struct
 import subprocess
 import sys
 import threading
-import time
-import tracemalloc
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from effort import EFFORT
-from fpgart._native import ffi, lib
+from fpgart._native import lib
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fpgart.base import config
-from fpgart.base.errors import CLError, OutOfHostMemory, OutOfResources
+from fpgart.base.errors import OutOfHostMemory, OutOfResources
 from fpgart.board.stretch import Stretch
 from fpgart.boardprocess.served import Served
 from fpgart.boardprocess.session import Session, framed_answer
@@ -31,7 +29,6 @@ from fpgart.engine.interface import BYTES, BuiltProgram, EngineKernel, NoEngine,
 from fpgart.engine.isolated import messages as m
 from fpgart.engine.isolated.codec import ProtocolError, decoded, encoded
 from fpgart.engine.isolated.engine import IsolatedEngine
-from fpgart.engine.isolated.kernel import IsolatedBatch
 from fpgart.engine.isolated.loss import BoardLost, Loss
 from fpgart.engine.isolated.network import IsolatedNetwork
 from fpgart.engine.isolated.process import BoardProcess, Lane, start_process
@@ -150,20 +147,6 @@ def test_a_launch_of_nonsense_is_refused(
     lib.lane_launch(lane.address, kernel, image, len(image), dimensions, sizes, has_local)
     assert lib.lane_wait(lane.address, process.life, 20_000, lib.interrupts()) == lib.LANE_ANSWERED
     assert lib.lane_result(lane.address) >> 32 == lib.LANE_REFUSED
-    process.give_back(lane)
-
-
-@settings(max_examples=50 * EFFORT)
-@given(st.booleans(), addresses, addresses, words, words, words, st.binary(max_size=400))
-def test_several_launches_of_nonsense_are_refused(
-    process: BoardProcess, own: bool, data: int, size: int, kernels: int, begin: int, end: int, content: bytes
-) -> None:
-    lane = process.take()
-    ffi.memmove(ffi.cast("char *", lane.data), content, len(content))
-    place = lane.data if own else data
-    lib.lane_submit(lane.address, place, size, kernels, begin, end)
-    assert lib.lane_wait(lane.address, process.life, 20_000, lib.interrupts()) == lib.LANE_ANSWERED
-    assert lib.lane_submitted(lane.address) == 0
     process.give_back(lane)
 
 
@@ -398,161 +381,8 @@ def arguments_of(number: int) -> bytes:
     return pack_arguments([(BYTES, 4, struct.pack("i", number))])
 
 
-def ended(batch: IsolatedBatch, count: int) -> list[int]:
-    """The statuses of the next launches, up to one that fails."""
-    statuses: list[int] = []
-    while len(statuses) < count and not (statuses and batch.failure):
-        statuses += batch.wait(count - len(statuses))
-    return statuses
-
-
-def test_launches_that_are_handed_over_to_a_board_process_that_has_died_run_in_another_one(
-    engine: IsolatedEngine,
-) -> None:
-    kernel, process = spinning(engine), engine.process
-    batch = IsolatedBatch(engine, 3)
-    batch._process, batch._lane = process, process.take()
-    process.stop("was stopped by the test")
-    process.ended()
-    assert submitted(batch, kernel, [0, 0, 0]) == (3, None)
-    assert (ended(batch, 3), batch.failure) == ([0, 0, 0], None)
-
-
-def test_launches_behind_the_one_that_ends_a_board_process_run_in_another_one(engine: IsolatedEngine) -> None:
-    kernel, process = spinning(engine), engine.process
-    batch = IsolatedBatch(engine, 5)
-    assert submitted(batch, kernel, [0, 0, 1, 0, 0]) == (5, None)
-    await_completed(batch, 2)
-    process.stop("was stopped by the test")
-    assert ended(batch, 5) == [0, 0, -5]
-    assert "kernel 'spin' was stopped by the test" in str(batch.failure)
-    assert (ended(batch, 2), batch.failure) == ([0, 0], None)
-    assert engine.process is not process
-
-
-def test_each_launch_that_ends_its_board_process_has_words_of_its_own(engine: IsolatedEngine) -> None:
-    kernel = spinning(engine)
-    batch = IsolatedBatch(engine, 4)
-    assert submitted(batch, kernel, [1, 0, 1, 0]) == (4, None)
-    for why, statuses in ("was stopped first", [-5]), ("was stopped then", [0, -5]):
-        await_completed(batch, len(statuses) - 1)
-        engine.process.stop(why)
-        assert ended(batch, 4) == statuses
-        assert why in str(batch.failure)
-    assert ended(batch, 1) == [0]
-
-
-def test_a_batch_gives_up_when_launch_after_launch_ends_the_board_process(engine: IsolatedEngine) -> None:
-    program = engine.from_source("kernel void bad(int n) { if (n) __builtin_trap(); }")
-    program.build("")
-    program.kernels({})
-    kernel = program.kernel("bad")
-    kernel.launch(arguments_of(0), 1, SIZES, True)
-    kernel.launched = True
-    batch = IsolatedBatch(engine, 6)
-    assert submitted(batch, kernel, [1] * 6) == (6, None)
-    said = []
-    for _ in range(6):
-        assert ended(batch, 6) == [-5]
-        said.append(str(batch.failure))
-    assert all("crashed the board process with SIGILL" in words for words in said[:3])
-    last = "a launch of kernel 'bad' was not run: the board process died of SIGILL, 3 times in a row"
-    assert said[3:] == [last] * 3
-    assert submitted(batch, kernel, [0]) == (1, None)
-    assert ended(batch, 1) == [0]
-
-
-def test_launches_that_ctrl_c_stops_take_those_behind_them_along(engine: IsolatedEngine) -> None:
-    kernel = spinning(engine)
-    batch = IsolatedBatch(engine, 2)
-    before = signal.signal(signal.SIGINT, lambda number, frame: None)
-    lib.interrupts_watch()
-    try:
-        assert submitted(batch, kernel, [1, 0]) == (2, None)
-        threading.Timer(0.2, os.kill, [os.getpid(), signal.SIGINT]).start()
-        assert ended(batch, 2) == [-5]
-        assert "'spin' was stopped by Ctrl-C" in str(batch.failure)
-        assert ended(batch, 1) == [-5]
-        assert "'spin' was not run: Ctrl-C stopped those before it" in str(batch.failure)
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def submitted(batch: IsolatedBatch, kernel: EngineKernel, numbers: Sequence[int]) -> tuple[int, CLError | None]:
-    """Submits launches with these arguments; returns the result."""
-    for number in numbers:
-        batch.add(kernel, arguments_of(number), 1, SIZES, True)
-    return batch.submit()
-
-
-def await_completed(batch: IsolatedBatch, count: int) -> None:
-    """Until so many of its launches have ended."""
-    assert batch._lane is not None
-    while lib.lane_completed(batch._lane.address) != count:
-        time.sleep(0.001)
-
-
-def test_what_a_batch_is_given_once_its_board_process_has_died_runs_in_another_one(engine: IsolatedEngine) -> None:
-    kernel, process = spinning(engine), engine.process
-    batch = IsolatedBatch(engine, 1)
-    for _ in range(2):
-        batch.add(kernel, arguments_of(1), 1, SIZES, True)
-        assert batch.submit() == (1, None)
-        engine.process.stop("was stopped by the test")
-        assert ended(batch, 1) == [-5]
-        assert "kernel 'spin' was stopped by the test" in str(batch.failure)
-        batch.add(kernel, arguments_of(0), 1, SIZES, True)
-        assert batch.submit() == (1, None)
-        assert (ended(batch, 1), batch.failure) == ([0], None)
-    assert engine.process is not process
-
-
-def test_a_launch_that_gets_no_lane_fails_and_those_behind_it_run(
-    engine: IsolatedEngine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kernel, process = spinning(engine), engine.process
-    batch = IsolatedBatch(engine, 2)
-    batch.add(kernel, arguments_of(0), 1, SIZES, True)
-    with monkeypatch.context() as patch:
-        patch.setattr(BoardProcess, "take", no_lane)
-        done, error = batch.submit()
-    assert (done, str(error)) == (0, "there is no memory for a lane")
-    assert ended(batch, 0) == []
-    batch.add(kernel, arguments_of(0), 1, SIZES, True)
-    assert batch.submit() == (1, None)
-    assert ended(batch, 1) == [0]
-    assert engine.process is process
-
-
 def no_lane(process: BoardProcess) -> Lane:
     raise OutOfResources("there is no memory for a lane")
-
-
-def test_a_batch_keeps_the_arguments_of_its_launches_once(engine: IsolatedEngine) -> None:
-    kernel = spinning(engine)
-    batch, launches = IsolatedBatch(engine, 400), 400
-    for _ in range(launches):
-        batch.add(kernel, arguments_of(0), 1, SIZES, True)
-    tracemalloc.start()
-    assert batch.submit() == (launches, None)
-    kept, _ = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert ended(batch, launches) == [0] * launches
-    assert kept < 1 << 20, "bytes"
-
-
-def test_a_count_of_ended_launches_that_cannot_be_is_no_count(engine: IsolatedEngine) -> None:
-    """A kernel may have written over the lane."""
-    kernel, process = spinning(engine), engine.process
-    batch = IsolatedBatch(engine, 2)
-    assert submitted(batch, kernel, [1, 0]) == (2, None)
-    assert batch._lane is not None
-    ffi.cast("uint32_t *", batch._lane.address)[2] = 0x7FFFFFFF
-    assert ended(batch, 2) == [-5]
-    assert "overwrote memory that the driver and the board process share" in str(batch.failure)
-    assert ended(batch, 1) == [-5]
-    assert "overwrote what says which of the launches before it have ended" in str(batch.failure)
-    assert not process.alive
 
 
 def test_kernels_that_begin_together_after_a_fault_talk_through_the_same_channels(engine: IsolatedEngine) -> None:
@@ -577,7 +407,7 @@ def test_kernels_that_begin_together_after_a_fault_talk_through_the_same_channel
     assert len(set(found)) == 1
 
 
-@pytest.mark.parametrize("dies", ["of a request", "of a launch", "of launches"])
+@pytest.mark.parametrize("dies", ["of a request", "of a launch"])
 def test_a_board_process_that_has_died_leaves_no_memory_behind(
     dies: str, engine: IsolatedEngine, memory: CountingStretch
 ) -> None:
@@ -585,7 +415,6 @@ def test_a_board_process_that_has_died_leaves_no_memory_behind(
     before = memory.allocated - {lane.address for lane in process._lanes}
     kernel = spinning(engine)
     lanes = [process.take() for _ in range(3)]
-    process.make_room(lanes[2], 1 << 20)
     for lane in lanes:
         process.give_back(lane)
     if dies == "of a request":
@@ -593,22 +422,15 @@ def test_a_board_process_that_has_died_leaves_no_memory_behind(
         select.select([process.life], [], [])  # it may answer until it has died
         with pytest.raises(BoardLost):
             process.ask(m.DeviceInfo(0), m.Data)
-    elif dies == "of a launch":
+    else:
         threading.Timer(0.1, process.stop, ["was stopped by the test"]).start()
         with pytest.raises(BoardLost):
             kernel.launch(arguments_of(1), 1, SIZES, True)
-    else:
-        batch = IsolatedBatch(engine, 1)
-        batch.add(kernel, arguments_of(1), 1, SIZES, True)
-        assert batch.submit() == (1, None)
-        process.stop("was stopped by the test")
-        assert ended(batch, 1) == [-5]
     assert memory.allocated == before
 
 
-@pytest.mark.parametrize("handed_over", ["alone", "in a batch"])
 def test_signals_of_the_host_do_not_let_a_kernel_run_longer(
-    handed_over: str, engine: IsolatedEngine, monkeypatch: pytest.MonkeyPatch
+    engine: IsolatedEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kernel, process = spinning(engine), engine.process
     monkeypatch.setenv("FPGART_KERNEL_TIMEOUT", "0.3")
@@ -618,37 +440,14 @@ def test_signals_of_the_host_do_not_let_a_kernel_run_longer(
     before = signal.signal(signal.SIGALRM, lambda number, frame: None)
     signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
     try:
-        if handed_over == "alone":
-            with pytest.raises(BoardLost, match="ran longer than"):
-                kernel.launch(arguments_of(1), 1, SIZES, True)
-        else:
-            batch = IsolatedBatch(engine, 1)
-            batch.add(kernel, arguments_of(1), 1, SIZES, True)
-            assert batch.submit() == (1, None)
-            assert ended(batch, 1) == [-5]
-            assert "ran longer than" in str(batch.failure)
+        with pytest.raises(BoardLost, match="ran longer than"):
+            kernel.launch(arguments_of(1), 1, SIZES, True)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
         guard.cancel()
         monkeypatch.undo()
         config.KERNEL_TIMEOUT.forget()
-
-
-def test_what_the_engine_has_refused_is_not_tried_again_in_another_process(engine: IsolatedEngine) -> None:
-    kernel, too_large = spinning(engine), struct.pack("9Q", 0, 0, 0, 1, 1, 1, 1 << 20, 1, 1)
-    batch = IsolatedBatch(engine, 3)
-    for number, sizes in (1, SIZES), (0, too_large), (0, SIZES):
-        batch.add(kernel, arguments_of(number), 1, sizes, True)
-    done, error = batch.submit()
-    assert (done, error is None) == (1, False)
-    engine.process.stop("was stopped by the test")
-    assert submitted(batch, kernel, [0]) == (1, None)  # as LaunchBatch does with what is behind
-    assert ended(batch, 2) == [-5]
-    assert "was stopped by the test" in str(batch.failure)
-    assert (ended(batch, 1), batch.failure) == ([0], None)
-    assert not batch._known
-    assert not batch._is_under_way
 
 
 class EmptiedMeanwhile(list[Lane]):

@@ -181,7 +181,7 @@ static void transfers(void)
     let_go(NULL, NULL, other);
 }
 
-/* Launches behind each other, which are recorded, batched and run without the interpreter. */
+/* Launches behind each other, which run without the interpreter. */
 static void rows(void)
 {
     cl_int zeros[ITEMS] = {0}, found[ITEMS], one = 1, sum = 0;

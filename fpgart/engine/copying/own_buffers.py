@@ -234,7 +234,6 @@ class OwnBuffersKernel(DriverKernel):
 
     def __init__(self, program: DriverProgram, name: str, engine: OwnBuffersEngine) -> None:
         super().__init__(program, name)
-        self.new_batch = None
         self.owner = engine
 
     def launch(

@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from fpgart._native import ffi, lib
+from fpgart._native import lib
 from fpgart.base import opencl as cl
-from fpgart.base.errors import CLError, DeviceNotAvailable, error_of
+from fpgart.base.errors import CLError, DeviceNotAvailable
 from fpgart.engine.copying.own_buffers import OwnBuffersEngine, OwnBuffersKernel, ReachedMemory
 from fpgart.engine.driver import Driver
-from fpgart.engine.launches import launch_failure, lay_out
 from fpgart.engine.mirrors import Mirrors, Stretch
 from fpgart.engine.opencl_engine.kernel import DriverKernel
 from fpgart.engine.opencl_engine.program import DriverProgram
@@ -113,15 +112,11 @@ class ResidentKernel(OwnBuffersKernel):
 
     def run(self, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:
         """Runs until the event has ended: clFinish does not report kernels that fail."""
-        kernels, launches = lay_out([(self, image, dimensions, sizes, has_local)])
-        handles = ffi.new("uintptr_t[]", [kernel.handle for kernel in kernels])
-        events, statuses, result = ffi.new("uintptr_t[1]"), ffi.new("int32_t[1]"), ffi.new("int64_t *")
+        queue = self.engine.queues.of_thread()
         with self._resident.answering():
-            if not lib.driver_submit(self.engine.queues.of_thread(), handles, launches, 0, 1, events, result):
-                raise launch_failure(self.name, int(result[0]))
-            lib.driver_await(events, 1, statuses)
-            if statuses[0] != cl.CL_SUCCESS:
-                raise error_of(int(statuses[0]), f"kernel '{self.name}' failed on the engine")
+            self._check(
+                lib.driver_launch_by_event(queue, self.handle, self._count, image, dimensions, sizes, has_local, False)
+            )
 
 
 class MirrorStore:

@@ -3,20 +3,15 @@
 
 from __future__ import annotations
 
-import struct
 import weakref
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
-from struct import Struct
+from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
-from fpgart._native import ffi, lib
-from fpgart.base import opencl as cl
+from fpgart._native import lib
 from fpgart.base.errors import CLError, OutOfResources
 from fpgart.base.shared_memory import SharedMemory
 from fpgart.channels.interface import KernelNetwork
-from fpgart.engine.interface import POINTER, SUBMISSION, Batch, EngineKernel, Reach
+from fpgart.engine.interface import POINTER, EngineKernel, Reach
 from fpgart.engine.isolated import messages as m
 from fpgart.engine.isolated.codec import ProtocolError
 from fpgart.engine.isolated.loss import ENTRY, BoardLost
@@ -24,11 +19,9 @@ from fpgart.engine.isolated.network import IsolatedNetwork
 from fpgart.engine.isolated.patience import Patience
 from fpgart.engine.isolated.process import BoardProcess, Lane, error_in
 from fpgart.engine.isolated.staging import Staged
-from fpgart.engine.launches import AddedLaunches, launch_failure
+from fpgart.engine.launches import launch_failure
 
 T = TypeVar("T")
-U32 = Struct("<I")
-COMPLETE = cl.CL_COMPLETE
 
 
 class Processes(Protocol):
@@ -71,12 +64,10 @@ class IsolatedKernel:
         self._process: BoardProcess | None = None
         self._made = m.Made(0, 0, False)
         self.launched = False
-        self.last_ns = 0
         self.compile_ns = 0
         made = self.on(engine.process)
         self.waits_for_others = made.waits_for_others
         self.interface = engine.ask(lambda process: m.Interface(self.on(process).number), m.Interfaces).kernels[0]
-        self.new_batch: Callable[[int], Batch] | None = partial(IsolatedBatch, engine) if made.offered else None
 
     @property
     def _program(self) -> KernelProgram:
@@ -218,272 +209,3 @@ def failure(name: str, result: int) -> CLError:
     if result >> 32 == lib.LANE_REFUSED:
         return OutOfResources(f"the board process did not take a launch of kernel '{name}'")
     return launch_failure(name, result)
-
-
-def check_count(process: BoardProcess, count: int, least: int, most: int) -> None:
-    """Stops the process and raises OSError if a count is impossible: kernels can write over a lane."""
-    if not least <= count <= most:
-        process.stop("overwrote memory that the driver and the board process share, and was stopped")
-        raise ConnectionResetError(f"{count} launches cannot be, {least} to {most} can")
-
-
-MOST_LOSSES = 3
-"""If this many launches in a row end the board process of a batch, the rest fails."""
-Outcome = tuple[int, CLError | None]
-"""The status of a launch, and its error, if there is a text."""
-
-
-class IsolatedBatch(AddedLaunches[IsolatedKernel]):
-    """A `Batch` in the board process. If that dies, launches that have not begun are submitted to another one."""
-
-    takes = IsolatedKernel
-    takes_more = False
-
-    def __init__(self, engine: Processes, most: int) -> None:
-        super().__init__()
-        self._engine = engine
-        self._process: BoardProcess | None = None
-        self._lane: Lane | None = None
-        self._kernels: list[IsolatedKernel] = []
-        self._launches = b""
-        self._first = self._end = 0
-        """Numbers of the launches that are under way, in C's array; `_end` is behind the last."""
-        self._begun: list[tuple[IsolatedKernel, memoryview]] = []
-        """Kernel and arguments of each launch that is under way."""
-        self._is_posted = False
-        """True if the board process may have begun any."""
-        self._taken = 0
-        """The number of launches that the board process has begun; all of them, until it reports a number."""
-        self._refusal: CLError | None = None
-        """The error with which the next one did not begin."""
-        self._statuses = 0
-        """The address at which the board process writes their statuses."""
-        self._read = 0
-        self._running: int | None = None
-        """The number that BoardProcess.begin() gave to the launch that is waited for."""
-        self._known: deque[Outcome] = deque()
-        """The outcomes that wait() has not returned yet."""
-        self._losses = 0
-        self._interrupted = 0
-        self.failure: CLError | None = None
-
-    # Handing over
-
-    def submit_laid_out(
-        self, kernels: Sequence[EngineKernel], launches: bytes, begin: int, end: int
-    ) -> tuple[int, CLError | None]:
-        while self._is_under_way:  # the lane is for one array at a time
-            self._await()
-        self._kernels = [kernel for kernel in kernels if isinstance(kernel, IsolatedKernel)]
-        self._launches, self._end = launches, end
-        self._losses, self._interrupted = 0, int(lib.interrupts())
-        self._line_up(begin)
-        try:
-            self._hand_over()
-        except CLError as error:  # nothing is under way
-            self._begun.clear()
-            return self._first - begin, error
-        refusal, self._refusal = self._refusal, None
-        if refusal is not None:
-            del self._begun[self._taken :]
-            self._end = self._first + self._taken  # the caller submits the launches behind it
-        return self._first + len(self._begun) - begin, refusal
-
-    @property
-    def _is_under_way(self) -> bool:
-        return self._read < len(self._begun)
-
-    def _line_up(self, first: int) -> None:
-        """Selects the launches from this one on for _hand_over()."""
-        whole = memoryview(self._launches)
-        entries = _entries(self._launches, first, self._end)
-        self._begun = [(self._kernels[number], whole[place:]) for number, place in entries]
-        self._first, self._read = first, 0
-
-    def _hand_over(self) -> None:
-        """Submits the selected launches, except those that fail because board processes die. Raises CLError."""
-        while self._is_under_way:
-            try:
-                self._post()
-            except (OSError, ProtocolError, BoardLost):
-                self._lose()
-                self._line_up(self._first + self._read)
-            else:
-                return
-
-    def _hand_over_rest(self, first: int) -> None:
-        """Submits the launches from this one on; if that fails, they fail with its error."""
-        self._line_up(first)
-        try:
-            self._hand_over()
-        except CLError as error:
-            self._known += [(error.status, error)] * len(self._begun)
-            self._begun.clear()
-
-    def _post(self) -> None:
-        """Makes the board process begin the selected launches. Raises OSError, ProtocolError, CLError."""
-        self._is_posted, self._taken, self._refusal = False, len(self._begun), None
-        process, lane = self._taken_lane()
-        kernels, launches, count = self._kernels, self._launches, len(self._begun)
-        numbers = struct.pack(f"<{len(kernels)}I", *(kernel.on(process).offered for kernel in kernels))
-        behind = int(lib.lane_statuses(len(launches), len(kernels)))
-        process.make_room(lane, behind + U32.size * count)
-        ffi.memmove(ffi.cast("char *", lane.data), launches, len(launches))
-        at = behind - -(-len(numbers) // 8) * 8
-        ffi.memmove(ffi.cast("char *", lane.data + at), numbers, len(numbers))
-        self._statuses, self._is_posted = lane.data + behind, True
-        lib.lane_submit(lane.address, lane.data, len(launches), len(kernels), self._first, self._end)
-        patience = Patience(process)
-        left, seen = patience.left_ms, patience.interrupted
-        while not patience.has_answered(lib.lane_wait(lane.address, process.life, left(), seen)):
-            pass
-        done = int(lib.lane_submitted(lane.address))
-        check_count(process, done, 0, count)
-        self._taken = done
-        if done < count:
-            self._refusal = failure(self._begun[done][0].name, int(lib.lane_result(lane.address)))
-
-    def _taken_lane(self) -> tuple[BoardProcess, Lane]:
-        """Returns a board process that is alive, and a lane for this batch alone. Raises OSError, CLError."""
-        if self._process is None or not self._process.alive:
-            self._give_up_lane()
-            self._process = self._engine.process
-        if self._lane is None:
-            self._lane = self._process.take()
-        return self._process, self._lane
-
-    def _give_up_lane(self) -> None:
-        """Gives the lane back after the process has died."""
-        lane, self._lane = self._lane, None
-        if lane is not None and self._process is not None:
-            self._process.give_up(lane)
-
-    # Waiting
-
-    def wait(self, most: int) -> list[int]:
-        while not self._known:
-            self._await()
-        self.failure = None
-        statuses: list[int] = []
-        while self._known and len(statuses) < most and self.failure is None:
-            status, self.failure = self._known.popleft()
-            statuses.append(status)
-        return statuses
-
-    def _await(self) -> None:
-        """Waits until the outcome of at least one launch is known."""
-        if self._read == self._taken:
-            self._pass_over_refused()
-            return
-        try:
-            self._known += self._ended()
-        except OSError:
-            self._lose()
-            self._hand_over_rest(self._first + self._read)
-
-    def _pass_over_refused(self) -> None:
-        """Reports the error of a launch that could not begin in the restarted process, and submits the rest."""
-        error = self._refusal
-        assert error is not None
-        self._known.append((error.status, error))
-        self._hand_over_rest(self._first + self._taken + 1)
-
-    def _ended(self) -> list[Outcome]:
-        """Waits for the next launch; returns the outcomes of those that have ended.
-
-        Raises OSError if the process dies.
-        """
-        process, lane = self._process, self._lane
-        assert process is not None
-        assert lane is not None
-        ended = ffi.new("uint32_t *", self._read)
-        self._running, patience = process.begin(self._begun[self._read][0].name), Patience(process)
-        left, seen = patience.left_ms, patience.interrupted
-        while not patience.has_answered(
-            lib.lane_wait_ended(lane.address, self._read, process.life, left(), seen, ended)
-        ):
-            pass
-        check_count(process, int(ended[0]), self._read + 1, self._taken)
-        process.end(self._running)
-        self._running = None
-        process.drain()
-        return self._read_statuses(int(ended[0]))
-
-    def _read_statuses(self, until: int) -> list[Outcome]:
-        found = ffi.unpack(ffi.cast("int32_t *", self._statuses) + self._read, until - self._read)
-        self._read = until
-        return [(status, None) for status in found]
-
-    # The end of the process
-
-    def _lose(self) -> None:
-        """Determines the outcomes of the launches that may have begun in a process which has died.
-
-        The launches from `_read` on have no outcome yet. The engine runs them in order: the first that has not ended
-        was running, those behind it had not begun.
-        """
-        process = self._process
-        assert process is not None
-        process.ended()
-        completed = self._completed(process)
-        if completed > 0:
-            self._losses = 0
-        self._losses += 1
-        self._give_up_lane()
-        if completed != lib.LANE_UNTOUCHED and self._read < self._taken:
-            self._lose_running(process)
-        why = self._why_the_rest_fails(process, completed)
-        if why:
-            for kernel, _ in self._begun[self._read :]:
-                error = OutOfResources(f"a launch of kernel '{kernel.name}' was not run: {why}")
-                self._known.append((error.status, error))
-            self._read = len(self._begun)
-
-    def _completed(self, process: BoardProcess) -> int:
-        """Keeps the outcomes of launches that had ended; returns their number, or a constant of lanes.h."""
-        if not self._is_posted or self._lane is None:
-            return int(lib.LANE_UNTOUCHED)
-        if process.ended().status is None:  # it may still run them
-            return int(lib.LANE_UNKNOWN)
-        completed, told = int(lib.lane_completed(self._lane.address)), int(lib.lane_told(self._lane.address))
-        if completed == lib.LANE_UNTOUCHED and not told:
-            return completed
-        if completed == lib.LANE_UNKNOWN or not self._read <= told <= self._taken or completed > self._taken:
-            return int(lib.LANE_UNKNOWN)
-        self._known += self._read_statuses(told)
-        self._known += [(COMPLETE, None)] * (completed - told)
-        self._read = max(completed, told)
-        return self._read
-
-    def _lose_running(self, process: BoardProcess) -> None:
-        """Reports the next launch as the one that was running."""
-        kernel, image = self._begun[self._read]
-        if self._running is not None:
-            process.kernels[self._running] = kernel.name
-            self._running = None
-        error = kernel.lost(process, image)
-        self._known.append((error.status, error))
-        self._read += 1
-
-    def _why_the_rest_fails(self, process: BoardProcess, completed: int) -> str:
-        """Returns the reason why launches that have not begun run in no other process; "" if they do."""
-        if completed == lib.LANE_UNKNOWN and process.ended().status is None:
-            return "it is not known whether the board process that was given it has ended"
-        if completed == lib.LANE_UNKNOWN:
-            return "a kernel overwrote what says which of the launches before it have ended"
-        if lib.interrupts() != self._interrupted:
-            return "Ctrl-C stopped those before it"
-        if self._losses >= MOST_LOSSES:
-            return f"the board process {process.ended().ending}, {MOST_LOSSES} times in a row"
-        return ""
-
-    def __del__(self) -> None:
-        if self._lane is not None and self._process is not None and not self._is_under_way:
-            self._process.give_back(self._lane)
-
-
-def _entries(launches: bytes, begin: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yields the kernel's number and the offset of the arguments of each launch."""
-    for index in range(begin, end):
-        number, place, *_ = SUBMISSION.unpack_from(launches, index * SUBMISSION.size)
-        yield number, place

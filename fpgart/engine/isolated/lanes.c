@@ -7,7 +7,6 @@
 #include "copies.h"
 #include "futex.h"
 #include "interrupts.h"
-#include "tally.h"
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -22,30 +21,20 @@ enum {
     MANY_PROCESSORS = 8,
     LOOK_EVERY = 50,  /* milliseconds between two checks that the other side exists */
     SIZES_BYTES = 72, /* offset, global and local size */
-    STATUSES_AT_ONCE = 128,
-    MOST_BYTES = 1 << 30, /* launches that are passed together */
 };
 
 /* `request` and `answered` count requests; if they differ, one is under way. */
 struct lane {
     _Atomic uint32_t request;
     _Atomic uint32_t answered;
-    _Atomic uint32_t ended; /* of the launches of a LANE_SUBMIT */
     _Atomic uint32_t host_sleeps;
     _Atomic uint32_t board_sleeps;
     uint32_t kind;
     uint32_t kernel;
-    uint32_t kernels;
     uint32_t image_bytes;
     uint32_t dimensions;
     uint32_t has_local;
-    uint32_t from;
-    uint32_t to;
-    uint32_t submitted;
     int64_t result;
-    _Atomic uint64_t completed; /* of the launches of a LANE_SUBMIT, as tally.h shows it */
-    uint64_t data;
-    uint64_t data_bytes;
     char sizes[SIZES_BYTES];
     char image[LANE_ROOM];
 };
@@ -118,34 +107,6 @@ void lane_launch(uintptr_t address, uint32_t kernel, const char *image, uint32_t
     post(lane, LANE_LAUNCH);
 }
 
-void lane_submit(uintptr_t address, uintptr_t data, uint64_t bytes, uint32_t kernels, uint32_t from,
-                 uint32_t to)
-{
-    struct lane *lane = (struct lane *)address;
-    lane->data = data;
-    lane->data_bytes = bytes;
-    lane->kernels = kernels;
-    lane->from = from;
-    lane->to = to;
-    atomic_store(&lane->ended, 0);
-    uint32_t request = atomic_load(&lane->request) + 1;
-    atomic_store(&lane->completed, (uint64_t)request << 32 | TALLY_NONE);
-    post(lane, LANE_SUBMIT);
-}
-
-int64_t lane_completed(uintptr_t address)
-{
-    struct lane *lane = (struct lane *)address;
-    uint64_t shown = atomic_load(&lane->completed);
-    /* A kernel that overwrites it most likely writes zeros. */
-    if (shown == 0 || shown >> 32 != atomic_load(&lane->request) ||
-        (uint32_t)shown == TALLY_UNKNOWN)
-        return LANE_UNKNOWN;
-    if ((uint32_t)shown == TALLY_NONE)
-        return LANE_UNTOUCHED;
-    return (uint32_t)shown;
-}
-
 int lane_is_lost(int descriptor)
 {
     struct pollfd life = {.fd = descriptor, .events = POLLIN};
@@ -194,35 +155,6 @@ int lane_run(uintptr_t lane, uint32_t kernel, const char *image, uint32_t image_
 int64_t lane_result(uintptr_t lane)
 {
     return ((struct lane *)lane)->result;
-}
-
-uint32_t lane_submitted(uintptr_t lane)
-{
-    return ((struct lane *)lane)->submitted;
-}
-
-uint32_t lane_told(uintptr_t lane)
-{
-    return atomic_load(&((struct lane *)lane)->ended);
-}
-
-int lane_wait_ended(uintptr_t address, uint32_t seen, int life, uint32_t milliseconds,
-                    uint32_t interrupted, uint32_t *ended)
-{
-    struct lane *lane = (struct lane *)address;
-    int outcome = await(lane, &lane->ended, seen, life, milliseconds, interrupted);
-    *ended = lane_told(address);
-    return outcome;
-}
-
-static uint64_t round_up(uint64_t bytes)
-{
-    return (bytes + 7) / 8 * 8;
-}
-
-uint64_t lane_statuses(uint64_t bytes, uint32_t kernels)
-{
-    return round_up(bytes) + round_up((uint64_t)kernels * sizeof(uint32_t));
 }
 
 /* The board process's side: kernels by their numbers */
@@ -329,188 +261,27 @@ void flush_output(void)
     fflush(stdout);
 }
 
-/* The state of a thread of the board process: the memory for copies of requests, and the tally
- * of launches. */
-struct private {
-    char *data;
-    uint64_t room;
-    struct tally *tally;
-};
-
-/* Returns room for so many bytes; NULL without memory. */
-static char *room_for(struct private *own, uint64_t bytes)
-{
-    if (own->data == NULL || bytes > own->room) {
-        free(own->data);
-        own->data = malloc(bytes + 1);
-        own->room = own->data != NULL ? bytes : 0;
-    }
-    return own->data;
-}
-
-static char *copied(struct private *own, const char *from, uint64_t bytes)
-{
-    char *data = room_for(own, bytes);
-    return data != NULL ? memcpy(data, from, bytes) : NULL;
-}
-
-/* Does the same for memory at the address that the host gave, which may have been cut off. */
-static char *copied_if_there(struct private *own, uint64_t from, uint64_t bytes)
-{
-    char *data = room_for(own, bytes);
-    return data != NULL && copy_if_readable((uintptr_t)data, from, bytes) ? data : NULL;
-}
-
-static int64_t run_one(struct lane *lane, uintptr_t queue, struct private *own)
+static int64_t run_one(struct lane *lane, uintptr_t queue)
 {
     uint32_t number = lane->kernel, bytes = lane->image_bytes, dimensions = lane->dimensions;
     char sizes[SIZES_BYTES];
     if (bytes > LANE_ROOM)
         return refusal();
     memcpy(sizes, lane->sizes, sizeof sizes);
-    const char *image = copied(own, lane->image, bytes);
     struct offered kernel = offer_take(number);
     if (kernel.kernel == 0)
         return refusal();
+    char *image = malloc(bytes + 1);
     int64_t result = refusal();
+    if (image != NULL)
+        memcpy(image, lane->image, bytes);
     if (image != NULL && launch_is_whole(image, bytes, kernel.arguments))
         result = driver_launch(queue, kernel.kernel, kernel.arguments, image, dimensions, sizes,
                                lane->has_local != 0);
+    free(image);
     offer_drop(number);
     flush_output();
     return result;
-}
-
-/* Several launches, copied: all offsets are within `bytes`. */
-struct several {
-    char *launches;
-    uint64_t bytes;
-    uint32_t *numbers; /* of the kernels */
-    struct offered *kernels;
-    uint32_t count; /* of kernels */
-    uint32_t from, to;
-};
-
-static bool are_whole(const struct several *all)
-{
-    const struct submission *launches = (const struct submission *)all->launches;
-    if (all->from > all->to || all->to > all->bytes / sizeof *launches)
-        return false;
-    for (uint32_t i = all->from; i < all->to; i++) {
-        const struct submission *each = &launches[i];
-        if (each->kernel >= all->count || each->image > all->bytes ||
-            each->arguments != all->kernels[each->kernel].arguments ||
-            !launch_is_whole(all->launches + each->image, all->bytes - each->image,
-                             each->arguments))
-            return false;
-    }
-    return true;
-}
-
-static void tell_ended(struct lane *lane, uint32_t ended)
-{
-    set_and_wake(&lane->ended, ended, &lane->host_sleeps);
-}
-
-static void answer(struct lane *lane, uint32_t request)
-{
-    set_and_wake(&lane->answered, request, &lane->host_sleeps);
-}
-
-/* Waits for launches that are under way, and writes their statuses to the place that the host
- * reads. */
-static void await_all(struct lane *lane, const uintptr_t *events, uint32_t count, char *statuses)
-{
-    int32_t found[STATUSES_AT_ONCE];
-    for (uint32_t ended = 0; ended < count;) {
-        uint32_t left = count - ended < STATUSES_AT_ONCE ? count - ended : STATUSES_AT_ONCE;
-        uint32_t more = driver_await(events + ended, left, found);
-        flush_output();
-        memcpy(statuses + ended * sizeof found[0], found, more * sizeof found[0]);
-        ended += more;
-        tell_ended(lane, ended);
-    }
-}
-
-/* Returns the tally for the launches of a request; another one if the previous may still count.
- * NULL without memory. */
-static struct tally *tally_for(struct lane *lane, uint32_t request, struct private *own)
-{
-    if (own->tally != NULL && tally_begin(own->tally, request))
-        return own->tally;
-    own->tally = tally_new(&lane->completed);
-    if (own->tally != NULL)
-        tally_begin(own->tally, request);
-    return own->tally;
-}
-
-/* Begins the launches, reports how many, and then waits for them. */
-static void run_all(struct lane *lane, uint32_t request, uintptr_t queue, const struct several *all,
-                    char *statuses, struct private *own)
-{
-    uintptr_t *handles = malloc((all->count + 1) * sizeof *handles);
-    uintptr_t *events = malloc((all->to - all->from + 1) * sizeof *events);
-    uint32_t begun = 0;
-    int64_t result = refusal();
-    struct tally *tally = tally_for(lane, request, own);
-    if (handles != NULL && events != NULL && tally != NULL) {
-        for (uint32_t i = 0; i < all->count; i++)
-            handles[i] = all->kernels[i].kernel;
-        begun = driver_submit_counted(queue, handles, all->launches, all->from, all->to, events,
-                                      &result, tally);
-    }
-    lane->submitted = begun;
-    lane->result = result;
-    answer(lane, request);
-    await_all(lane, events, begun, statuses);
-    free(handles);
-    free(events);
-}
-
-static bool take_all(struct several *all)
-{
-    bool there = true;
-    for (uint32_t i = 0; i < all->count; i++) {
-        all->kernels[i] = offer_take(all->numbers[i]);
-        there = there && all->kernels[i].kernel != 0;
-    }
-    return there;
-}
-
-static void drop_all(const struct several *all)
-{
-    for (uint32_t i = 0; i < all->count; i++)
-        if (all->kernels[i].kernel != 0)
-            offer_drop(all->numbers[i]);
-}
-
-static void refuse(struct lane *lane, uint32_t request)
-{
-    lane->submitted = 0;
-    lane->result = refusal();
-    answer(lane, request);
-}
-
-static void run_several(struct lane *lane, uint32_t request, uintptr_t queue, struct private *own)
-{
-    uint64_t data = lane->data, bytes = lane->data_bytes;
-    struct several all = {
-        .bytes = bytes, .count = lane->kernels, .from = lane->from, .to = lane->to};
-    uint64_t behind = lane_statuses(bytes, all.count);
-    uint64_t whole = behind + (uint64_t)(all.to - all.from) * sizeof(int32_t);
-    if (bytes > MOST_BYTES || all.from > all.to || !is_in_stretch(data, whole) ||
-        (all.launches = copied_if_there(own, data, whole)) == NULL ||
-        (all.kernels = calloc(all.count + 1, sizeof *all.kernels)) == NULL) {
-        refuse(lane, request);
-        return;
-    }
-    all.numbers = (uint32_t *)(all.launches + round_up(bytes));
-    if (take_all(&all) && are_whole(&all))
-        run_all(lane, request, queue, &all, (char *)data + behind, own);
-    else
-        refuse(lane, request);
-    drop_all(&all);
-    free(all.kernels);
 }
 
 uint32_t lane_await(_Atomic uint32_t *word, uint32_t seen, _Atomic uint32_t *sleeps)
@@ -527,23 +298,16 @@ uint32_t lane_await(_Atomic uint32_t *word, uint32_t seen, _Atomic uint32_t *sle
 void lane_serve(uintptr_t address, uintptr_t queue)
 {
     struct lane *lane = (struct lane *)address;
-    struct private own = {NULL, 0, NULL};
     while (true) {
         uint32_t request =
             lane_await(&lane->request, atomic_load(&lane->answered), &lane->board_sleeps);
         uint32_t kind = lane->kind;
-        if (kind == LANE_SUBMIT && queue != 0) {
-            run_several(lane, request, queue, &own);
-            continue;
-        }
         if (kind == LANE_LAUNCH && queue != 0)
-            lane->result = run_one(lane, queue, &own);
+            lane->result = run_one(lane, queue);
         else if (kind != LANE_MESSAGE)
             lane->result = refusal();
-        answer(lane, request);
+        set_and_wake(&lane->answered, request, &lane->host_sleeps);
         if (kind == LANE_MESSAGE)
             break;
     }
-    tally_end(own.tally);
-    free(own.data);
 }

@@ -13,25 +13,19 @@
 /* cffi */
 /* Bytes of a lane, and those for the arguments of one launch. */
 enum lane_bytes { LANE_BYTES = 65536, LANE_ROOM = 65024 };
-/* The kinds of requests: a message in the lane's socket; one launch; several. */
-enum lane_request { LANE_MESSAGE = 1, LANE_LAUNCH, LANE_SUBMIT };
+/* The kinds of requests: a message in the lane's socket; a launch. */
+enum lane_request { LANE_MESSAGE = 1, LANE_LAUNCH };
 /* The results of waiting for the board process: an answer; it has ended (`life` is readable);
  * the time is over; a signal of the thread's was handled, or interrupts() has changed. */
 enum lane_outcome { LANE_ANSWERED, LANE_LOST, LANE_LATE, LANE_INTERRUPTED };
 /* In the high half of a result: the board process refused the request. */
 enum lane_refusal { LANE_REFUSED = -4 };
-/* For launches whose board process has died: none of them had begun; the number is unknown. */
-enum lane_count { LANE_UNTOUCHED = -1, LANE_UNKNOWN = -2 };
 
 /* The host's side. One thread at a time uses a lane. */
 void lane_announce(uintptr_t lane);
 /* Passes a launch; `kernel` is the number that the board process gave to it. */
 void lane_launch(uintptr_t lane, uint32_t kernel, const char *image, uint32_t image_bytes,
                  uint32_t dimensions, const char *sizes, int has_local);
-/* Passes the launches `from` to before `to` of an array (calls.h) in shared memory at `data`,
- * with the numbers of their kernels and room for their statuses behind it. */
-void lane_submit(uintptr_t lane, uintptr_t data, uint64_t bytes, uint32_t kernels, uint32_t from,
-                 uint32_t to);
 /* 1 if the board process has ended: its keeper has reported it, or has ended, too. */
 int lane_is_lost(int life);
 /* Waits for the answer; `milliseconds` 0: no limit. `interrupted`: the value of interrupts()
@@ -41,21 +35,8 @@ int lane_wait(uintptr_t lane, int life, uint32_t milliseconds, uint32_t interrup
 int lane_run(uintptr_t lane, uint32_t kernel, const char *image, uint32_t image_bytes,
              uint32_t dimensions, const char *sizes, int has_local, int life, uint32_t milliseconds,
              uint32_t interrupted);
-/* Return the answer to a launch, as driver_launch() does, or to several: how many were begun,
- * and the result of the last one tried. */
+/* Returns the answer to a launch, as driver_launch() does. */
 int64_t lane_result(uintptr_t lane);
-uint32_t lane_submitted(uintptr_t lane);
-/* Waits until more than `seen` of the launches have ended, and returns how many. */
-int lane_wait_ended(uintptr_t lane, uint32_t seen, int life, uint32_t milliseconds,
-                    uint32_t interrupted, uint32_t *ended);
-/* Returns how many of several launches had ended when their board process died; the next one may
- * have begun, those behind it have not. Or a constant of lane_count. */
-int64_t lane_completed(uintptr_t lane);
-/* Returns how many the board process has reported; their statuses are valid. */
-uint32_t lane_told(uintptr_t lane);
-/* Returns the offset of the statuses of several launches from `data`, in bytes. */
-uint64_t lane_statuses(uint64_t bytes, uint32_t kernels);
-
 /* The board process's side. Gives a kernel a number, by which the host launches it; 0 without
  * memory. After lane_withdraw() it runs on no lane. */
 uint32_t lane_offer(uintptr_t kernel, uint32_t arguments);

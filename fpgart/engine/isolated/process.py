@@ -29,8 +29,6 @@ MOST_STARTS = 5
 """The number of times that a process which dies at once is started: an engine that cannot be loaded ends each of
 them."""
 LAUNCHES = count()
-LANE_DATA = 3 << 16
-"""Bytes behind a lane for launches that are submitted together."""
 PATIENCE_S = 2.0
 """Seconds within which a board process that has closed a socket must end; then it is killed."""
 GREETING_S = 60.0
@@ -42,18 +40,13 @@ class DiedEarly(ProcessError):
 
 
 class Lane:
-    """A shared page and a socket to the board process, for one thread at a time.
+    """A shared page and a socket to the board process, for one thread at a time."""
 
-    `data` has `room` bytes for launches.
-    """
-
-    __slots__ = ("address", "connection", "data", "room")
+    __slots__ = ("address", "connection")
 
     def __init__(self, address: int, connection: socket.socket) -> None:
         self.address = address
         self.connection = connection
-        self.data = address + int(lib.LANE_BYTES)
-        self.room = LANE_DATA
 
 
 class BoardProcess:
@@ -114,16 +107,6 @@ class BoardProcess:
         except IndexError:
             return self._open_lane()
 
-    def make_room(self, lane: Lane, size: int) -> None:
-        """Makes room for `size` bytes of launches in a lane; raises OutOfResources."""
-        if size > lane.room:
-            address = self.memory.allocate(size)
-            if not address:
-                raise OutOfResources(f"there is no memory for {size} bytes of launches on their way to the board")
-            if lane.data != lane.address + int(lib.LANE_BYTES):
-                self.memory.free(lane.data)
-            lane.data, lane.room = address, size
-
     def give_back(self, lane: Lane) -> None:
         """Frees the lane for others. Every request on it has been answered."""
         self._lanes.append(lane)
@@ -155,14 +138,11 @@ class BoardProcess:
             except IndexError:  # or another thread has freed it
                 return
             lane.connection.close()
-            if self._loss.status is None:
-                continue
-            if lane.data != lane.address + int(lib.LANE_BYTES):
-                self.memory.free(lane.data)
-            self.memory.free(lane.address)
+            if self._loss.status is not None:
+                self.memory.free(lane.address)
 
     def _open_lane(self) -> Lane:
-        address = self.memory.allocate(lib.LANE_BYTES + LANE_DATA)
+        address = self.memory.allocate(int(lib.LANE_BYTES))
         if not address:
             raise OutOfResources("there is no memory for another lane to the board process")
         try:

@@ -29,7 +29,6 @@ class SeatedKernel(DriverKernel):
 
     def __init__(self, program: KernelProgram, name: str) -> None:
         super().__init__(program, name)
-        self.new_batch = None
         self.program_handle = program.handle
         self._seats: list[Seat] = []
 

@@ -14,13 +14,11 @@ from typing import TYPE_CHECKING
 
 from fpgart._native import ffi, lib
 from fpgart.base import opencl as cl
-from fpgart.base.errors import error_of
 from fpgart.base.named_tuples import NamedTuple
 from fpgart.base.notices import NOTICES
 from fpgart.channels.interface import History
 from fpgart.engine.build_step import ProgramInput
 from fpgart.engine.interface import BuiltProgram, Plugs, no_plugs
-from fpgart.engine.launches import launch_failure, lay_out
 from fpgart.engine.opencl_engine.concurrent import SeatedKernel
 from fpgart.engine.opencl_engine.engine import OpenCLEngine
 from fpgart.engine.opencl_engine.kernel import DriverKernel, KernelProgram
@@ -67,16 +65,11 @@ class EmulatorKernel(SeatedKernel):
 
     def run(self, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:
         seat = self._seat()
-        _, launches = lay_out([(self, image, dimensions, sizes, has_local)])
-        handles, events = ffi.new("uintptr_t[]", [seat.kernel]), ffi.new("uintptr_t[1]")
-        statuses, result = ffi.new("int32_t[1]"), ffi.new("int64_t *")
-        if not lib.driver_submit(seat.queue, handles, launches, 0, 1, events, result):
-            raise launch_failure(self.name, int(result[0]))
-        lib.driver_watch(seat.queue, events[0])
-        lib.driver_await(events, 1, statuses)
+        result = lib.driver_launch_by_event(
+            seat.queue, seat.kernel, self._count, image, dimensions, sizes, has_local, True
+        )
         self._seats.append(seat)
-        if statuses[0] != cl.CL_SUCCESS:
-            raise error_of(int(statuses[0]), f"kernel '{self.name}' failed on the engine")
+        self._check(result)
 
 
 class EmulatorNetwork:

@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels of the driver, launched one by one or in batches."""
+"""Kernels of the driver."""
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from functools import cached_property, partial
+from functools import cached_property
 from struct import Struct
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Protocol
 
 from fpgart._native import ffi, lib
 from fpgart.base import opencl as cl
-from fpgart.base.errors import EXHAUSTED, CLError, OutOfResources, error_of
+from fpgart.base.errors import EXHAUSTED, CLError, error_of
 from fpgart.base.patterns import pattern
 from fpgart.channels.interface import KernelNetwork
 from fpgart.engine.driver import Driver
-from fpgart.engine.interface import SUBMISSION, Batch, EngineKernel, Reach
-from fpgart.engine.launches import AddedLaunches, launch_failure
+from fpgart.engine.interface import Reach
+from fpgart.engine.launches import launch_failure
 from fpgart.engine.opencl_engine.queues import Queues
 from fpgart.kernels.interface import ArgumentInterface, KernelInterface, PipeArgument
 from fpgart.kernels.opencl_c import size_of_type
@@ -93,9 +93,7 @@ class DriverKernel:
             raise
         self._count = int(U32.unpack(count)[0])
         self._accepted: dict[int, int] = {}
-        self.new_batch: Callable[[int], Batch] | None = partial(KernelBatch, self.engine.queues)
         self.launched = False
-        self.last_ns = 0
         self.compile_ns = 0
         self.waits_for_others = False
         self.name = name
@@ -271,71 +269,6 @@ class DriverKernel:
     def _check(self, result: int) -> None:
         if result & 0xFFFFFFFF:
             raise launch_failure(self.name, result)
-
-
-def _refusal(kernels: Sequence[DriverKernel], launches: bytes, number: int, result: int) -> CLError:
-    """Returns the error of a launch that the driver refused.
-
-    It is not raised, because the driver has accepted others.
-    """
-    try:
-        (kernel,) = U64.unpack_from(launches, number * SUBMISSION.size)
-        return launch_failure(kernels[kernel].name, result)
-    except Exception as error:
-        return OutOfResources(f"the engine refused launch {number}, and why cannot be said: {error!r}")
-
-
-class KernelBatch(AddedLaunches[DriverKernel]):
-    """A `Batch`: kernels in a queue of the driver that only this batch uses."""
-
-    failure: CLError | None = None
-    takes_more = True
-    takes = DriverKernel
-    __slots__ = ("_events", "_queue", "_queues", "_reported", "_room", "_statuses", "_submitted")
-
-    def __init__(self, queues: Queues, most: int) -> None:
-        super().__init__()
-        self._queues = queues
-        self._queue = 0
-        self._submitted = self._reported = 0
-        self._events = ffi.new("uintptr_t[]", most)
-        self._statuses = ffi.new("int32_t[]", most)
-        self._room = most
-        self._queue = queues.acquire()
-
-    def _make_room(self, launches: int) -> None:
-        """Makes room for so many more launches; those that were reported are removed."""
-        left = self._submitted - self._reported
-        self._room = max(self._room, left + launches)
-        events = ffi.new("uintptr_t[]", self._room)
-        ffi.memmove(events, self._events + self._reported, left * ffi.sizeof("uintptr_t"))
-        self._events, self._statuses = events, ffi.new("int32_t[]", self._room)
-        self._submitted, self._reported = left, 0
-
-    def submit_laid_out(
-        self, kernels: Sequence[EngineKernel], launches: bytes, begin: int, end: int
-    ) -> tuple[int, CLError | None]:
-        ours = cast("Sequence[DriverKernel]", kernels)
-        handles = ffi.new("uintptr_t[]", [kernel.handle for kernel in ours])
-        if self._submitted + end - begin > self._room:
-            self._make_room(end - begin)
-        events, result = self._events + self._submitted, ffi.new("int64_t *")
-        done = int(lib.driver_submit(self._queue, handles, launches, begin, end, events, result))
-        self._submitted += done
-        if begin + done == end:
-            return done, None
-        return done, _refusal(ours, launches, begin + done, int(result[0]))
-
-    def wait(self, most: int) -> list[int]:
-        reported = self._reported
-        most = min(most, self._submitted - reported)
-        count = int(lib.driver_await(self._events + reported, most, self._statuses))
-        self._reported += count
-        return list(ffi.unpack(self._statuses, count))
-
-    def __del__(self) -> None:
-        if self._queue and self._reported == self._submitted:
-            self._queues.release(self._queue)
 
 
 def pipe_interface(name: str, pipe: PipeArgument) -> ArgumentInterface:

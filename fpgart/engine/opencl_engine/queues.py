@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Command queues of the driver, each used by one thread or batch at a time."""
+"""Command queues of the driver, each used by one thread at a time."""
 
 from __future__ import annotations
 

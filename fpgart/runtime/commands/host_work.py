@@ -10,7 +10,7 @@ from fpgart.base.errors import CLError
 from fpgart.runtime.commands.access import Accesses
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.scheduling.attempt import fail_with
-from fpgart.runtime.scheduling.event import Launch, Operation, ReadyList
+from fpgart.runtime.scheduling.event import Operation, ReadyList
 from fpgart.runtime.scheduling.occupancy import Claim, Direction
 
 
@@ -29,7 +29,6 @@ class HostWork:
     __slots__ = ("accesses", "device", "instead", "work")
     name = "host"
     needs_thread = False
-    short_launch: Launch | None = None
     launch: None = None
     direction = Direction.NONE
 

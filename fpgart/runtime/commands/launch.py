@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from fpgart.base.errors import OutOfResources
 from fpgart.base.notices import NOTICES
 from fpgart.board.memory_system import NotVisible, Window
-from fpgart.engine.interface import POINTER, Batch, EngineKernel, pack_arguments
+from fpgart.engine.interface import POINTER, EngineKernel, pack_arguments
 from fpgart.runtime.commands.invocation import Invocation
 from fpgart.runtime.commands.migration import MoveToBlocks
 from fpgart.runtime.commands.programming import describe_program, load_onto
@@ -21,7 +21,7 @@ from fpgart.runtime.memory.reservation import NOTHING, Reservation
 from fpgart.runtime.memory.usm import UsmAllocation
 from fpgart.runtime.programs.kernel import SIZES, Argument, Kernel
 from fpgart.runtime.programs.pipe import Pipe
-from fpgart.runtime.scheduling.event import Launch, Operation, ReadyList
+from fpgart.runtime.scheduling.event import Operation, ReadyList
 from fpgart.runtime.scheduling.occupancy import TAKEN, Claim, Direction
 
 if TYPE_CHECKING:
@@ -40,8 +40,6 @@ class Stage(enum.Enum):
 
 
 RUN = Stage.RUN
-SHORT_NS = 200_000
-"""A kernel that ran no longer than that is short: ten times what it costs to wait for an end."""
 
 
 class LaunchKernel(Invocation):
@@ -128,20 +126,6 @@ class LaunchKernel(Invocation):
     def launch(self) -> LaunchKernel:
         """The launch itself; operations that are stages of a launch return that launch."""
         return self
-
-    @property
-    def short_launch(self) -> LaunchKernel | None:
-        """The launch itself if the scheduler may submit others behind it before its end is known; otherwise None."""
-        kernel = self._engine_kernel()
-        if kernel.new_batch is None or not kernel.launched or kernel.last_ns > SHORT_NS:
-            return None
-        if self.stage is not RUN or self.cores or self.device.before_kernel is not None or self._is_copied:
-            return None
-        return self
-
-    @property
-    def expected_ns(self) -> int:
-        return self._engine_kernel().last_ns
 
     @property
     def _is_copied(self) -> bool:
@@ -233,7 +217,9 @@ class LaunchKernel(Invocation):
                 return claim
             self.committed = True
         if self.adopt_places():
-            self._begin()
+            self.stage = RUN
+            for block in self.places:  # nothing moves them while the kernel runs
+                block.running += 1
         else:
             self.stage = Stage.MIGRATE
         return TAKEN
@@ -242,30 +228,6 @@ class LaunchKernel(Invocation):
         """True if the board does not hold the binary, or the compiler mode programs it for every launch."""
         split = self.kernel.context.compiler_mode == SPLIT_KERNELS
         return split or self.program.identity not in self.device.loaded
-
-    def claim_behind(self, previous: Launch) -> bool:
-        """True if the launch now counts as begun, behind `previous`.
-
-        It needs the same binary, its buffers in their places, and no other launch that waits for the board.
-        """
-        device = self.device
-        if (
-            device is not previous.device
-            or device.ready_kernels
-            or self._needs_programming()
-            or not self.adopt_places()
-            or device.occupancy.claim_launch(0) is not TAKEN
-        ):
-            return False
-        self.committed = True
-        self._begin()
-        return True
-
-    def _begin(self) -> None:
-        """Marks the blocks as in use by a running kernel, so that nothing moves them."""
-        self.stage = RUN
-        for block in self.places:
-            block.running += 1
 
     def adopt_places(self) -> bool:
         """True if all buffers are where the kernel needs them and do not move.
@@ -326,24 +288,6 @@ class LaunchKernel(Invocation):
             return describe_program(self.program) | {"kernel": self.kernel.name}
         return super().describe()
 
-    def batch(self, most: int) -> Batch:
-        new_batch = self._engine_kernel().new_batch
-        assert new_batch is not None
-        return new_batch(most)
-
-    def hand_over(self, batch: Batch) -> None:
-        try:
-            batch.add(self._engine_kernel(), self._prepare(), self.dimensions, self.engine_sizes, self.has_local)
-        except BaseException:
-            self.abandon()
-            raise
-
-    def took(self, elapsed_ns: int) -> None:
-        self._leave_watched()
-        self._engine_kernel().last_ns = elapsed_ns
-        self.device.kernel_ns += elapsed_ns
-        self.device.mmd.interrupt()
-
     def _program(self) -> Operation:
         load_onto(self.device, self.program)
         if len(self.places) < len(self.buffers):
@@ -367,14 +311,9 @@ class LaunchKernel(Invocation):
             packed[index] = (POINTER, 8, block.pointer + buffer.origin)
         if self.device.before_kernel is not None:
             self.device.before_kernel(self.kernel.name)
-        self._bring_shared()
-        return pack_arguments(packed)
-
-    def _bring_shared(self) -> None:
-        """Moves the shared allocations to the device's side."""
         if self.usm is not None:
-            self._leave_watched()  # a batch may have dropped this launch after the first call
             self.watched = self.usm.bring(self.kernel.context, self.device, f"kernel '{self.kernel.name}'")
+        return pack_arguments(packed)
 
     def _run(self) -> None:
         image = self._prepare()
@@ -398,7 +337,9 @@ class LaunchKernel(Invocation):
                 self._tell_packets(device.network.links)
         if not engine_kernel.launched:
             self.compile_ns = engine_kernel.compile_ns
-        self.took(monotonic_ns() - begin - self.compile_ns)
+        self._leave_watched()
+        device.kernel_ns += monotonic_ns() - begin - self.compile_ns
+        device.mmd.interrupt()
         engine_kernel.launched = True
 
     def _tell_packets(self, links: Links) -> None:

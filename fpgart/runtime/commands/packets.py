@@ -7,7 +7,7 @@ from fpgart.base.errors import InvalidArgValue, InvalidValue, OutOfResources
 from fpgart.runtime.commands.access import Accesses
 from fpgart.runtime.commands.transfers import Transfer
 from fpgart.runtime.memory.device import Device
-from fpgart.runtime.scheduling.event import Launch, Operation, ReadyList
+from fpgart.runtime.scheduling.event import Operation, ReadyList
 from fpgart.runtime.scheduling.occupancy import Claim, Direction
 
 SLICE_MS = 100
@@ -24,7 +24,6 @@ class MovePacket:
 
     __slots__ = ("address", "blocking", "channel", "device", "size", "writing")
     name = "host"
-    short_launch: Launch | None = None
     launch: None = None
     direction = Direction.NONE
 

@@ -13,7 +13,7 @@ from fpgart.runtime.commands.access import Accesses
 from fpgart.runtime.memory.device import OWNERS, Block, Device, DeviceProgram
 from fpgart.runtime.memory.host_store import HostStore
 from fpgart.runtime.programs.program import Program
-from fpgart.runtime.scheduling.event import Launch, Operation, ReadyList
+from fpgart.runtime.scheduling.event import Operation, ReadyList
 from fpgart.runtime.scheduling.occupancy import Claim, Direction
 
 PROGRAM_COMMAND = 0x1210  # the runtime's own command type
@@ -131,7 +131,6 @@ class ProgramDevice:
     __slots__ = ("device", "is_needed", "program", "unless_loaded")
     name = "program"
     needs_thread = False
-    short_launch: Launch | None = None
     launch: None = None
     direction = Direction.BOTH
 

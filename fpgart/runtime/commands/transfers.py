@@ -11,7 +11,7 @@ from fpgart.runtime.commands.boxes import Box, pieces
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.memory.host_store import HostStore
-from fpgart.runtime.scheduling.event import Launch, Operation, ReadyList
+from fpgart.runtime.scheduling.event import Operation, ReadyList
 from fpgart.runtime.scheduling.occupancy import TAKEN, WAITS, Claim, Direction
 
 FILL_CHUNK = 1 << 20
@@ -27,7 +27,6 @@ class Transfer:
     __slots__ = ("busy", "device")
     name = "transfer"
     needs_thread = False
-    short_launch: Launch | None = None
     launch: None = None
     way = Direction.BOTH
 

@@ -188,9 +188,7 @@ class Core(Generic[Decided]):
         while taken == MOST:
             taken = self._lib.core_take_ready(self.caller, MOST, self._known, self._errors)
             for index in range(taken):
-                decided = self.commands.get(self._known[index])
-                if decided is not None:  # a batch may have ended it
-                    found.append((decided, self._errors[index]))
+                found.append((self.commands[self._known[index]], self._errors[index]))
         return found
 
     def needed(self, command: Command) -> tuple[Decided | None, Command | None]:
@@ -198,10 +196,6 @@ class Core(Generic[Decided]):
         known = self._lib.core_needed(command.pointer, self._carried)
         carried = self._carried[0]
         return self.commands.get(known), Command(self._lib, carried) if carried else None
-
-    def next_in_line(self, command: Command) -> Decided | None:
-        """Returns the next command of the queue if it waits for `command` alone, else None."""
-        return self.commands.get(self._lib.core_next_in_line(command.pointer))
 
     def awaited(self, command: Command) -> list[Decided]:
         """Returns the commands that a command waits for, 64 at most."""

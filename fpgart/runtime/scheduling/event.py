@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from fpgart.base import opencl as cl
 from fpgart.base.errors import CLError, InvalidOperation, InvalidValue, ProfilingInfoNotAvailable
@@ -13,9 +13,6 @@ from fpgart.base.notices import NOTICES
 from fpgart.runtime.scheduling.core import Command, CoreQueue
 from fpgart.runtime.scheduling.occupancy import Claim, Direction
 from fpgart.runtime.scheduling.reaper import Reaper
-
-if TYPE_CHECKING:
-    from fpgart.engine.interface import Batch
 
 QUEUED = cl.CL_QUEUED
 SUBMITTED = cl.CL_SUBMITTED
@@ -134,10 +131,6 @@ class Operation(Protocol):
         """The list in which it waits for its turn, behind those that it may not overtake."""
 
     @property
-    def short_launch(self) -> Launch | None:
-        """The operation itself if it is a launch that others may be submitted behind while it runs, else None."""
-
-    @property
     def direction(self) -> Direction:
         """The directions of its bytes. It may overtake operations in its list with other directions."""
 
@@ -155,26 +148,6 @@ class Operation(Protocol):
 
         It is called once. run() calls it itself if it fails.
         """
-
-
-class Launch(Operation, Protocol):
-    """A launch that runs so briefly that the scheduler submits others behind it before its end is known."""
-
-    @property
-    def expected_ns(self) -> int:
-        """The nanoseconds that the kernel will probably take."""
-
-    def claim_behind(self, previous: Launch) -> bool:
-        """Claims the launch behind `previous`. Returns False if it has to wait. The scheduler's lock is held."""
-
-    def batch(self, most: int) -> Batch:
-        """Returns a batch of the engine for up to `most` launches, of which this is the first."""
-
-    def hand_over(self, batch: Batch) -> None:
-        """Adds the launch to a batch, which submits it. Raises CLError, BoardError."""
-
-    def took(self, elapsed_ns: int) -> None:
-        """Records that the kernel has ended after `elapsed_ns`."""
 
 
 class Event:
@@ -202,7 +175,6 @@ class Event:
         "start_ns",
         "status",
         "submit_ns",
-        "wait_list",
     )
 
     def __init__(
@@ -229,7 +201,6 @@ class Event:
             self.command = context.scheduler.user_event()
         self.number = 0
         """The number by which C identifies a command that has not ended."""
-        self.wait_list: tuple[Event, ...] = ()
         """The wait list until the command is ready, without user events, which the host may have released."""
         self.is_awaited = False
         """True if a thread sleeps until the command has ended."""

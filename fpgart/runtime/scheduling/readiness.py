@@ -11,29 +11,17 @@ collects the work that must wait until the lock is released. So must the command
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 
 from fpgart.base import log
 from fpgart.base import opencl as cl
-from fpgart.base.errors import ExecStatusErrorForEventsInWaitList, OutOfResources
+from fpgart.base.errors import OutOfResources
 from fpgart.runtime.scheduling.core import Command, Core
-from fpgart.runtime.scheduling.event import (
-    COMPLETE,
-    RUNNING,
-    SUBMITTED,
-    Event,
-    EventQueue,
-    Launch,
-    Operation,
-    ReadyList,
-)
+from fpgart.runtime.scheduling.event import RUNNING, SUBMITTED, Event, EventQueue, Operation, ReadyList
 from fpgart.runtime.scheduling.occupancy import BOTH, TAKEN, Claim
 from fpgart.runtime.scheduling.order import Role
 from fpgart.runtime.scheduling.unclaimable import Unclaimable
-
-BATCH = 128  # the number of launches of a batch that the engine has at once, at most
-BATCH_NS = 20_000_000  # the time that those without the last one will probably take, at most
 
 
 class Aftermath(list[Callable[[], None]]):
@@ -126,7 +114,6 @@ class Readiness:
             del core.commands[number]
             raise
         event.number = number
-        event.wait_list = tuple(other for other in wait_list if other.queue is not None)
         queue.open[event] = None
         return self.take(now, after)
 
@@ -137,9 +124,7 @@ class Readiness:
         """
         ended = []
         for event, error in self.core.take():
-            if event.status == SUBMITTED:  # the engine has it in a batch
-                self.begins(event, now, after)
-            elif error or event.operation is None:
+            if error or event.operation is None:
                 self._pass_through(event, error, now, after)
                 ended.append(event)
             else:
@@ -149,7 +134,6 @@ class Readiness:
     def make_ready(self, event: Event, now: int, after: Aftermath) -> None:
         """Makes a command ready: all that it follows has ended."""
         assert event.operation is not None
-        event.wait_list = ()
         event.status = SUBMITTED
         event.submit_ns = now
         if event.callbacks:
@@ -160,7 +144,6 @@ class Readiness:
         """Ends a command that has no operation, or whose wait list failed."""
         if event.operation is not None:
             after.append(event.operation.abandon)
-        event.wait_list = ()
         event.submit_ns = event.start_ns = now
         if event.callbacks:
             collect(event, SUBMITTED, after)
@@ -234,37 +217,6 @@ class Readiness:
             return event, None
         return self.claim_first(ready, event.queued_ns) if ready.ends_by_itself else None, None
 
-    def claim_followers(
-        self, under_way: Sequence[tuple[Event, Launch]], last: Event | None, now: int
-    ) -> list[tuple[Event, Launch]]:
-        """Claims the launches that may be submitted behind short ones, claimed or running, in their order.
-
-        It stops at `last`, because a thread that waits for `last` must not wait for more. None: all that are due.
-        """
-        found: list[tuple[Event, Launch]] = []
-        event, launch = under_way[-1]
-        until = self.horizon if last is None else last.queued_ns
-        room, expected_ns = BATCH - len(under_way), sum(each.expected_ns for _, each in under_way)
-        while event is not last and len(found) < room and expected_ns < BATCH_NS:
-            other = self._next_in_line(event, until)
-            if other is None or other.operation is None:
-                break
-            following = other.operation.short_launch
-            if following is None or not following.claim_behind(launch):
-                break
-            self.running += 1
-            other.status = SUBMITTED
-            other.submit_ns = now
-            event, launch = other, following
-            expected_ns += launch.expected_ns
-            found.append((event, launch))
-        return found
-
-    def _next_in_line(self, event: Event, until: int) -> Event | None:
-        """Returns the next command of the queue if it waits for `event` alone and was enqueued until `until`."""
-        other = self.core.next_in_line(event.command) if event.command is not None else None
-        return other if other is not None and other.queued_ns <= until and not other.callbacks else None
-
     def _take(self, event: Event, operation: Operation) -> Claim:
         """Claims an operation. One whose claim() raises is claimed, too, and fails when it runs."""
         try:
@@ -322,15 +274,6 @@ class Readiness:
         """Ends a claimed command after its last stage."""
         self.running -= 1
         self.end(event, status, now, after)
-
-    def end_launch(self, event: Event, status: int, now: int, after: Aftermath) -> None:
-        """Ends a launch of a batch. It fails if a command in its wait list has failed."""
-        if event.status == SUBMITTED:
-            self.begins(event, now, after)
-        if any(other.status < COMPLETE for other in event.wait_list):
-            status = ExecStatusErrorForEventsInWaitList.status
-        event.wait_list = ()
-        self.end_claimed(event, status, now, after)
 
     def end(self, event: Event, status: int, now: int, after: Aftermath) -> None:
         """Ends a command: sets its status and collects its callbacks. The caller lets its followers begin later."""

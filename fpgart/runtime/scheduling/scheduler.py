@@ -19,7 +19,6 @@ from fpgart.base.errors import OutOfResources, error_of
 from fpgart.base.notices import NOTICES
 from fpgart.channels.network import host_waits
 from fpgart.runtime.scheduling.attempt import attempt, tell_failure
-from fpgart.runtime.scheduling.batch import LaunchBatch
 from fpgart.runtime.scheduling.callbacks import Callbacks
 from fpgart.runtime.scheduling.core import Command, Core, CoreQueue
 from fpgart.runtime.scheduling.event import (
@@ -166,7 +165,7 @@ class Scheduler:
                     event.is_awaited = True
             if mine is not None:
                 helped = True
-                self._run_where_it_may(mine, event)
+                self._run_where_it_may(mine)
                 mine = None  # destroyed here, not under the lock
             elif carried is not None:
                 carried.wait()
@@ -455,13 +454,10 @@ class Scheduler:
             for board in boards:
                 board.resume()
 
-    def _run_where_it_may(self, event: Event, awaited: Event | None = None) -> None:
-        """Runs a claimed command here, or on a new thread if it may wait for later commands.
-
-        `awaited`: the command that the calling thread waits for, if it is one of the host's.
-        """
+    def _run_where_it_may(self, event: Event) -> None:
+        """Runs a claimed command here, or on a new thread if it may wait for later commands."""
         if event.operation is None or not event.operation.needs_thread:  # no local variable: it would keep it
-            self._run(event, awaited)
+            self._run(event)
         elif not self._threads.start(partial(self._run_apart, [event])):
             self._ended_stage(event, OutOfResources.status, None)
             tell_failure(
@@ -474,18 +470,15 @@ class Scheduler:
         self.reaper.reap()
         self._stop_looking()
 
-    def _run(self, event: Event, awaited: Event | None = None) -> None:
-        """Runs a claimed command until a stage has to wait, and short launches behind it.
+    def _run(self, event: Event) -> None:
+        """Runs a claimed command until a stage has to wait.
 
         Only the event refers to its operation, so that _ended_stage() destroys it before the command has ended.
         """
         if event.status != RUNNING:
             self._begin(event)
-        while event.operation is not None:
-            if self._run_batch(event, awaited):
-                break
-            if not self._ended_stage(event, *self._run_stage(event)):
-                break
+        while event.operation is not None and self._ended_stage(event, *self._run_stage(event)):
+            pass
 
     def _begin(self, event: Event) -> None:
         """Records that a claimed command runs."""
@@ -521,77 +514,10 @@ class Scheduler:
             self._tell_still()
         self._let_follow([event], after)
         if after:
+            self._stop_looking()  # a callback may wait for what is ready now
             after.settle()
         if not waited_for:
             reap(event)
-
-    def _run_batch(self, event: Event, awaited: Event | None) -> bool:
-        """Runs a claimed launch together with those behind it. Returns False if there are none.
-
-        Watchers of operations get each launch by itself.
-        """
-        if NOTICES.operation_began or NOTICES.operation_ended:
-            return False
-        last = awaited
-        if awaited is not None and (
-            awaited.queue is not event.queue or event.queue is None or not event.queue.in_order
-        ):
-            last = event
-        batch = self._batch_from(event, last)
-        if batch is None:
-            return False
-        self._end_batch(batch, last)
-        return True
-
-    def _batch_from(self, event: Event, last: Event | None) -> LaunchBatch | None:
-        """Returns a batch of a claimed launch and those behind it up to `last`, claimed now; None if there are none."""
-        launch = event.operation.short_launch if event.operation is not None else None
-        if launch is None:
-            return None
-        first = [(event, launch)]
-        with self._lock:
-            behind = self._ready.claim_followers(first, last, self._now())
-        return LaunchBatch(first + behind, self._now, attempt) if behind else None
-
-    def _end_batch(self, batch: LaunchBatch, last: Event | None) -> None:
-        """Ends the launches of a batch, and adds those that were enqueued behind them meanwhile, up to `last`.
-
-        A callback may wait for the remaining ends, so another thread observes them. Destructor callbacks come last.
-        """
-        waited_for = False
-        while batch.left:
-            after = Aftermath()
-            ended = batch.ended()
-            operations = [event.operation for event, _ in ended]  # destroyed without the lock
-            with self._lock:
-                ended = [(event, self._ready.release(event, status, None)[0]) for event, status in ended]
-                for event, _ in ended:
-                    event.operation = None
-            del operations
-            with self._lock:
-                now = self._now()
-                for event, status in ended:
-                    waited_for = event.is_awaited
-                    self._ready.end_launch(event, status, now, after)
-                if batch.left:
-                    batch.follow(self._ready.claim_followers(batch.left, last, now))
-                self._tell_still()
-            self._let_follow([event for event, _ in ended], after)
-            if batch.left:
-                with self._lock:
-                    self._workers.leave()
-            if after:
-                apart = bool(batch.left) and self._threads.start(lambda: self._end_batch_apart(batch, last))
-                after.settle()
-                if apart:
-                    return
-        if not waited_for:
-            reap(event)
-
-    def _end_batch_apart(self, batch: LaunchBatch, last: Event | None) -> None:
-        self._end_batch(batch, last)
-        self.reaper.reap()
-        self._stop_looking()
 
     def _tell_still(self) -> None:
         """Has the threads look again that wait until nothing runs, or all is at rest. The lock is held."""

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from fpgart.runtime.scheduling.event import Launch, Operation, ReadyList
+from fpgart.runtime.scheduling.event import Operation, ReadyList
 from fpgart.runtime.scheduling.occupancy import Claim, Direction
 
 
@@ -13,7 +13,6 @@ class Unclaimable:
     __slots__ = ("_error", "_operation", "device")
     name = "host"
     needs_thread = False
-    short_launch: Launch | None = None
     launch = None
     direction = Direction.NONE
 

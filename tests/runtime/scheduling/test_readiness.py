@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import weakref
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -75,7 +74,7 @@ def test_a_ready_command_keeps_none_of_those_alive_that_it_has_waited_for(comman
     commands.end(gate)
     known = weakref.ref(gate)
     del gate
-    assert (event.wait_list, known()) == ((), None)
+    assert (event.command is not None, known()) == (True, None)
 
 
 def test_commands_die_that_wait_for_a_user_event_that_nobody_can_set(commands: Commands) -> None:
@@ -99,7 +98,6 @@ def test_a_marker_ends_when_what_it_follows_has_ended_with_one_time_for_all(comm
     assert marker.status == COMPLETE
     assert marker.submit_ns == marker.start_ns == marker.end_ns == commands.now
     assert not commands.after, "there is nothing to give up"
-    assert marker.wait_list == ()
 
 
 def test_a_marker_that_follows_nothing_ends_at_once(commands: Commands) -> None:
@@ -410,106 +408,6 @@ def test_a_walk_along_wait_lists_has_an_end(commands: Commands) -> None:
     beyond = commands.transfer(chain[-1])
     assert needed(commands, beyond) is None
     assert needed(commands, chain[-1]) is chain[0]
-
-
-# Launches that are handed over together
-
-
-@dataclass(eq=False)
-class Short(Work):
-    """A launch that may be handed over behind another one, if it agrees."""
-
-    agrees: bool = True
-    expected_ns: int = 1
-    behind: list[object] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.short_launch = self
-
-    def claim_behind(self, previous: object) -> bool:
-        self.behind.append(previous)
-        return self.agrees
-
-
-def chain(commands: Commands, count: int = 3, **more: Any) -> list[Event]:
-    """Short launches in one in-order queue, of which the first is claimed."""
-    queue = commands.queue(True)
-    made = [commands.enter(Short(commands.kernels, **more), queue=queue) for _ in range(count)]
-    commands.take(made[0])
-    return made
-
-
-def followers(commands: Commands, event: Event, last: Event | None) -> list[Event]:
-    launch: Any = event.operation
-    found = commands.readiness.claim_followers([(event, launch)], last, commands.now)
-    assert all(launch is other.operation for other, launch in found)
-    return [event, *(other for other, _ in found)]
-
-
-def test_short_launches_are_claimed_with_the_one_before_them_up_to_the_awaited_one(commands: Commands) -> None:
-    made = chain(commands, 4)
-    operations: list[Any] = [event.operation for event in made]
-    assert followers(commands, made[0], made[2]) == made[:3]
-    assert [work.behind for work in operations] == [[], [operations[0]], [operations[1]], []]
-    assert [event.status for event in made] == [RUNNING, SUBMITTED, SUBMITTED, QUEUED]
-    assert [event.submit_ns for event in made[1:]] == [commands.now, commands.now, 0]
-    assert commands.readiness.running == 3
-
-
-def test_short_launches_that_nobody_awaits_are_claimed_as_far_as_they_are_due(commands: Commands) -> None:
-    made = chain(commands, 4)
-    commands.readiness.make_due(made[2].queued_ns)
-    assert followers(commands, made[0], None) == made[:3]
-
-
-def test_a_launch_that_does_not_agree_ends_those_that_are_claimed_together(commands: Commands) -> None:
-    made = chain(commands)
-    work: Any = made[1].operation
-    work.agrees = False
-    assert followers(commands, made[0], made[-1]) == made[:1]
-    assert (made[1].status, commands.readiness.running) == (QUEUED, 1)
-
-
-@pytest.mark.parametrize("kind", ["marker", "long launch"])
-def test_what_is_no_short_launch_is_not_claimed_with_one(commands: Commands, kind: str) -> None:
-    (first,) = chain(commands, 1)
-    commands.enter(None if kind == "marker" else Work(commands.kernels), queue=first.queue)
-    last = commands.enter(Short(commands.kernels), queue=first.queue)
-    assert followers(commands, first, last) == [first]
-
-
-def test_a_launch_that_waits_for_something_else_too_is_not_claimed_with_the_one_before_it(commands: Commands) -> None:
-    (first,) = chain(commands, 1)
-    last = commands.enter(Short(commands.kernels), commands.user_event(), queue=first.queue)
-    assert followers(commands, first, last) == [first]
-
-
-@pytest.mark.parametrize("status", [COMPLETE, -5])
-def test_a_launch_whose_wait_list_has_ended_is_claimed_with_the_one_before_it_unless_that_failed(
-    commands: Commands, status: int
-) -> None:
-    (first,), other = chain(commands, 1), commands.user_event()
-    commands.end(other, status)
-    last = commands.enter(Short(commands.kernels), first, other, queue=first.queue)
-    assert followers(commands, first, last) == ([first, last] if status == COMPLETE else [first])
-
-
-def test_a_launch_of_another_queue_is_not_claimed_and_keeps_none_from_it(commands: Commands) -> None:
-    (first,) = chain(commands, 1)
-    other = commands.enter(Short(commands.kernels), first)
-    last = commands.enter(Short(commands.kernels), queue=first.queue)
-    assert followers(commands, first, last) == [first, last]
-    assert other.status == QUEUED
-
-
-def test_a_launch_that_was_claimed_behind_another_runs_when_that_has_ended(commands: Commands) -> None:
-    made, told = chain(commands, 2), list[int]()
-    followers(commands, made[0], made[1])
-    made[1].callbacks = [(RUNNING, lambda event, status: told.append(status))]
-    commands.stage_ends(made[0], None)
-    commands.after.settle()
-    assert (made[1].status, made[1].start_ns, told) == (RUNNING, commands.now, [RUNNING])
-    assert (made[0].status, made[0].end_ns) == (COMPLETE, commands.now)
 
 
 # Stages

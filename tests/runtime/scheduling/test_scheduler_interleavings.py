@@ -10,7 +10,6 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import repeat
 from random import Random
 from types import SimpleNamespace
 from typing import Any
@@ -44,54 +43,9 @@ class Board:
         self.loaded = "a"
 
 
-class Batch:
-    """Short kernels that run one behind the other, while somebody waits for the first that is left."""
-
-    failure = None
-
-    def __init__(self, world: World) -> None:
-        self.takes_more = world.takes_more
-        self._world = world
-        self._added: list[Work] = []
-        self._submitted: deque[Work] = deque()
-
-    def add(self, work: Work) -> None:
-        self._added.append(work)
-
-    def submit(self) -> tuple[int, CLError | None]:
-        added, self._added = self._added, []
-        for done, work in enumerate(added):
-            if work.refused:
-                return done, OutOfResources("this one is refused")
-            self._submitted.append(work)
-        return len(added), None
-
-    def wait(self, most: int) -> list[int]:
-        ended = [self.next()]
-        while self._goes_on(most - len(ended)) and self._world.threads.toss():
-            ended.append(self.next())
-        return ended
-
-    def _goes_on(self, most: int) -> bool:
-        return most > 0 and bool(self._submitted) and self._submitted[0].until is None
-
-    def next(self) -> int:
-        """Waits for the oldest; returns its status."""
-        work = self._submitted.popleft()
-        self._world.threads.pause()
-        if work.until is not None:
-            self._world.threads.block(work.until)
-        self._world.log.append(work)
-        work.ran = True
-        return OutOfResources.status if work.fails else COMPLETE
-
-
 @dataclass(eq=False)
 class Work:
-    """A transfer, or a kernel of program "a" or "b"; `until` it waits for while it runs.
-
-    A `short` kernel may be handed over with others; then the engine takes it, unless it is `refused`.
-    """
+    """A transfer, or a kernel of program "a" or "b"; `until` it waits for while it runs."""
 
     world: World
     kind: str
@@ -99,9 +53,6 @@ class Work:
     fails: bool = False
     until: Callable[[], bool] | None = None
     needs_thread: bool = False
-    short: bool = False
-    expected_ns: int = 1
-    refused: bool = False
     ran: bool = False
     abandoned: int = 0
     programming: bool = False
@@ -143,26 +94,6 @@ class Work:
             self.counted = True
         return Claim.TAKEN
 
-    @property
-    def short_launch(self) -> Work | None:
-        return self if self.short and not self.programming else None
-
-    def claim_behind(self, previous: Work) -> bool:
-        board = self.world.board
-        if board.loaded != self.kind or board.kernels or board.occupancy.claim_launch(0) is not Claim.TAKEN:
-            return False
-        self.counted = True
-        return True
-
-    def batch(self, most: int) -> Batch:
-        return Batch(self.world)
-
-    def hand_over(self, batch: Batch) -> None:
-        batch.add(self)
-
-    def took(self, elapsed_ns: int) -> None:
-        """Nobody asks."""
-
     def release(self, following: object) -> None:
         occupancy = self.world.board.occupancy
         if self.kind == "transfer":
@@ -185,7 +116,7 @@ class Work:
             threads.block(self.until)
         self.world.log.append(self)
         self.ran = True
-        if self.fails or self.refused:
+        if self.fails:
             raise OutOfResources("this one fails")
         return None
 
@@ -201,8 +132,6 @@ class World:
         self.scheduler = Scheduler(self.threads)
         self.scheduler._workers._base = 8  # so that no timer has to add workers, unless a test is about that
         self.board = Board(self.scheduler, full_duplex=full_duplex)
-        self.takes_more = True
-        """True if the engine takes launches while others run."""
         self.log: list[Work] = []
         self.events: list[Event] = []
         self.works: list[Work] = []
@@ -252,7 +181,7 @@ class World:
         assert self.scheduler._ready.running == 0
         for work in self.works:
             assert work.ran + work.abandoned == 1, "each operation is run, or given up once"
-        assert not self.told or any(work.fails or work.refused for work in self.works)
+        assert not self.told or any(work.fails for work in self.works)
 
 
 # Small hosts, every schedule
@@ -437,25 +366,25 @@ def callback_instead_of_waiting(world: World) -> None:
     world.threads.host(other)
 
 
-def short_launches_and_finish(world: World) -> None:
+def launches_and_finish(world: World) -> None:
     queue = world.queue()
 
     def host() -> None:
         for _ in range(4):
-            world.enqueue(queue, world.work("a", short=True))
+            world.enqueue(queue, world.work("a"))
         queue.finish()
 
     world.threads.host(host)
 
 
-def short_launch_in_front_of_one_that_waits_for_the_host(world: World) -> None:
+def launch_in_front_of_one_that_waits_for_the_host(world: World) -> None:
     """The host waits for the first alone, and then makes what the second needs."""
     flag = world.work()
     queue, other = world.queue(), world.queue()
 
     def host() -> None:
-        first = world.enqueue(queue, world.work("a", short=True))
-        world.enqueue(queue, world.work("a", short=True, until=lambda: flag.ran))
+        first = world.enqueue(queue, world.work("a"))
+        world.enqueue(queue, world.work("a", until=lambda: flag.ran))
         world.scheduler.wait(first)
         world.enqueue(other, flag)
         other.flush()
@@ -464,13 +393,13 @@ def short_launch_in_front_of_one_that_waits_for_the_host(world: World) -> None:
     world.threads.host(host)
 
 
-def poller_of_a_short_launch_in_front_of_one_that_waits_for_it(world: World) -> None:
+def poller_of_a_launch_in_front_of_one_that_waits_for_it(world: World) -> None:
     flag = world.work()
     queue, other = world.queue(), world.queue()
 
     def host() -> None:
-        first = world.enqueue(queue, world.work("a", short=True))
-        second = world.enqueue(queue, world.work("a", short=True, until=lambda: flag.ran))
+        first = world.enqueue(queue, world.work("a"))
+        second = world.enqueue(queue, world.work("a", until=lambda: flag.ran))
         queue.flush()
         world.threads.block(lambda: first.status <= COMPLETE)
         world.enqueue(other, flag)
@@ -480,14 +409,14 @@ def poller_of_a_short_launch_in_front_of_one_that_waits_for_it(world: World) -> 
     world.threads.host(host)
 
 
-def callback_of_a_short_launch_waits_for_the_next(world: World) -> None:
+def callback_of_a_launch_waits_for_the_next(world: World) -> None:
     queue = world.queue()
 
     def host() -> None:
         gate = world.user_event()
-        first = world.enqueue(queue, world.work("a", short=True), [gate])
-        second = world.enqueue(queue, world.work("a", short=True))
-        world.enqueue(queue, world.work("a", short=True))
+        first = world.enqueue(queue, world.work("a"), [gate])
+        second = world.enqueue(queue, world.work("a"))
+        world.enqueue(queue, world.work("a"))
         first.when(COMPLETE, lambda event, status: world.threads.block(lambda: second.status <= COMPLETE))
         queue.flush()
         gate.set_status(COMPLETE)
@@ -496,14 +425,14 @@ def callback_of_a_short_launch_waits_for_the_next(world: World) -> None:
     world.threads.host(host)
 
 
-def short_launches_that_fail(world: World) -> None:
+def launches_that_fail(world: World) -> None:
     queue, other = world.queue(), world.queue()
 
     def host() -> None:
-        refused = world.enqueue(queue, world.work("a", short=True, refused=True))
-        waits = world.enqueue(queue, world.work("a", short=True), [refused])
-        fine = world.enqueue(queue, world.work("a", short=True, fails=True))
-        last = world.enqueue(queue, world.work("a", short=True), [fine])
+        refused = world.enqueue(queue, world.work("a", fails=True))
+        waits = world.enqueue(queue, world.work("a"), [refused])
+        fine = world.enqueue(queue, world.work("a", fails=True))
+        last = world.enqueue(queue, world.work("a"), [fine])
         world.enqueue(other, world.work(), [last])
         queue.finish()
         other.finish()
@@ -513,18 +442,17 @@ def short_launches_that_fail(world: World) -> None:
     world.threads.host(host)
 
 
-def short_launches_that_come_while_others_run(world: World) -> None:
-    """They may join the batch that another thread waits for."""
+def launches_that_come_while_others_run(world: World) -> None:
     queue = world.queue()
 
     def host() -> None:
         gate = world.user_event()
-        first = world.enqueue(queue, world.work("a", short=True), [gate])
-        world.enqueue(queue, world.work("a", short=True))
+        first = world.enqueue(queue, world.work("a"), [gate])
+        world.enqueue(queue, world.work("a"))
         gate.set_status(COMPLETE)
         queue.flush()
         for _ in range(2):
-            last = world.enqueue(queue, world.work("a", short=True))
+            last = world.enqueue(queue, world.work("a"))
             queue.flush()
         world.scheduler.wait(first)
         world.threads.block(lambda: last.status <= COMPLETE)
@@ -532,13 +460,13 @@ def short_launches_that_come_while_others_run(world: World) -> None:
     world.threads.host(host)
 
 
-def short_launches_of_two_programs_in_turn(world: World) -> None:
+def launches_of_two_programs_in_turn(world: World) -> None:
     for kind in "ab":
         queue = world.queue()
 
         def host(kind: str = kind, queue: CommandQueue = queue) -> None:
             for _ in range(3):
-                world.enqueue(queue, world.work(kind, short=True))
+                world.enqueue(queue, world.work(kind))
             world.enqueue(queue, world.work())
             queue.finish()
 
@@ -559,13 +487,13 @@ def closing_behind_commands_that_other_threads_run(world: World) -> None:
 
 
 WITH_SHORT_LAUNCHES = [
-    short_launches_and_finish,
-    short_launch_in_front_of_one_that_waits_for_the_host,
-    poller_of_a_short_launch_in_front_of_one_that_waits_for_it,
-    callback_of_a_short_launch_waits_for_the_next,
-    short_launches_that_fail,
-    short_launches_of_two_programs_in_turn,
-    short_launches_that_come_while_others_run,
+    launches_and_finish,
+    launch_in_front_of_one_that_waits_for_the_host,
+    poller_of_a_launch_in_front_of_one_that_waits_for_it,
+    callback_of_a_launch_waits_for_the_next,
+    launches_that_fail,
+    launches_of_two_programs_in_turn,
+    launches_that_come_while_others_run,
 ]
 HOSTS = [
     *WITH_SHORT_LAUNCHES,
@@ -737,7 +665,7 @@ class Step:
 
 
 ACTIONS = ("enqueue", "after", "blocking", "marker", "barrier", "flush", "finish", "wait", "fail", "gated")
-KINDS = ("transfer", "a", "b", "out", "short")
+KINDS = ("transfer", "a", "b", "out")
 steps = st.builds(Step, st.sampled_from(ACTIONS), st.integers(0, 5), st.sampled_from(KINDS))
 
 
@@ -754,8 +682,6 @@ class Host:
         world, queue = self.world, self.queues[step.number % len(self.queues)]
         earlier = [self.known[step.number % len(self.known)]] if self.known else []
         kind, way = ("transfer", Direction.OUT) if step.kind == "out" else (step.kind, Direction.IN)
-        short = kind == "short"
-        kind = "a" if short else kind
         if step.action == "blocking":
             world.blocking(queue, world.work(kind, way=way), earlier)
         elif step.action == "flush":
@@ -773,7 +699,7 @@ class Host:
             waits = earlier if step.action == "after" else []
             if step.action == "gated":
                 waits = [self.gates[step.number % len(self.gates)]]
-            work = world.work(kind, way=way, fails=step.action == "fail", short=short)
+            work = world.work(kind, way=way, fails=step.action == "fail")
             self.known.append(world.enqueue(queue, work, waits))
 
     def script(self, steps: list[Step]) -> None:
@@ -833,9 +759,7 @@ def test_commands_run_in_the_order_that_their_queue_gives_them(script: list[Step
                 before_barrier = before_barrier + since_barrier
                 since_barrier = []
             else:
-                kind = "a" if step.kind in ("b", "short", "run") else step.kind.replace("out", "transfer")
-                world.runs = repeat(step.kind == "run")
-                work = world.work(kind, short=step.kind in ("short", "run"))
+                work = world.work(step.kind.replace("b", "a").replace("out", "transfer"))
                 follows.append((work, before_barrier + (since_barrier if in_order else [])))
                 since_barrier = [*since_barrier, work]
                 world.enqueue(queue, work)
