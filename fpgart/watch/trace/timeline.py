@@ -41,7 +41,7 @@ class Form(NamedTuple):
 
     text: bytes
     places: int
-    """How many numbers and times are filled in."""
+    """The count of numbers and times in the text."""
 
 
 def form_of(events: list[dict[str, Any]]) -> Form:
