@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import ARGUMENTS, CHROMIUM, DRIVER, browser, wait_for
+from browser import ARGUMENTS, browser, chromium, driver, wait_for
 from hypothesis import given
 from hypothesis import strategies as st
 from processes import fpgart
@@ -351,7 +351,7 @@ def test_advice_for_many_buffers_is_one_sentence() -> None:
 
 @pytest.fixture(scope="module")
 def session() -> Iterator[Chrome]:
-    if CHROMIUM is None or DRIVER is None:
+    if chromium() is None or driver() is None:
         pytest.skip("no chromium with chromedriver here")
     with browser() as session:
         yield session
@@ -668,9 +668,11 @@ def processor_time(session: Chrome) -> float:
 
 def test_it_prints_to_one_page(page: Path, tmp_path: Path) -> None:
     """Without the driver, which gives up after 10 s: a busy machine takes longer to draw all for paper."""
-    if CHROMIUM is None:
+    browser_path = chromium()
+    if browser_path is None:
         pytest.skip("no chromium here")
     pdf = tmp_path / "page.pdf"
-    command = [CHROMIUM, *ARGUMENTS, f"--user-data-dir={tmp_path / 'profile'}", f"--print-to-pdf={pdf}", page.as_uri()]
+    options = [f"--user-data-dir={tmp_path / 'profile'}", f"--print-to-pdf={pdf}"]
+    command = [browser_path, *ARGUMENTS, *options, page.as_uri()]
     subprocess.run(command, check=True, capture_output=True)
     assert re.findall(rb"/Count (\d+)", pdf.read_bytes()) == [b"1"]
