@@ -6,6 +6,9 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -57,6 +60,25 @@ def numbered(function: click.decorators.FC) -> click.decorators.FC:
     )(function)
 
 
+def stop_at_signals(stop: Callable[[], None]) -> None:
+    """Makes a thread call `stop` at SIGINT or SIGTERM.
+
+    A handler in Python runs when the main thread's system call returns, which a signal just before the call does not
+    interrupt. The interpreter's handler in C therefore writes to a socket that the thread reads.
+    """
+    written, read = socket.socketpair()
+    written.setblocking(False)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda number, frame: None)
+    signal.set_wakeup_fd(written.detach())
+
+    def wait() -> None:
+        read.recv(1)
+        stop()
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
 @board.command()
 @click.option("--board", "boards", metavar="NAME,...", help="Boards (see `fpgart info`); default: FPGART_BOARD.")
 @served
@@ -72,8 +94,7 @@ def serve(boards: str | None, name: str) -> None:
     refuse_wrong_options({config.BOARD.name: "--board"} if boards else {})
     there = chosen_names()
     service = Service(sockets.path_of(name), there)
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda number, frame: service.stop())
+    stop_at_signals(service.stop)
     click.echo(f"{name}: {', '.join(there)}")
     service.run()
 

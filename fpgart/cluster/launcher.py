@@ -31,8 +31,8 @@ class Place:
 
     @property
     def machine(self) -> int:
-        """This machine's number: ranks are assigned machine by machine."""
-        return (self.rank - self.local_rank) // self.local_size
+        """This machine's number: ranks are assigned machine by machine, but not local ranks in their order."""
+        return self.rank // self.local_size
 
     @property
     def fault(self) -> str:

@@ -60,7 +60,6 @@ def test_an_event_begins_queued_with_no_time_and_no_handle(machine: Machine) -> 
     assert (event.queued_ns, event.submit_ns, event.start_ns, event.end_ns) == (0, 0, 0, 0)
     assert (event.handle, event.command) == (0, None)
     assert event.command_type == cl.CL_COMMAND_TASK
-    assert event.wait_list == ()
 
 
 def test_watchers_hear_of_each_event(machine: Machine) -> None:

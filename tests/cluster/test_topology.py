@@ -204,6 +204,11 @@ def test_the_last_machine_may_have_fewer_processes() -> None:
     assert share(3, Place(2, 3, 0, 2), shared=True) == range(2, 3)
 
 
+def test_local_ranks_may_have_another_order_than_ranks() -> None:
+    assert [Place(rank, 4, local, 4).machine for rank, local in enumerate((0, 2, 1, 3))] == [0, 0, 0, 0]
+    assert [Place(rank, 4, local, 2).machine for rank, local in enumerate((1, 0, 1, 0))] == [0, 0, 1, 1]
+
+
 def test_the_job_of_open_mpi_5_is_a_value_of_fpgart_job() -> None:
     started = {"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "2", "PMIX_NAMESPACE": "prterun-vm-14819@1"}
     assert option_values.job(launcher.place(started).job) == "prterun-vm-14819-1"

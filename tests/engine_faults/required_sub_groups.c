@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Asks for the size of sub-groups that a kernel requires, and for the size that it then has. */
+ * Asks for the size of sub-groups that a kernel requires, and for the size that it then has.
+ * Ends with status 77 if the device does not let kernels require one. */
 #include "../../conformance/c/host.h"
 #include <CL/cl_ext.h>
 
@@ -14,7 +15,12 @@ int main(void)
     struct host host;
     const size_t items = 64;
     size_t size;
+    char extensions[8192] = "";
     start(&host, SOURCE);
+    must(clGetDeviceInfo(host.device, CL_DEVICE_EXTENSIONS, sizeof extensions, extensions, NULL),
+         "CL_DEVICE_EXTENSIONS");
+    if (strstr(extensions, "cl_intel_required_subgroup_size") == NULL)
+        return 77;
     cl_kernel count = new_kernel(&host, "count");
     must(clGetKernelSubGroupInfo(count, host.device, CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE,
                                  sizeof items, &items, sizeof size, &size, NULL),

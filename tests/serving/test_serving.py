@@ -888,3 +888,16 @@ def test_a_client_gives_back_all_though_its_children_keep_its_connection(service
     await_that(lambda: has_nothing_left(service))
     os.killpg(client.pid, signal.SIGKILL)
     client.communicate()
+
+
+def test_a_signal_that_interrupts_no_system_call_stops_the_service() -> None:
+    """Another thread gets it, so that the main thread, which alone runs handlers in Python, goes on waiting."""
+    script = """
+import os, signal, threading
+from fpgart.cli.serving import stop_at_signals
+waiting, stopped = os.pipe()
+stop_at_signals(lambda: os.write(stopped, b"stopped"))
+threading.Thread(target=lambda: signal.pthread_kill(threading.get_ident(), signal.SIGTERM)).start()
+print(os.read(waiting, 7).decode())
+"""
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout == "stopped\n"
