@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from both_ways import output
-from c_hosts import build, plain_environment, wrapped_engine
+from c_hosts import ROOT, build, plain_environment, wrapped_engine
 
 
 def test_launches_that_c_carries_are_as_those_of_python(tmp_path: Path) -> None:
@@ -97,6 +97,24 @@ def test_exit_destroys_what_the_engine_uses_in_a_launch_after_that_has_ended(tmp
     host = build("exit_beside_launch", tmp_path, "-lpthread")
     result = subprocess.run([host], capture_output=True, text=True, env=plain_environment() | engine)
     assert (result.returncode, result.stderr) == (7, "")
+
+
+def test_handlers_of_exit_may_use_the_driver_before_the_engine_destroys_its_objects_the_last_first(
+    tmp_path: Path,
+) -> None:
+    engine = wrapped_engine("static", tmp_path)
+    host = build("exit_handler", tmp_path)
+    result = subprocess.run([host], capture_output=True, text=True, env=plain_environment() | engine)
+    assert (result.returncode, result.stdout, result.stderr) == (0, "6\ndestroyed\nthe first destroyed\n", "")
+
+
+def test_a_library_that_the_engine_closes_destroys_its_objects_then(tmp_path: Path) -> None:
+    engine = wrapped_engine("static", tmp_path) | {"STATIC_ENGINE_LIBRARY": str(tmp_path / "static_library.so")}
+    source = ROOT / "tests" / "programs" / "static_library.c"
+    subprocess.run(["gcc", "-shared", "-fPIC", source, "-o", engine["STATIC_ENGINE_LIBRARY"]], check=True)
+    host = build("exit_handler", tmp_path)
+    result = subprocess.run([host], capture_output=True, text=True, env=plain_environment() | engine)
+    assert (result.returncode, result.stdout, result.stderr) == (0, "closed\n6\ndestroyed\nthe first destroyed\n", "")
 
 
 def test_launches_that_the_engine_refuses_fail_and_no_others(tmp_path: Path) -> None:

@@ -65,11 +65,19 @@ def test_the_stored_graph_is_that_of_the_runtime_installed(name: str, program: P
     assert of_dpcpp(program, PROGRAMS[name]) == DPCPP[name]
 
 
-def test_a_program_may_end_before_the_host_task_that_it_has_submitted_last(program: Path) -> None:
-    """The runtime's own handler of exit(), which runs after the driver's, waits for the task and the copy before it."""
-    steps = ["queue q c 0", "buffer b none", "kernel q b:discard_read_write", "task q b:write"]
-    ends = [of_dpcpp(program, steps)[-1] for _ in range(8)]
-    assert ends == [["b: allocate host", "b: copy c host", "b: run host"]] * 8
+@pytest.mark.parametrize(
+    ("steps", "last"),
+    [
+        (["task q b:write"], ["b: allocate host", "b: copy c host", "b: run host"]),
+        (["task q b:write", "kernel q b:discard_write"], ["b: run c"]),
+    ],
+    ids=["a host task", "a kernel behind a host task"],
+)
+def test_a_program_may_end_before_what_it_has_submitted_last(program: Path, steps: list[str], last: list[str]) -> None:
+    """The runtime's own handler of exit() waits for the task, and for its thread, which then enqueues the kernel."""
+    begin = ["queue q c 0", "buffer b none", "kernel q b:discard_read_write"]
+    ends = [of_dpcpp(program, begin + steps)[-1] for _ in range(8)]
+    assert ends == [last] * 8
 
 
 def without_write_backs(graph: Graph) -> Graph:

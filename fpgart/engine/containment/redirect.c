@@ -37,6 +37,8 @@ static uintptr_t replacement(const char *symbol)
         return (uintptr_t)diagnostics_write;
     if (strcmp(symbol, "__cxa_atexit") == 0)
         return (uintptr_t)exits_register;
+    if (strcmp(symbol, "__cxa_finalize") == 0)
+        return (uintptr_t)exits_finalize;
     return environment_replacement(symbol);
 }
 
