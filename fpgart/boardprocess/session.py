@@ -59,18 +59,19 @@ class Session:
     def run(self) -> None:
         """Answers messages until the host closes the socket. Raises ProtocolError, OSError."""
         while True:
-            message, descriptors = m.receive_with_descriptors(self._connection, 1)
+            message, descriptors = m.receive_with_descriptors(self._connection, 2)
             if message is None:
                 return
             try:
-                answer = self._answer(message, descriptors[0] if descriptors else -1)
+                answer = self._answer(message, descriptors)
             except CLError as error:
                 answer = m.Failed(error.status, str(error))
                 m.close_all(descriptors)
             m.send(self._connection, answer)
 
-    def _answer(self, message: object, descriptor: int) -> object:
-        """Returns the answer to a message. It owns `descriptor` then, unless it raises an error."""
+    def _answer(self, message: object, descriptors: list[int]) -> object:
+        """Returns the answer to a message. It owns the descriptors then, unless it raises an error."""
+        descriptor = descriptors[0] if descriptors else -1
         if isinstance(message, m.Hello):
             return self._greet(message, descriptor)
         if isinstance(message, m.WarmUp):
@@ -79,7 +80,7 @@ class Session:
         if isinstance(message, m.OpenLane):
             return self._open_lane(message, descriptor)
         if isinstance(message, m.OpenRing):
-            return self._open_ring(message, descriptor)
+            return self._open_ring(message, descriptors)
         if isinstance(message, m.OpenCompiler):
             return self._open_compiler(message)
         if isinstance(message, m.DoStep) and self._compiling is not None:
@@ -144,13 +145,15 @@ class Session:
         if not lib.copy_if_readable(int(ffi.cast("uintptr_t", last)), address + size - 1, 1):
             raise InvalidValue(f"{what} at {address:#x} is behind the end of the host's memory")
 
-    def _open_ring(self, ask: m.OpenRing, descriptor: int) -> m.Done:
+    def _open_ring(self, ask: m.OpenRing, descriptors: list[int]) -> m.Done:
         self._check_shared(ask.address, int(lib.ring_bytes()), "a ring")
-        if descriptor < 0 or self._served is None or not self._served.carries:
-            raise InvalidValue("a ring comes with a descriptor, after the greeting, if the engine takes its commands")
+        if len(descriptors) != 2 or self._served is None or not self._served.carries:
+            raise InvalidValue(
+                "a ring comes with two descriptors, after the greeting, if the engine takes its commands"
+            )
         carrier = self._engine.carrier()
         assert carrier is not None
-        of_ring = ask.address, carrier.context, carrier.device, descriptor
+        of_ring = ask.address, carrier.context, carrier.device, *descriptors
         ring = threading.Thread(target=lib.ring_serve, args=of_ring, daemon=True)
         try:
             ring.start()

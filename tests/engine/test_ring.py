@@ -26,8 +26,11 @@ SIZES = Struct("9Q").pack(0, 0, 0, 1, 1, 1, 1, 1, 1)
 SOURCE = """
 kernel void spin(int n) { for (volatile int i = 0; n && i < 10; i -= n) ; }
 kernel void add(global int *a, int n) { a[0] += n; }
+kernel void wipe(global int *a, global int *done, int n) { for (int i = 0; i < n; i++) a[i] = 0; done[0] = n; }
 kernel void bad(int n) { if (n) __builtin_trap(); }
 """
+SLOTS, ORDER, END_WORDS, END_STEP, RING_WORDS = 128, 2, 144, 16, 2192
+"""Slots of the ring, and words: in front of the order and of the ends, of one end, and in front of the operations."""
 WAIT_LIST_FAILED = cl.CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST
 
 
@@ -45,8 +48,9 @@ class Host:
         assert self._carrier is not None
         self.functions = ffi.cast("struct carrier *", self._carrier.functions)
         self.calls = self.functions.engine
-        first = {"add": self.integers(self.address, 0)}
-        for name in "spin", "add", "bad":
+        ffi.memmove(ffi.cast("char *", self.address), bytes(4), 4)
+        first = {"add": self.integers(self.address, 0), "wipe": self.integers(self.address, self.address, 0)}
+        for name in "spin", "add", "wipe", "bad":
             kernel = self.program.kernel(name)
             kernel.launch(first.get(name, self.integers(0)), 1, SIZES, True)
             kernel.launched = True
@@ -102,6 +106,11 @@ class Host:
     def integer(self) -> int:
         return int(ffi.cast("int *", self.address)[0])
 
+    def close(self) -> None:
+        """Ends the board process."""
+        self.engine.process.stop("was not needed any more")
+        self.engine._process.ended()
+
 
 @pytest.fixture(scope="module")
 def memory() -> Stretch:
@@ -116,8 +125,7 @@ def host(memory: Stretch) -> Iterator[Host]:
     except ProcessError as error:
         pytest.skip(str(error))
     yield made
-    made.engine.process.stop("was not needed any more")
-    made.engine._process.ended()
+    made.close()
 
 
 def test_commands_of_a_lane_run_in_order(host: Host) -> None:
@@ -269,6 +277,54 @@ def test_an_end_that_cannot_be_is_no_end(host: Host) -> None:
     assert not process.alive
 
 
+@pytest.mark.parametrize("is_notified", [False, True])
+def test_an_end_that_a_kernel_overwrites_is_missed(memory: Stretch, is_notified: bool) -> None:
+    """A kernel that zeroes the ring removes the ends of those before it, which would be waited for forever."""
+    statuses = [0, 0]
+    while statuses == [0, 0]:  # as long as the watching thread notes the first end before it is overwritten
+        host = Host(memory)
+        try:
+            statuses = statuses_after_overwriting(host, is_notified)
+        finally:
+            host.close()
+    assert statuses == [-5, -5]
+    assert "overwrote memory that the driver and the board process share" in host.words(0)
+
+
+def statuses_after_overwriting(host: Host, is_notified: bool) -> list[int]:
+    lane, ring = host.lane(), host.engine.carried.ring
+    ends = ffi.cast("uint32_t *", ring)
+    first = host.launch(lane, "spin", 0)
+    while not any(ends[word] for word in range(END_WORDS, RING_WORDS, END_STEP)):
+        time.sleep(0.001)
+    second = host.launch(lane, "wipe", ring, host.address, RING_WORDS)
+    while not host.integer():
+        time.sleep(0.001)
+    if is_notified:
+        told = threading.Event()
+        call = ffi.callback("void(void *)", lambda data: told.set())
+        assert host.calls.notify(second, call, ffi.NULL) == cl.CL_SUCCESS
+        told.wait()
+    return host.statuses(first, second)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [{0: 1, ORDER: SLOTS}, {0: 2, RING_WORDS: 5}],
+    ids=["in no slot", "the same again"],
+)
+def test_a_board_process_that_finds_other_numbers_in_the_ring_says_so(words: dict[int, int]) -> None:
+    """It counts more ends than there are, for which the host stops it."""
+    ring = ffi.new("uint32_t[]", int(lib.ring_bytes()) // 4 + 16)
+    first = -int(ffi.cast("uintptr_t", ring)) % 64 // 4
+    for word, value in words.items():
+        ring[first + word] = value
+    count = os.eventfd(0, os.EFD_NONBLOCK)
+    lib.ring_serve(int(ffi.cast("uintptr_t", ring + first)), 0, 0, -1, count)
+    assert os.eventfd_read(count) > SLOTS
+    os.close(count)
+
+
 def test_a_command_that_runs_too_long_ends(memory: Stretch, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FPGART_KERNEL_TIMEOUT", "0.3")
     config.KERNEL_TIMEOUT.forget()
@@ -279,8 +335,7 @@ def test_a_command_that_runs_too_long_ends(memory: Stretch, monkeypatch: pytest.
         host.await_ends(*events)
         assert host.statuses(*events) == [0, -5, 0]
         assert "'spin' ran longer than 0.3 s (FPGART_KERNEL_TIMEOUT)" in host.words(1)
-        host.engine.process.stop("was not needed any more")
-        host.engine._process.ended()
+        host.close()
     except ProcessError as error:
         pytest.skip(str(error))
     finally:

@@ -76,7 +76,7 @@ class CarriedCommands:
         if not ring:
             raise OutOfResources("there is no memory for commands on their way to the board process")
         try:
-            process.open_ring(ring, lib.commands_bell(self._commands))
+            process.open_ring(ring, lib.commands_bell(self._commands), lib.commands_count(self._commands))
         except (OSError, ProtocolError):  # it has died
             self._engine.shared.free(ring)
             return

@@ -117,10 +117,10 @@ class BoardProcess:
         self._lanes.append(lane)
         self._free_lanes()
 
-    def open_ring(self, address: int, bell: int) -> None:
+    def open_ring(self, address: int, bell: int, count: int) -> None:
         """Makes the process serve a ring. Raises CLError, OSError, ProtocolError."""
         with self._opening:
-            m.send_with_descriptors(self._session, m.OpenRing(address), [bell])
+            m.send_with_descriptors(self._session, m.OpenRing(address), [bell, count])
             answer = m.receive(self._session)
         check(answer)
 

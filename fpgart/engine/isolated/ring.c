@@ -54,13 +54,16 @@ struct commands {
     struct ring *ring; /* NULL: there is no board process */
     struct outlet *outlet;
     uint32_t process;
-    int life, bell;
+    int life, bell, count;
     uintptr_t begin;
     uint64_t size;
     uint32_t limit_ms;
     uint32_t number, posted;
     uint32_t free[RING_SLOTS], free_count;
     bool is_overwritten, is_stopped, is_interrupted, is_detached;
+    bool has_calls;          /* somebody waits for notifications: the watching thread looks, too */
+    uint64_t counted, noted; /* ends that the board process has counted, and that were noted */
+    uint64_t looked;         /* when check_ring() looked last, in milliseconds */
     struct lane *lanes;
     bool lane_taken[RING_LANES];
 };
@@ -124,6 +127,7 @@ static void take_end(struct commands *all, struct record *record)
     }
     record->carried->place = place >= -2 ? place : -1;
     all->free[all->free_count++] = record->slot;
+    all->noted++;
     record->slot = NOWHERE;
     finish(record, status <= CL_COMPLETE ? status : CL_OUT_OF_RESOURCES);
 }
@@ -139,6 +143,28 @@ static void note_ends(struct commands *all, struct lane *lane)
         outlet_drain(all->outlet);
     for (; count != 0; count--)
         take_end(all, lane->oldest);
+}
+
+/* Every LOOK_EVERY milliseconds at most: looks whether the ring shows all ends that the board
+ * process has counted where no kernel can write, and tells it again what was posted. */
+static void check_ring(struct commands *all)
+{
+    eventfd_t more = 0;
+    if (all->ring == NULL || now_ms() - all->looked < LOOK_EVERY)
+        return;
+    all->looked = now_ms();
+    eventfd_read(all->count, &more);
+    all->counted += more;
+    uint64_t shown = all->noted;
+    for (struct lane *lane = all->lanes; lane != NULL; lane = lane->next)
+        for (struct record *each = lane->oldest; each != NULL; each = each->newer)
+            shown += is_reported(all, each);
+    if (all->counted > shown && !all->is_overwritten) {
+        all->is_overwritten = true;
+        wake_watcher(all);
+    }
+    atomic_store(&all->ring->posted, all->posted);
+    futex_wake(&all->ring->posted);
 }
 
 static void note_all_ends(struct commands *all)
@@ -161,6 +187,7 @@ static void sleep_for(struct commands *all, struct record *record)
     pthread_mutex_unlock(&all->lock);
     futex_sleep(word, seen, LOOK_EVERY);
     pthread_mutex_lock(&all->lock);
+    check_ring(all);
     if (interrupts() != before && !has_ended(record)) {
         all->is_interrupted = true;
         wake_watcher(all);
@@ -325,6 +352,7 @@ static int32_t status(void *event)
     if (has_ended(record))
         return status_of(record);
     pthread_mutex_lock(&all->lock);
+    check_ring(all);
     note_ends(all, record->lane);
     int32_t found = status_of(record);
     if (found > CL_COMPLETE && record->slot != NOWHERE && is_first(record))
@@ -365,6 +393,9 @@ static int32_t notify(void *event, void (*call)(void *data), void *data)
         record->data = data;
         if (record->slot != NOWHERE)
             atomic_store(&all->ring->ends[record->slot].rings, 1);
+        if (!all->has_calls)
+            wake_watcher(all);
+        all->has_calls = true;
         note_ends(all, record->lane); /* it may have ended before */
     }
     pthread_mutex_unlock(&all->lock);
@@ -471,11 +502,13 @@ struct commands *commands_new(uintptr_t begin, uint64_t size, uint32_t limit_ms)
     all->size = size;
     all->limit_ms = limit_ms;
     all->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (all->bell < 0) {
-        free(all);
-        return NULL;
-    }
-    return all;
+    all->count = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (all->bell >= 0 && all->count >= 0)
+        return all;
+    close(all->bell);
+    close(all->count);
+    free(all);
+    return NULL;
 }
 
 int commands_bell(struct commands *all)
@@ -483,15 +516,23 @@ int commands_bell(struct commands *all)
     return all->bell;
 }
 
+int commands_count(struct commands *all)
+{
+    return all->count;
+}
+
 void commands_attach(struct commands *all, uintptr_t ring, uint32_t process, int life,
                      struct outlet *outlet)
 {
+    eventfd_t left;
     pthread_mutex_lock(&all->lock);
     all->ring = (struct ring *)ring;
     all->process = process;
     all->life = life;
     all->outlet = outlet;
     all->posted = 0;
+    eventfd_read(all->count, &left); /* of the process before */
+    all->counted = all->noted = 0;
     for (uint32_t i = 0; i < RING_SLOTS; i++)
         all->free[i] = i;
     all->free_count = RING_SLOTS;
@@ -637,20 +678,23 @@ static bool has_news(struct commands *all, enum ring_news *news)
 
 enum ring_news commands_watch(struct commands *all)
 {
+    bool is_heard = true; /* within the last LOOK_EVERY milliseconds */
     for (;;) {
         enum ring_news news;
         eventfd_t rings;
         pthread_mutex_lock(&all->lock);
+        check_ring(all);
         if (all->ring != NULL)
             note_all_ends(all);
         bool has = has_news(all, &news);
         struct pollfd events[] = {{.fd = all->bell, .events = POLLIN},
                                   {.fd = all->ring != NULL ? all->life : -1, .events = POLLIN}};
-        int patience = all->limit_ms != 0 && has_posted(all) ? LOOK_EVERY : -1;
+        all->has_calls = all->has_calls && (is_heard || has_posted(all));
+        bool looks = all->has_calls || (all->limit_ms != 0 && has_posted(all));
         pthread_mutex_unlock(&all->lock);
         if (has)
             return news;
-        poll(events, 2, patience);
+        is_heard = poll(events, 2, looks ? LOOK_EVERY : -1) > 0;
         eventfd_read(all->bell, &rings);
     }
 }

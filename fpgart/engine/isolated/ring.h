@@ -2,8 +2,9 @@
  *
  * Carried commands (engine/carrier.h) of an engine in a board process. The host writes each into a
  * ring in memory that both map. A thread of the board process copies it, checks the copy, and
- * submits it to the engine; the engine's notification writes its end. The host believes nothing
- * that the board process writes: an end is the number of the command, or none. */
+ * submits it to the engine; the engine's notification writes its end, and counts it in an eventfd.
+ * Kernels may write over all of the ring. So an end is the number of the command, or none, and if
+ * fewer are shown than were counted, the board process is stopped. */
 #ifndef FPGART_RING_H
 #define FPGART_RING_H
 #include "carrier.h"
@@ -36,6 +37,8 @@ struct commands *commands_new(uintptr_t begin, uint64_t size, uint32_t limit_ms)
 const struct carrier *ring_carrier(void);
 /* Returns the descriptor by which the board process reports ends that somebody waits for. */
 int commands_bell(struct commands *commands);
+/* Returns the descriptor by which the board process counts ends. */
+int commands_count(struct commands *commands);
 /* Gives the commands a board process: the address of its ring, and the descriptor that becomes
  * readable when it dies. Kernels of others have another number in the upper half. */
 void commands_attach(struct commands *commands, uintptr_t ring, uint32_t process, int life,
@@ -50,8 +53,9 @@ uintptr_t commands_detach(struct commands *commands, uint64_t *ran, uint32_t *co
 bool commands_left(struct commands *commands, struct left_command *found);
 void commands_end(struct commands *commands, uintptr_t record, int32_t status, int32_t place);
 
-/* The board process's side: submits the commands of a ring to a driver; does not return. */
-void ring_serve(uintptr_t ring, uintptr_t context, uintptr_t device, int bell);
+/* The board process's side: submits the commands of a ring to a driver, until a kernel has
+ * overwritten the ring. */
+void ring_serve(uintptr_t ring, uintptr_t context, uintptr_t device, int bell, int count);
 /* cffi */
 enum { RING_SLOTS = 128, RING_WAITS = 64, RING_ROOM = 6144 };
 

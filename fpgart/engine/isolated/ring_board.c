@@ -13,7 +13,7 @@ struct server {
     struct ring *ring;
     const struct carrier *carrier;
     uintptr_t context, device;
-    int bell;
+    int bell, count;
     void *lanes[RING_LANES][2]; /* queues of the driver, without and with profiling */
     void *events[RING_SLOTS];
 };
@@ -36,6 +36,7 @@ static void write_end(const struct server *server, uint32_t slot, uint32_t numbe
     end->status = status;
     end->place = place;
     atomic_store(&end->ended, number);
+    eventfd_write(server->count, 1);
     if (atomic_load(&end->sleeps))
         futex_wake(&end->ended);
     if (atomic_load(&end->rings))
@@ -157,7 +158,7 @@ static void take(struct server *server, uint32_t slot)
     }
 }
 
-void ring_serve(uintptr_t address, uintptr_t context, uintptr_t device, int bell)
+void ring_serve(uintptr_t address, uintptr_t context, uintptr_t device, int bell, int count)
 {
     struct ring *ring = (struct ring *)address;
     struct server *server = calloc(1, sizeof *server);
@@ -167,11 +168,18 @@ void ring_serve(uintptr_t address, uintptr_t context, uintptr_t device, int bell
                               .context = context,
                               .device = device,
                               .bell = bell,
+                              .count = count,
                               .carrier = carrier_functions()};
-    for (uint32_t taken = 0;; taken++) {
+    for (uint32_t taken = 0, last = 0;; taken++) {
         lane_await(&ring->posted, taken, &ring->board_sleeps);
         uint32_t slot = ring->order[taken % RING_SLOTS];
-        if (slot < RING_SLOTS)
-            take(server, slot);
+        if (slot >= RING_SLOTS)
+            break;
+        uint32_t number = ring->requests[slot].number;
+        if (taken != 0 && (int32_t)(number - last) <= 0)
+            break;
+        take(server, slot);
+        last = number;
     }
+    eventfd_write(count, UINT32_MAX); /* a kernel overwrote the ring: the host stops this process */
 }
