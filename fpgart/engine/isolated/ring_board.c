@@ -14,6 +14,8 @@ struct server {
     const struct carrier *carrier;
     uintptr_t context, device;
     int bell, count;
+    _Atomic uint32_t open;      /* commands that have not ended */
+    _Atomic uint32_t uncounted; /* those that have, since the host was told of their number */
     void *lanes[RING_LANES][2]; /* queues of the driver, without and with profiling */
     void *events[RING_SLOTS];
 };
@@ -28,7 +30,15 @@ struct taken {
     _Alignas(16) char operation[];
 };
 
-static void write_end(const struct server *server, uint32_t slot, uint32_t number, int32_t status,
+/* Counts an end where no kernel can write: a system call as soon as no command is left. */
+static void count_end(struct server *server)
+{
+    atomic_fetch_add(&server->uncounted, 1);
+    if (atomic_fetch_sub(&server->open, 1) == 1)
+        eventfd_write(server->count, atomic_exchange(&server->uncounted, 0));
+}
+
+static void write_end(struct server *server, uint32_t slot, uint32_t number, int32_t status,
                       int32_t place)
 {
     struct ring_end *end = &server->ring->ends[slot];
@@ -36,7 +46,7 @@ static void write_end(const struct server *server, uint32_t slot, uint32_t numbe
     end->status = status;
     end->place = place;
     atomic_store(&end->ended, number);
-    eventfd_write(server->count, 1);
+    count_end(server);
     if (atomic_load(&end->sleeps))
         futex_wake(&end->ended);
     if (atomic_load(&end->rings))
@@ -132,6 +142,7 @@ static void take(struct server *server, uint32_t slot)
     const struct core_engine *engine = server->carrier->engine;
     const struct ring_request *request = &server->ring->requests[slot];
     uint32_t number = request->number, size = request->size;
+    atomic_fetch_add(&server->open, 1);
     bool is_request = size >= sizeof(struct carried) && size <= RING_ROOM;
     struct taken *taken = is_request ? calloc(1, sizeof *taken + size) : NULL;
     if (taken == NULL) {
