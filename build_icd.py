@@ -225,7 +225,7 @@ class Library:
 
     def build(self, into: Path, work: Path, series: Iterable[Python]) -> list[Path]:
         """The shim, and one library for each series."""
-        options = [f"-I{ICD / 'interpreter'}", f"-I{INCLUDE}", *self.options]
+        options = [*(f"-I{folder}" for folder in (ICD / "interpreter", CORE, INCLUDE)), *self.options]
         work.mkdir()
         shim = self._shim(work, options)
         if self.program:
@@ -280,10 +280,10 @@ def driver(work: Path) -> Library:
     """libfpgart: the OpenCL driver."""
     from cffi import FFI
     from generate import (
-        AT_ONCE,
         CONTROL,
         DECLARED_IN_C,
         answered_without_driver,
+        called_at_once,
         declarations,
         doors,
         entry_points,
@@ -317,14 +317,14 @@ def driver(work: Path) -> Library:
         name="libfpgart",
         exports="cl*; fpgart_control*; __malloc_*; __free_*; __is_in_malloced_region",
         doors=doors(functions, shim_head("no platform", "libfpgart", *headers), answered_without_driver),
-        source=calls_at_once(emitted(ffi, work / "_fpgart_icd.c"), AT_ONCE),
+        source=calls_at_once(emitted(ffi, work / "_fpgart_icd.c"), called_at_once()),
         sources=(
             *(work / name for name in texts),
             *sorted(ENTRY.glob("*.c")),
             *sorted(CORE.glob("*.c")),
         ),
         options=(
-            *(f"-I{folder}" for folder in (ENTRY, CORE, ROOT / "fpgart/engine")),
+            *(f"-I{folder}" for folder in (ENTRY, ROOT / "fpgart/engine")),
             *defined([*OPENCL_3, *option_names()]),
         ),
     )
@@ -412,7 +412,8 @@ def build_native(into: Path, work: Path, python: Python) -> Path:
     headers = [CORE / "core.h", *(source.with_suffix(".h") for source in outer)]
     ffi = FFI()
     for header in headers:
-        ffi.cdef(header.read_text().split("/* cffi */")[1])
+        declared = header.read_text().split("/* cffi */")[1]
+        ffi.cdef(re.sub(r"^(FOR_PYTHON|AT_ONCE) ", "", declared, flags=re.MULTILINE))
     ffi.set_source("_native", "".join(f'#include "{header.name}"\n' for header in headers))
     module = work / "_native.c"
     emitted(ffi, module)

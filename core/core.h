@@ -8,6 +8,8 @@
 #ifndef CORE_H
 #define CORE_H
 
+#include "for_python.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,7 +22,7 @@ struct core_command;
 
 /* A marker or a barrier without a wait list waits for every earlier command of its queue; later
  * commands of an out-of-order queue wait for a barrier, but not for a marker. */
-enum core_role { CORE_WORK, CORE_MARKER, CORE_BARRIER };
+FOR_PYTHON enum core_role { CORE_WORK, CORE_MARKER, CORE_BARRIER };
 
 /* An engine, which runs carried commands. The core calls these functions without a lock, on
  * any thread. `event` and `after` are events of the engine. */
@@ -86,22 +88,22 @@ void core_board_end_epoch(struct core_board *board);
  * the caller's own (core_decide(), core_let_follow(), core_wait_for_caller()), after each of which
  * the caller takes what is ready. It runs on the observing thread, where core_in_ended() is true.
  * NULL: no call. */
-struct core_caller *core_caller_new(void (*call)(void *data), void *data);
-void core_caller_release(struct core_caller *caller);
+AT_ONCE struct core_caller *core_caller_new(void (*call)(void *data), void *data);
+AT_ONCE void core_caller_release(struct core_caller *caller);
 /* Takes up to `most` commands that are ready, in their order. Writes the caller's number of
  * each, and CL_SUCCESS or the error with which it has to end without running. Returns how
  * many there are. */
-uint32_t core_take_ready(struct core_caller *caller, uint32_t most, uintptr_t *known,
-                         int32_t *errors);
+AT_ONCE uint32_t core_take_ready(struct core_caller *caller, uint32_t most, uintptr_t *known,
+                                 int32_t *errors);
 
-bool core_has_ready(struct core_caller *caller);
+AT_ONCE bool core_has_ready(struct core_caller *caller);
 /* Returns true if every command of the caller's queues that has not ended waits for a user event.
  * If not, the caller is called when that is so; somebody has to note the ends of carried commands.
  */
-bool core_is_at_rest(struct core_caller *caller);
+AT_ONCE bool core_is_at_rest(struct core_caller *caller);
 
 /* A queue of decided commands. */
-struct core_queue *core_queue_new(struct core_caller *caller, bool in_order);
+AT_ONCE struct core_queue *core_queue_new(struct core_caller *caller, bool in_order);
 /* Lets an engine carry commands of a queue from now on. Returns false if one already does. A
  * queue without a board admits every command. `lane`: the engine's queue, in order if this
  * one is. */
@@ -121,8 +123,8 @@ struct core_lane {
 };
 bool core_queue_carry(struct core_queue *queue, struct core_board *board,
                       const struct core_lane *lane);
-void core_queue_retain(struct core_queue *queue);
-void core_queue_release(struct core_queue *queue);
+AT_ONCE void core_queue_retain(struct core_queue *queue);
+AT_ONCE void core_queue_release(struct core_queue *queue);
 
 void *core_lane(const struct core_queue *queue);
 
@@ -141,8 +143,9 @@ struct core_command *core_enqueue(struct core_queue *queue, enum core_role role,
 void *core_operation(struct core_command *command);
 /* Puts a decided command at the end of a queue. `known` is the caller's number for it, not 0.
  * The caller gets a reference. Returns NULL without memory. */
-struct core_command *core_decide(struct core_queue *queue, enum core_role role, uintptr_t known,
-                                 uint32_t count, struct core_command *const *wait_list);
+FOR_PYTHON struct core_command *core_decide(struct core_queue *queue, enum core_role role,
+                                            uintptr_t known, uint32_t count,
+                                            struct core_command *const *wait_list);
 bool core_is_decided(const struct core_command *command);
 
 /* Begins a carried command that the calling thread runs itself; it keeps `operation` until
@@ -151,32 +154,32 @@ bool core_is_decided(const struct core_command *command);
 bool core_begin_directly(struct core_queue *queue, uint64_t epoch, const void *operation);
 void core_end_directly(struct core_queue *queue);
 /* Returns a new user event. The caller gets a reference. */
-struct core_command *core_user_event(void);
+AT_ONCE struct core_command *core_user_event(void);
 bool core_is_user_event(const struct core_command *command);
 /* Returns true for the first call, whose caller has to end the user event. */
-bool core_claim(struct core_command *event);
+AT_ONCE bool core_claim(struct core_command *event);
 /* The end of a user event or a decided command, in two steps. core_set() sets the status:
  * waits end, and callbacks are due. It returns false if the status was set before.
  * core_let_follow() then lets the followers begin. `takes`: the caller takes what is ready
  * afterwards; returns true if something is. */
-bool core_set(struct core_command *event, int32_t status);
-bool core_let_follow(struct core_command *event, bool takes);
-void core_retain(struct core_command *command);
-void core_release(struct core_command *command);
+AT_ONCE bool core_set(struct core_command *event, int32_t status);
+FOR_PYTHON bool core_let_follow(struct core_command *event, bool takes);
+AT_ONCE void core_retain(struct core_command *command);
+AT_ONCE void core_release(struct core_command *command);
 
 /* Records that a command which the caller runs has begun. */
-void core_begin(struct core_command *command);
+AT_ONCE void core_begin(struct core_command *command);
 /* Returns true if the epoch of a carried command that was handed over has ended. core_retry()
  * submits it again, after the caller has found the facts that renews() needs. */
 bool core_is_outdated(const struct core_command *command);
 void core_retry(struct core_command *command);
 /* Ends a command that the caller has run. Returns false if it had ended before. */
-bool core_end(struct core_command *command, int32_t status);
+FOR_PYTHON bool core_end(struct core_command *command, int32_t status);
 
 /* Returns the execution status (5.15). */
-int32_t core_status(struct core_command *command);
+FOR_PYTHON int32_t core_status(struct core_command *command);
 /* Returns true if the end has been noted, without asking the engine. */
-bool core_has_ended(const struct core_command *command);
+AT_ONCE bool core_has_ended(const struct core_command *command);
 /* Waits until the command has ended, then settles as core_settle(). Returns the status. */
 int32_t core_wait(struct core_command *command);
 /* Waits until every command that is in the queue at the call has ended, then settles. */
@@ -185,8 +188,9 @@ void core_finish(struct core_queue *queue);
  * commands that the queue has had. core_unfinished() returns one of the first `last` that has
  * not ended, with a reference, and writes its number (0: it is carried). It returns NULL,
  * after core_settle(), if there is none. */
-uint64_t core_enqueued(struct core_queue *queue);
-struct core_command *core_unfinished(struct core_queue *queue, uint64_t last, uintptr_t *known);
+AT_ONCE uint64_t core_enqueued(struct core_queue *queue);
+FOR_PYTHON struct core_command *core_unfinished(struct core_queue *queue, uint64_t last,
+                                                uintptr_t *known);
 /* Return true if a wait for a command, or for all of a queue, needs no caller: the engine has
  * all commands that have not ended, or none is decided. No caller runs a user event. */
 bool core_waits_alone(struct core_command *command);
@@ -195,18 +199,18 @@ bool core_finishes_alone(struct core_queue *queue);
  * decided command that is ready and has to end before, or 0. `carried`: one that the engine
  * has and that has to end before, with a reference, or NULL. With neither, the thread can
  * only sleep. */
-uintptr_t core_needed(struct core_command *command, struct core_command **carried);
+AT_ONCE uintptr_t core_needed(struct core_command *command, struct core_command **carried);
 /* Does the same as core_wait(), for a caller that takes afterwards what became ready. */
-void core_wait_for_caller(struct core_command *command);
+FOR_PYTHON void core_wait_for_caller(struct core_command *command);
 /* For descriptions of commands. core_awaited() writes the decided commands that one waits
  * for, `most` of them at most; the others return the number of commands that wait for it, and
  * of threads that sleep until it has ended. */
-uint32_t core_awaited(struct core_command *command, uint32_t most, uintptr_t *known);
-uint32_t core_followers(struct core_command *command);
-uint32_t core_sleepers(struct core_command *command);
+AT_ONCE uint32_t core_awaited(struct core_command *command, uint32_t most, uintptr_t *known);
+AT_ONCE uint32_t core_followers(struct core_command *command);
+AT_ONCE uint32_t core_sleepers(struct core_command *command);
 /* Is called when nothing can set a user event any more. Writes the decided commands that
  * therefore never begin, `most` at most, and each only once. */
-uint32_t core_forget(struct core_command *event, uint32_t most, uintptr_t *known);
+AT_ONCE uint32_t core_forget(struct core_command *event, uint32_t most, uintptr_t *known);
 /* Returns the oldest carried command that has not ended, of those behind `behind` if that is
  * not NULL. The caller gets a reference. NULL: there is none. */
 struct core_command *core_next(struct core_queue *queue, const struct core_command *behind);
@@ -214,7 +218,7 @@ struct core_command *core_next(struct core_queue *queue, const struct core_comma
 void core_note_queue(struct core_queue *queue, bool all);
 /* Writes the nanoseconds at which a carried command reached CL_QUEUED, CL_SUBMITTED,
  * CL_RUNNING and CL_COMPLETE, at the index of that status. The command has ended. */
-void core_times(struct core_command *command, uint64_t times[4]);
+FOR_PYTHON void core_times(struct core_command *command, uint64_t times[4]);
 /* Registers a callback for a status (clSetEventCallback). It is called on the thread of
  * core_serve(), in the order in which callbacks are due. While a callback waits for a command
  * that the engine does not have, those behind it are called, because the command may need

@@ -4,13 +4,15 @@
 #ifndef FPGART_ANSWERS_H
 #define FPGART_ANSWERS_H
 
+#include "for_python.h"
+
 #include <CL/cl.h>
 
 #include <stddef.h>
 #include <stdint.h>
 
-cl_int fpgart_answer(uintptr_t value, size_t size, size_t *size_ret, const char *bytes,
-                     size_t length);
-uint64_t fpgart_load(uintptr_t address, size_t size);
+FOR_PYTHON cl_int fpgart_answer(uintptr_t value, size_t size, size_t *size_ret, const char *bytes,
+                                size_t length);
+FOR_PYTHON uint64_t fpgart_load(uintptr_t address, size_t size);
 
 #endif

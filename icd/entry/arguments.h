@@ -6,13 +6,14 @@
 #define FPGART_ARGUMENTS_H
 
 #include "boards.h"
+#include "for_python.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum { FPGART_ARGUMENTS = 64, FPGART_VALUE = 64 };
-struct fpgart_argument {
+FOR_PYTHON enum { FPGART_ARGUMENTS = 64, FPGART_VALUE = 64 };
+FOR_PYTHON struct fpgart_argument {
     uint32_t index;
     uint32_t size;     /* bytes of a value, or of local memory */
     uintptr_t pointer; /* an address that the kernel dereferences; 0: something else */
@@ -29,8 +30,9 @@ struct fpgart_nd_range {
     uint32_t dimensions;
     uint32_t has_local;
 };
-enum { FPGART_IN_ALLOCATION = 16 };
-struct fpgart_use { /* of a buffer by a command: the first byte, or the index of the argument */
+FOR_PYTHON enum { FPGART_IN_ALLOCATION = 16 };
+FOR_PYTHON struct fpgart_use { /* of a buffer by a command: the first byte, or the index of the
+                                  argument */
     uintptr_t buffer;
     uint64_t at;
 };
@@ -51,23 +53,23 @@ void fpgart_arguments_free(fpgart_arguments_slot *slot);
 fpgart_answers *fpgart_kernel_answers(fpgart_arguments_slot *slot); /* for all of the name */
 const char *fpgart_name_of(fpgart_arguments_slot *slot);
 
-void fpgart_accept_values(uintptr_t kernel, uint32_t index, size_t size);
-void fpgart_accept_local_sizes(uintptr_t kernel, uint32_t index);
-void fpgart_accept_buffers(uintptr_t kernel, uint32_t index, uintptr_t context, int placed);
-void fpgart_accept_svm_pointers(uintptr_t kernel, uint32_t index, uintptr_t context);
-void fpgart_accept_usm_pointers(uintptr_t kernel, uint32_t index, uintptr_t context,
-                                size_t alignment);
+AT_ONCE void fpgart_accept_values(uintptr_t kernel, uint32_t index, size_t size);
+AT_ONCE void fpgart_accept_local_sizes(uintptr_t kernel, uint32_t index);
+AT_ONCE void fpgart_accept_buffers(uintptr_t kernel, uint32_t index, uintptr_t context, int placed);
+AT_ONCE void fpgart_accept_svm_pointers(uintptr_t kernel, uint32_t index, uintptr_t context);
+AT_ONCE void fpgart_accept_usm_pointers(uintptr_t kernel, uint32_t index, uintptr_t context,
+                                        size_t alignment);
 int fpgart_sets_argument(const void *kernel, cl_uint index, size_t size, const void *value);
 int fpgart_sets_svm_pointer(const void *kernel, cl_uint index, const void *pointer);
 int fpgart_sets_usm_pointer(const void *kernel, cl_uint index, const void *pointer);
 /* Writes up to FPGART_ARGUMENTS arguments that Python has not got. Returns their number. */
-uint32_t fpgart_take_arguments(uintptr_t kernel, struct fpgart_argument *taken);
-void fpgart_argument_changed(uintptr_t kernel, uint32_t index);
-void fpgart_kernel_changed(uintptr_t kernel);
+AT_ONCE uint32_t fpgart_take_arguments(uintptr_t kernel, struct fpgart_argument *taken);
+AT_ONCE void fpgart_argument_changed(uintptr_t kernel, uint32_t index);
+AT_ONCE void fpgart_kernel_changed(uintptr_t kernel);
 
-void fpgart_kernel_is(uintptr_t kernel, uintptr_t board, uint64_t epoch, uintptr_t engine_kernel,
-                      const char *image, uint32_t size, const uint32_t *locations,
-                      const uint64_t *limits);
+AT_ONCE void fpgart_kernel_is(uintptr_t kernel, uintptr_t board, uint64_t epoch,
+                              uintptr_t engine_kernel, const char *image, uint32_t size,
+                              const uint32_t *locations, const uint64_t *limits);
 /* Writes the operation of a launch from its arguments and ND-range; 0 leaves it to Python.
  * `uses`: the buffers that it uses, which are held from then on. */
 int fpgart_lay_out_launch(uintptr_t kernel, const struct fpgart_carried_queue *queue,
@@ -79,6 +81,6 @@ int fpgart_lay_out_launch(uintptr_t kernel, const struct fpgart_carried_queue *q
  * kernel's facts hold in the epoch. */
 bool fpgart_renew_launch(uintptr_t kernel, const struct fpgart_carried_queue *queue, uint64_t epoch,
                          struct carried *carried, uint32_t count, const struct fpgart_use *uses);
-void fpgart_kernel_holds(uintptr_t kernel, uintptr_t board, uint64_t epoch);
+AT_ONCE void fpgart_kernel_holds(uintptr_t kernel, uintptr_t board, uint64_t epoch);
 
 #endif

@@ -6,6 +6,8 @@
 #ifndef FPGART_BEFORE_START_H
 #define FPGART_BEFORE_START_H
 
+#include "for_python.h"
+
 #include <CL/cl.h>
 
 #include <stddef.h>
@@ -18,12 +20,12 @@ struct fpgart_personality {
 };
 extern const struct fpgart_personality fpgart_personalities[]; /* the first one: of FPGA boards */
 extern const char fpgart_profile[], fpgart_platform_extensions[], fpgart_icd_suffix[];
-uintptr_t fpgart_platform(void);
+FOR_PYTHON uintptr_t fpgart_platform(void);
 
 /* Returns the working folder at the host's first query for platforms. Relative paths in
  * options begin there. */
-const char *fpgart_first_folder(void);
-void fpgart_count_devices(cl_uint count);
+FOR_PYTHON const char *fpgart_first_folder(void);
+FOR_PYTHON void fpgart_count_devices(cl_uint count);
 cl_int fpgart_say_platform(cl_uint room, cl_platform_id *platforms, cl_uint *count);
 int fpgart_early_platforms(cl_uint room, cl_platform_id *platforms, cl_uint *count, cl_int *status);
 int fpgart_early_platform_info(cl_platform_id platform, cl_platform_info query, size_t size,

@@ -5,6 +5,7 @@
 #define FPGART_BLOCKS_H
 
 #include "boards.h"
+#include "for_python.h"
 
 #include <CL/cl.h>
 
@@ -25,9 +26,9 @@ int fpgart_place_in(uintptr_t buffer, const struct fpgart_carried_queue *queue, 
 /* For Python: fpgart_block_spare() adds a spare block, fpgart_take_spare() removes one and
  * returns its address (0: there is none), and fpgart_memory_changed() records that other
  * memory of the board was freed. */
-int fpgart_block_spare(uintptr_t board, uint64_t number, uint64_t size, uintptr_t pointer,
-                       uint64_t locations);
-uint64_t fpgart_take_spare(uintptr_t board);
-void fpgart_memory_changed(uintptr_t board);
+AT_ONCE int fpgart_block_spare(uintptr_t board, uint64_t number, uint64_t size, uintptr_t pointer,
+                               uint64_t locations);
+AT_ONCE uint64_t fpgart_take_spare(uintptr_t board);
+AT_ONCE void fpgart_memory_changed(uintptr_t board);
 
 #endif

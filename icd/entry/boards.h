@@ -36,42 +36,44 @@ struct fpgart_carried_queue {
     uint64_t properties;
 };
 
-uintptr_t fpgart_board_new(uintptr_t device, uintptr_t carrier, uintptr_t engine_context,
-                           uintptr_t engine_device, uintptr_t traffic);
-uint64_t fpgart_board_epoch(uintptr_t board);
-void fpgart_board_end_epoch(uintptr_t board);
-int fpgart_board_hold(uintptr_t board);
-void fpgart_board_resume(uintptr_t board);
-int fpgart_board_is_open(uintptr_t board);
-uint64_t fpgart_board_take_launches(uintptr_t board);
-void fpgart_board_loaded(uintptr_t board, uint64_t program);
-uint64_t fpgart_board_program(uintptr_t board);
-void fpgart_context_has(uintptr_t context, uintptr_t board, int is_only);
+FOR_PYTHON uintptr_t fpgart_board_new(uintptr_t device, uintptr_t carrier, uintptr_t engine_context,
+                                      uintptr_t engine_device, uintptr_t traffic);
+AT_ONCE uint64_t fpgart_board_epoch(uintptr_t board);
+AT_ONCE void fpgart_board_end_epoch(uintptr_t board);
+FOR_PYTHON int fpgart_board_hold(uintptr_t board);
+AT_ONCE void fpgart_board_resume(uintptr_t board);
+FOR_PYTHON int fpgart_board_is_open(uintptr_t board);
+AT_ONCE uint64_t fpgart_board_take_launches(uintptr_t board);
+AT_ONCE void fpgart_board_loaded(uintptr_t board, uint64_t program);
+AT_ONCE uint64_t fpgart_board_program(uintptr_t board);
+AT_ONCE void fpgart_context_has(uintptr_t context, uintptr_t board, int is_only);
 /* Returns the board of a context with one device; NULL for others, and before C carries its
  * commands. */
 struct fpgart_board *fpgart_only_board(uintptr_t context);
-void fpgart_buffer_is_at(uintptr_t buffer, uintptr_t board, uint64_t epoch, uintptr_t address,
-                         uint64_t locations, uintptr_t store);
+AT_ONCE void fpgart_buffer_is_at(uintptr_t buffer, uintptr_t board, uint64_t epoch,
+                                 uintptr_t address, uint64_t locations, uintptr_t store);
 
 /* NULL leaves the call to Python. */
 cl_command_queue fpgart_makes_queue(const void *context, const void *device,
                                     cl_command_queue_properties properties);
 cl_command_queue fpgart_makes_queue_with(const void *context, const void *device,
                                          const cl_queue_properties *list);
-int fpgart_queue_carries(uintptr_t queue, struct core_queue *core, uintptr_t board,
-                         uintptr_t context, uint32_t number, int in_order, int has_profiling);
+FOR_PYTHON int fpgart_queue_carries(uintptr_t queue, struct core_queue *core, uintptr_t board,
+                                    uintptr_t context, uint32_t number, int in_order,
+                                    int has_profiling);
 struct fpgart_carried_queue *fpgart_carried_queue(uintptr_t queue); /* NULL: none is carried */
-struct core_queue *fpgart_core_queue(uintptr_t queue);
-void fpgart_queue_says(uintptr_t queue, uintptr_t *device, uint64_t *properties, int *has_list);
-void fpgart_queue_flush(uintptr_t queue);
+AT_ONCE struct core_queue *fpgart_core_queue(uintptr_t queue);
+AT_ONCE void fpgart_queue_says(uintptr_t queue, uintptr_t *device, uint64_t *properties,
+                               int *has_list);
+FOR_PYTHON void fpgart_queue_flush(uintptr_t queue);
 void fpgart_queue_free(struct fpgart_carried_queue *queue);
 int fpgart_others_run(const struct fpgart_carried_queue *queue);
 int fpgart_event_of(uintptr_t event, struct fpgart_event *found);
 
-void fpgart_decides(struct core_caller *caller);
-void fpgart_call_scheduler(void *nothing);
-void fpgart_note_ends(void); /* of carried commands, on all boards */
-void fpgart_settle_ends(void);
+AT_ONCE void fpgart_decides(struct core_caller *caller);
+FOR_PYTHON void fpgart_call_scheduler(void *nothing);
+FOR_PYTHON void fpgart_note_ends(void); /* of carried commands, on all boards */
+FOR_PYTHON void fpgart_settle_ends(void);
 
 /* What boards.c needs of commands.c, for struct core_lane. */
 bool fpgart_renews(struct core_command *command, uint64_t epoch);
@@ -79,7 +81,7 @@ void fpgart_hand_over(struct core_command *command);
 
 /* Calls into Python: no carried command runs on a board that is held; decided commands are
  * ready. */
-void fpgart_board_idle(uintptr_t device);
-void fpgart_commands_ready(void);
+OF_PYTHON void fpgart_board_idle(uintptr_t device);
+OF_PYTHON void fpgart_commands_ready(void);
 
 #endif

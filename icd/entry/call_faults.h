@@ -5,17 +5,19 @@
 #ifndef FPGART_CALL_FAULTS_H
 #define FPGART_CALL_FAULTS_H
 
+#include "for_python.h"
+
 #include <CL/cl.h>
 
 #include <stdatomic.h>
 #include <stdint.h>
 
 extern atomic_int fpgart_asks_about_calls;
-void fpgart_ask_about_calls(int flag);
+AT_ONCE void fpgart_ask_about_calls(int flag);
 int fpgart_call_fails(const char *name, uintptr_t object, cl_int *status);
 
 /* A call into Python: returns the status with which a call of the host fails, 0 if it does
  * not. Threads are numbered in the order of their first calls. */
-cl_int fpgart_fault_of_call(const char *name, uintptr_t object, uint32_t thread);
+OF_PYTHON cl_int fpgart_fault_of_call(const char *name, uintptr_t object, uint32_t thread);
 
 #endif

@@ -4,12 +4,14 @@
 #ifndef FPGART_CALLERS_H
 #define FPGART_CALLERS_H
 
+#include "for_python.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
 /* Writes the host's return addresses, innermost first, behind the entry point that runs on
  * this thread. Returns their number. */
-size_t fpgart_host_frames(uintptr_t *frames, size_t most);
+FOR_PYTHON size_t fpgart_host_frames(uintptr_t *frames, size_t most);
 /* The same, for an entry point that has not called the interpreter, too. */
 size_t fpgart_frames_of_call(uintptr_t *frames, size_t most, int through_interpreter);
 

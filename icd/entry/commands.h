@@ -6,6 +6,7 @@
 
 #include "arguments.h"
 #include "boards.h"
+#include "for_python.h"
 #include "held.h"
 
 #include <stddef.h>
@@ -42,7 +43,7 @@ struct command {
 /* Tries to carry out a call. Returns 1 on success. If not, Python may find the missing facts and
  * let C try again: fpgart_carry_again() returns 1 if that succeeded. */
 int fpgart_carries(const struct call *call);
-int fpgart_carry_again(void);
+FOR_PYTHON int fpgart_carry_again(void);
 
 /* A command begins with fpgart_begin_command() and ends with give_up or enqueue. It holds its
  * queue, kernel and buffers until it has ended. Each function returns 0 to leave the call to
@@ -57,19 +58,21 @@ int fpgart_give_up(struct command *command);
 int fpgart_enqueue_command(struct command *command, enum core_role role, size_t size);
 
 /* Returns 1 if a command that the engine has uses one of the buffers. */
-int fpgart_board_uses(uintptr_t board, uint32_t count, const uintptr_t *buffers);
+AT_ONCE int fpgart_board_uses(uintptr_t board, uint32_t count, const uintptr_t *buffers);
 /* Returns the queue's oldest carried command behind `behind` that has not ended and has an
  * address in the range as argument, with a reference. NULL: there is none, and ended ones
  * have been settled. */
-struct core_command *fpgart_next_user(uintptr_t queue, const struct core_command *behind,
-                                      uintptr_t begin, uintptr_t end);
+FOR_PYTHON struct core_command *fpgart_next_user(uintptr_t queue, const struct core_command *behind,
+                                                 uintptr_t begin, uintptr_t end);
 
 /* Calls into Python: a command has failed; the facts for a command are needed in the present epoch
  * (0: it cannot be carried); a command is handed over. */
-void fpgart_carried_failed(uintptr_t queue, uintptr_t kernel, cl_int status, cl_int place);
-int fpgart_renew(uintptr_t queue, uintptr_t kernel, cl_uint count, const struct fpgart_use *uses);
-void fpgart_run_handed_over(uintptr_t command, uintptr_t queue, uintptr_t kernel, cl_uint type,
-                            uintptr_t carried, cl_uint traffic, cl_uint count,
-                            const struct fpgart_use *uses);
+OF_PYTHON void fpgart_carried_failed(uintptr_t queue, uintptr_t kernel, cl_int status,
+                                     cl_int place);
+OF_PYTHON int fpgart_renew(uintptr_t queue, uintptr_t kernel, cl_uint count,
+                           const struct fpgart_use *uses);
+OF_PYTHON void fpgart_run_handed_over(uintptr_t command, uintptr_t queue, uintptr_t kernel,
+                                      cl_uint type, uintptr_t carried, cl_uint traffic,
+                                      cl_uint count, const struct fpgart_use *uses);
 
 #endif

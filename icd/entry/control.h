@@ -4,14 +4,16 @@
 #ifndef FPGART_CONTROL_H
 #define FPGART_CONTROL_H
 
+#include "for_python.h"
+
 #include <stddef.h>
 
-char *fpgart_text(const char *words);
+FOR_PYTHON char *fpgart_text(const char *words);
 int fpgart_control_runs(void);
 char *fpgart_control(const char *request, size_t length);
 void fpgart_control_read(char *answer);
 
 /* A call into Python for fpgart_control(): returns JSON, which the caller frees. */
-char *fpgart_control_request(const char *request, size_t length);
+OF_PYTHON char *fpgart_control_request(const char *request, size_t length);
 
 #endif

@@ -4,6 +4,8 @@
 #ifndef FPGART_EVENTS_H
 #define FPGART_EVENTS_H
 
+#include "for_python.h"
+
 #include <CL/cl.h>
 
 #include <stddef.h>
@@ -21,9 +23,10 @@ int fpgart_calls_back(const void *event, cl_int status,
 void *fpgart_new_user_event(const void *context); /* NULL: left to Python */
 int fpgart_sets_user_event(const void *event, cl_int status);
 /* For Python: registers a callback for the view of a carried command. */
-int fpgart_view_calls_back(uintptr_t event, cl_int status, uintptr_t call, uintptr_t data);
+FOR_PYTHON int fpgart_view_calls_back(uintptr_t event, cl_int status, uintptr_t call,
+                                      uintptr_t data);
 
 /* A call into Python: a user event has ended of which a view was made meanwhile. */
-void fpgart_user_event_ended(uintptr_t event, cl_int status);
+OF_PYTHON void fpgart_user_event_ended(uintptr_t event, cl_int status);
 
 #endif

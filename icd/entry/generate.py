@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from prototypes import SCALARS, Api, Parameter, Prototype
 
-HEADERS = ["interpreter.h", *sorted(header.name for header in Path(__file__).parent.glob("*.h"))]
+HERE = Path(__file__).parent
+HEADERS = ["interpreter.h", *sorted(header.name for header in HERE.glob("*.h"))]
+COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+MARKED = re.compile(r"^(FOR_PYTHON|AT_ONCE|OF_PYTHON) ((?:struct|enum)[^;(]*\{[^}]*\};|[^;]*;)", re.MULTILINE)
 DECLARED_IN_C = "".join(f'#include "{header}"\n' for header in HEADERS)
 """Includes what entry points and Python call."""
 IN_C = {"clIcdGetPlatformIDsKHR", "clGetExtensionFunctionAddress", "clGetExtensionFunctionAddressForPlatform"}
@@ -110,234 +114,34 @@ MADE_IN_C = {
 INVALID = {"MEM": "CL_INVALID_MEM_OBJECT", "QUEUE": "CL_INVALID_COMMAND_QUEUE"}
 
 
-TYPES = """
-struct fpgart_argument {
-    uint32_t index;
-    uint32_t size;
-    uintptr_t pointer;
-    uintptr_t buffer;
-    uint64_t serial;
-    uint64_t is_local;
-    unsigned char value[64];
-};
-struct fpgart_use {
-    uintptr_t buffer;
-    uint64_t at;
-};
-struct fpgart_launch {
-    uint64_t number, begin, duration;
-    uint32_t type, thread, is_called, frame_count;
-    uintptr_t frames[12];
-    uintptr_t queue, kernel;
-    uint32_t alike;
-    uint32_t is_over, has_run;
-    int32_t status;
-    uint64_t start, end;
-    uint32_t wrote_beside;
-    uintptr_t carried;
-    uint64_t buffers;
-    const struct fpgart_use *uses;
-    uintptr_t key;
-    uint64_t key_size;
-    uintptr_t checked;
-    ...;
-};
-enum { FPGART_MOST_DIGITS = 24 };
-enum { FPGART_UNWATCHED, FPGART_TRACED, FPGART_CHECKED };
-struct fpgart_mapping {
-    uint64_t pointer, offset, size, flags;
-    uint64_t number;
-};
-struct fpgart_unseen {
-    uint32_t kind;
-    uint32_t type;
-    uintptr_t parent;
-    uintptr_t command;
-    const char *name;
-    uint64_t flags, origin, size;
-    uint64_t block;
-};
-enum { FPGART_IN_ALLOCATION = 16, ... };
-struct core_caller;
-struct core_queue;
-struct core_command;
-enum core_role { CORE_WORK, CORE_MARKER, CORE_BARRIER };
-"""
-AT_ONCE = """
-uintptr_t fpgart_handle_new(int kind, uint32_t references);
-void fpgart_handle_free(uintptr_t handle);
-int fpgart_handle_kind(uintptr_t handle);
-uint32_t fpgart_handle_references(uintptr_t handle);
-uint64_t fpgart_handle_serial(uintptr_t handle);
-uintptr_t fpgart_next_released(void);
-void fpgart_released_done(void);
-void fpgart_callbacks_are_left(int flag);
-void fpgart_destructors_are_watched(void);
-void fpgart_remember(uintptr_t handle, cl_uint query, const char *bytes, size_t length);
-uint64_t *fpgart_arguments_new(uintptr_t kernel, uint32_t count, uintptr_t program, const char *name);
-int fpgart_kernels_end(uintptr_t program);
-void fpgart_accept_values(uintptr_t kernel, uint32_t index, size_t size);
-void fpgart_accept_local_sizes(uintptr_t kernel, uint32_t index);
-void fpgart_accept_buffers(uintptr_t kernel, uint32_t index, uintptr_t context, int needs_place);
-void fpgart_accept_svm_pointers(uintptr_t kernel, uint32_t index, uintptr_t context);
-void fpgart_accept_usm_pointers(uintptr_t kernel, uint32_t index, uintptr_t context, size_t alignment);
-void fpgart_allocation_made(uintptr_t context, uintptr_t begin, size_t size, int is_plain);
-void fpgart_allocation_goes(uintptr_t context, uintptr_t begin);
-uint32_t fpgart_take_arguments(uintptr_t kernel, struct fpgart_argument *taken);
-void fpgart_argument_changed(uintptr_t kernel, uint32_t index);
-void fpgart_kernel_changed(uintptr_t kernel);
-int fpgart_watched(void);
-void fpgart_watch_launches(int how, uintptr_t around);
-int fpgart_watches_launches(void);
-uint64_t fpgart_number_command(void);
-uint64_t fpgart_last_launch(void);
-uint32_t fpgart_launches_left(void);
-uint32_t fpgart_take_calls(uint32_t most, struct fpgart_launch **found);
-void fpgart_launches_written(uint32_t count, struct fpgart_launch **launches);
-size_t fpgart_fill_lines(const char *form, size_t size, uint64_t zero, uint32_t count,
-                         struct fpgart_launch *const *launches, const uint64_t *operations, char *lines);
-struct fpgart_launch *fpgart_launch_of(struct core_command *command);
-int fpgart_handle_is_held(uintptr_t handle);
-void fpgart_buffer_is(uintptr_t buffer, uintptr_t context, uintptr_t parent, uint64_t flags, uint64_t origin,
-                      uint64_t size);
-uint64_t fpgart_board_epoch(uintptr_t board);
-void fpgart_board_end_epoch(uintptr_t board);
-void fpgart_board_resume(uintptr_t board);
-uint64_t fpgart_board_take_launches(uintptr_t board);
-void fpgart_board_loaded(uintptr_t board, uint64_t program);
-uint64_t fpgart_board_program(uintptr_t board);
-void fpgart_buffer_is_at(uintptr_t buffer, uintptr_t board, uint64_t epoch, uintptr_t address, uint64_t locations,
-                         uintptr_t store);
-int fpgart_block_spare(uintptr_t board, uint64_t number, uint64_t size, uintptr_t pointer, uint64_t locations);
-uint64_t fpgart_take_spare(uintptr_t board);
-void fpgart_memory_changed(uintptr_t board);
-void fpgart_context_has(uintptr_t context, uintptr_t board, int is_only);
-int fpgart_take_any_mapping(uintptr_t buffer, struct fpgart_mapping *taken);
-void fpgart_kernel_is(uintptr_t kernel, uintptr_t board, uint64_t epoch, uintptr_t engine_kernel, const char *image,
-                      uint32_t size, const uint32_t *locations, const uint64_t *limits);
-void fpgart_event_is(uintptr_t event, uintptr_t command, uintptr_t context, cl_command_type type);
-void fpgart_decides(struct core_caller *caller);
-struct core_queue *fpgart_core_queue(uintptr_t queue);
-struct core_caller *core_caller_new(void (*call)(void *data), void *data);
-void core_caller_release(struct core_caller *caller);
-bool core_has_ready(struct core_caller *caller);
-bool core_is_at_rest(struct core_caller *caller);
-uint32_t core_take_ready(struct core_caller *caller, uint32_t most, uintptr_t *known, int32_t *errors);
-struct core_queue *core_queue_new(struct core_caller *caller, bool in_order);
-void core_queue_retain(struct core_queue *queue);
-void core_queue_release(struct core_queue *queue);
-struct core_command *core_user_event(void);
-bool core_claim(struct core_command *event);
-bool core_set(struct core_command *event, int32_t status);
-void core_retain(struct core_command *command);
-void core_release(struct core_command *command);
-bool core_has_ended(const struct core_command *command);
-uint64_t core_enqueued(struct core_queue *queue);
-void core_begin(struct core_command *command);
-uintptr_t core_needed(struct core_command *command, struct core_command **carried);
-uint32_t core_awaited(struct core_command *command, uint32_t most, uintptr_t *known);
-uint32_t core_sleepers(struct core_command *command);
-uint32_t core_followers(struct core_command *command);
-uint32_t core_forget(struct core_command *event, uint32_t most, uintptr_t *known);
-void fpgart_kernel_holds(uintptr_t kernel, uintptr_t board, uint64_t epoch);
-int fpgart_board_uses(uintptr_t board, uint32_t count, const uintptr_t *buffers);
-int fpgart_view(uintptr_t handle, struct fpgart_unseen *found);
-void fpgart_unview(uintptr_t handle);
-uintptr_t fpgart_next_unseen(uintptr_t handle, int kind);
-void fpgart_queue_says(uintptr_t queue, uintptr_t *device, uint64_t *properties, int *has_list);
-int fpgart_is_guest(void);
-void fpgart_ask_about_calls(int flag);
-"""
-"""C functions that take little time and wait for no thread that may need the interpreter's lock.
-
-The caller keeps the lock: if many threads call, each release of it costs two switches of threads.
-"""
-IN_TIME = """
-const char *fpgart_library_directory(void);
-const char *fpgart_first_folder(void);
-int fpgart_owns_interpreter(void);
-int fpgart_is_secure(void);
-uintptr_t fpgart_platform(void);
-void fpgart_count_devices(cl_uint count);
-void fpgart_refuse(const char *reason);
-void fpgart_close(void);
-void fpgart_close_at_exit(void);
-void fpgart_remember_nothing(void);
-void fpgart_carry(int flag);
-int fpgart_carry_again(void);
-uintptr_t fpgart_board_new(uintptr_t device, uintptr_t carrier, uintptr_t engine_context, uintptr_t engine_device,
-                           uintptr_t traffic);
-int fpgart_board_hold(uintptr_t board);
-int fpgart_board_is_open(uintptr_t board);
-int fpgart_queue_carries(uintptr_t queue, struct core_queue *core, uintptr_t board, uintptr_t context, uint32_t number,
-                         int in_order, int has_profiling);
-void fpgart_call_scheduler(void *nothing);
-struct core_command *core_decide(struct core_queue *queue, enum core_role role, uintptr_t known, uint32_t count,
-                                 struct core_command *const *wait_list);
-bool core_let_follow(struct core_command *event, bool takes);
-bool core_end(struct core_command *command, int32_t status);
-int32_t core_status(struct core_command *command);
-struct core_command *core_unfinished(struct core_queue *queue, uint64_t last, uintptr_t *known);
-void core_wait_for_caller(struct core_command *command);
-void core_times(struct core_command *command, uint64_t times[4]);
-void fpgart_queue_flush(uintptr_t queue);
-struct core_command *fpgart_next_user(uintptr_t queue, const struct core_command *behind, uintptr_t begin,
-                                      uintptr_t end);
-int fpgart_view_calls_back(uintptr_t event, cl_int status, uintptr_t call, uintptr_t data);
-void fpgart_settle_ends(void);
-void fpgart_note_ends(void);
-uint32_t fpgart_take_launches(uint32_t most, struct fpgart_launch **found);
-cl_int fpgart_answer(uintptr_t value, size_t size, size_t *size_ret, const char *bytes, size_t length);
-uint64_t fpgart_load(uintptr_t address, size_t size);
-size_t fpgart_host_frames(uintptr_t *frames, size_t most);
-char *fpgart_text(const char *words);
-size_t fpgart_host_python_frames(char *text, size_t room, size_t most);
-char *fpgart_ask_host(const char *module, const char *function, const char *request, size_t length,
-                      size_t *answer_length);
-int fpgart_host_imported(const char *module);
-void fpgart_answer_read(char *answer);
-void fpgart_call_about_object(uintptr_t function, uintptr_t object, uintptr_t data);
-void fpgart_call_about_event(uintptr_t function, uintptr_t event, cl_int status, uintptr_t data);
-void fpgart_call_to_free(uintptr_t function, uintptr_t queue, cl_uint count, uintptr_t *pointers, uintptr_t data);
-void fpgart_call_about_error(uintptr_t function, const char *words, uintptr_t data);
-void fpgart_call_about_exception(uintptr_t function, cl_uint kind, uintptr_t data);
-void fpgart_call_about_live_object(uintptr_t function, uintptr_t data, uintptr_t object, const char *type,
-                                   cl_uint references);
-void fpgart_leaks_expected(size_t count_of_groups, char **nouns, char **makers, char **facts,
-                           size_t count, const uintptr_t *things, const uint64_t *bytes,
-                           const uint32_t *group_of, const char *file, int findings);
-"""
-"""C functions without the interpreter's lock: they may wait, call hosts, use much memory, or are rare."""
-
-
 def declarations(api: Api) -> str:
-    """Returns the declarations of Python's functions: each entry point as py_cl..., with handles as integers."""
-    lines = [f"typedef {base} {name};" for name, base in SCALARS.items()]
-    lines += [f"typedef {base} {name};" for name, base in api.typedefs.items() if name not in SCALARS]
-    lines.append(TYPES)
-    lines.append('extern "Python+C" {')
-    for function in implemented_in_python(api):
-        lines.append(f"    {function.for_python};")
-    lines.append("    void fpgart_host_retained(uintptr_t handle);")
-    lines.append("    void fpgart_host_released(uintptr_t handle);")
-    lines.append("    void fpgart_reap(void);")
-    lines.append("    void fpgart_board_idle(uintptr_t device);")
-    lines.append("    void fpgart_commands_ready(void);")
-    lines.append("    void fpgart_user_event_ended(uintptr_t event, cl_int status);")
-    lines.append("    void fpgart_carried_failed(uintptr_t queue, uintptr_t kernel, cl_int status, cl_int place);")
-    lines.append(
-        "    int fpgart_renew(uintptr_t queue, uintptr_t kernel, cl_uint count, const struct fpgart_use *uses);"
+    """Returns what cffi declares: types, functions in C, and each entry point as py_cl..., with handles as integers."""
+    found = marked_declarations()
+    types = [text for _, text in found if text.startswith(("enum", "struct")) and "(" not in text]
+    return "\n".join(
+        [
+            *(f"typedef {base} {name};" for name, base in SCALARS.items()),
+            *(f"typedef {base} {name};" for name, base in api.typedefs.items() if name not in SCALARS),
+            *types,
+            'extern "Python+C" {',
+            *(f"{function.for_python};" for function in implemented_in_python(api)),
+            *(text for word, text in found if word == "OF_PYTHON"),
+            "}",
+            *(text for word, text in found if word != "OF_PYTHON" and text not in types),
+        ]
     )
-    lines.append("    void fpgart_run_handed_over(uintptr_t command, uintptr_t queue, uintptr_t kernel, cl_uint type,")
-    lines.append("        uintptr_t carried, cl_uint traffic, cl_uint count, const struct fpgart_use *uses);")
-    lines.append("    int fpgart_busy(void);")
-    lines.append("    char *fpgart_control_request(const char *request, size_t length);")
-    lines.append("    int fpgart_settle(void);")
-    lines.append("    int fpgart_shut_down(void);")
-    lines.append("    cl_int fpgart_fault_of_call(const char *name, uintptr_t object, uint32_t thread);")
-    lines.append("}")
-    lines += [AT_ONCE, IN_TIME]
-    return "\n".join(lines)
+
+
+def marked_declarations() -> list[tuple[str, str]]:
+    """Returns the declarations behind the words of core/for_python.h, each with its word."""
+    folders = [HERE, HERE.parent / "interpreter", HERE.parent.parent / "core"]
+    texts = [header.read_text() for folder in folders for header in sorted(folder.glob("*.h"))]
+    return [each for text in texts for each in MARKED.findall(COMMENT.sub("", text))]
+
+
+def called_at_once() -> str:
+    """Returns the declarations of functions whose callers keep the interpreter's lock."""
+    return "\n".join(text for word, text in marked_declarations() if word == "AT_ONCE")
 
 
 def is_reference_count(name: str) -> bool:

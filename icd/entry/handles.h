@@ -66,13 +66,13 @@ struct fpgart_contents {
     struct fpgart_place place;  /* of a buffer that is no sub-buffer */
 };
 
-uintptr_t fpgart_handle_new(int kind, uint32_t references);
-void fpgart_handle_free(uintptr_t handle);
+AT_ONCE uintptr_t fpgart_handle_new(int kind, uint32_t references);
+AT_ONCE void fpgart_handle_free(uintptr_t handle);
 int fpgart_is_handle(uintptr_t address); /* 1 also for a handle that was freed */
-int fpgart_handle_kind(uintptr_t handle);
-uint32_t fpgart_handle_references(uintptr_t handle);
-uint64_t fpgart_handle_serial(uintptr_t handle);
-int fpgart_handle_is_held(uintptr_t handle);
+AT_ONCE int fpgart_handle_kind(uintptr_t handle);
+AT_ONCE uint32_t fpgart_handle_references(uintptr_t handle);
+AT_ONCE uint64_t fpgart_handle_serial(uintptr_t handle);
+AT_ONCE int fpgart_handle_is_held(uintptr_t handle);
 
 /* Holds the object with that serial, as a command would, if the host holds it; until
  * fpgart_unhold(), which may call into Python. Returns 1 on success. */
@@ -90,8 +90,8 @@ struct fpgart_mapped **fpgart_mapped_of(uintptr_t buffer);
 struct fpgart_block **fpgart_block_of(uintptr_t buffer); /* NULL, too, if Python knows the buffer */
 struct fpgart_place *fpgart_place_of(uintptr_t buffer);  /* that of the parent of a sub-buffer */
 
-void fpgart_buffer_is(uintptr_t buffer, uintptr_t context, uintptr_t parent, uint64_t flags,
-                      uint64_t origin, uint64_t size);
+AT_ONCE void fpgart_buffer_is(uintptr_t buffer, uintptr_t context, uintptr_t parent, uint64_t flags,
+                              uint64_t origin, uint64_t size);
 uintptr_t fpgart_owner_of(uintptr_t buffer); /* the parent of a sub-buffer; others themselves */
 
 /* Objects that C has made and Python does not know: events, kernels, queues, buffers,
@@ -100,8 +100,8 @@ uintptr_t fpgart_owner_of(uintptr_t buffer); /* the parent of a sub-buffer; othe
  * fpgart_begin_view() returns 0 if Python knows the object; it writes the parent. */
 void fpgart_is_unseen(uintptr_t handle, uintptr_t parent);
 struct fpgart_contents *fpgart_begin_view(uintptr_t handle, uintptr_t *parent);
-void fpgart_unview(uintptr_t handle);
-uintptr_t fpgart_next_unseen(uintptr_t handle, int kind);
+AT_ONCE void fpgart_unview(uintptr_t handle);
+AT_ONCE uintptr_t fpgart_next_unseen(uintptr_t handle, int kind);
 
 /* Events. fpgart_event_carry() gives a new handle to a command of C's, which is carried or a
  * user event. The handle gets a reference of the command, and holds its queue or, for a user
@@ -113,7 +113,8 @@ struct fpgart_event {
     cl_command_type type;
 };
 void fpgart_event_carry(uintptr_t event, const struct fpgart_event *made);
-void fpgart_event_is(uintptr_t event, uintptr_t command, uintptr_t context, cl_command_type type);
+AT_ONCE void fpgart_event_is(uintptr_t event, uintptr_t command, uintptr_t context,
+                             cl_command_type type);
 /* Returns the command of an event and writes its type and its parent; NULL if it has none. */
 struct core_command *fpgart_command_of(uintptr_t event, cl_command_type *type, uintptr_t *parent);
 int fpgart_event_is_pythons(uintptr_t event); /* 1: Python has made it, or has a view of it */
@@ -124,10 +125,10 @@ cl_int fpgart_release(const void *handle, int kind, cl_int invalid);
 
 /* Deferred releases: whether there are any; the next one, 0 for none; called after each. */
 int fpgart_any_released(void);
-uintptr_t fpgart_next_released(void);
-void fpgart_released_done(void);
-void fpgart_callbacks_are_left(int flag);
-void fpgart_destructors_are_watched(void);
+AT_ONCE uintptr_t fpgart_next_released(void);
+AT_ONCE void fpgart_released_done(void);
+AT_ONCE void fpgart_callbacks_are_left(int flag);
+AT_ONCE void fpgart_destructors_are_watched(void);
 
 /* Returns 1 if the driver has closed after all work had ended, and all of these are events. */
 int fpgart_all_ended(cl_uint count, const cl_event *events);
@@ -146,8 +147,8 @@ void fpgart_observe_commands(void);
 
 /* Calls into Python: the host has taken its first reference again, has released its last one,
  * or deferred releases have to be done. */
-void fpgart_host_retained(uintptr_t handle);
-void fpgart_host_released(uintptr_t handle);
-void fpgart_reap(void);
+OF_PYTHON void fpgart_host_retained(uintptr_t handle);
+OF_PYTHON void fpgart_host_released(uintptr_t handle);
+OF_PYTHON void fpgart_reap(void);
 
 #endif

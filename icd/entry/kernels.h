@@ -4,17 +4,18 @@
 #ifndef FPGART_KERNELS_H
 #define FPGART_KERNELS_H
 
+#include "for_python.h"
 #include "handles.h"
 
 #include <stdint.h>
 
 /* For a kernel that Python has made, which may have arguments; Python passes these on. Returns the
  * address of a word that is not 0 while Python has not got all that C has set. */
-uint64_t *fpgart_arguments_new(uintptr_t kernel, uint32_t count, uintptr_t program,
-                               const char *name);
+AT_ONCE uint64_t *fpgart_arguments_new(uintptr_t kernel, uint32_t count, uintptr_t program,
+                                       const char *name);
 cl_kernel fpgart_makes_kernel(const void *program, const char *name); /* NULL: left to Python */
 void fpgart_kernels_free(fpgart_kernels_slot *slot);
 void fpgart_kernel_goes(uintptr_t program);
-int fpgart_kernels_end(uintptr_t program);
+AT_ONCE int fpgart_kernels_end(uintptr_t program);
 
 #endif

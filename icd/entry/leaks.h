@@ -7,12 +7,15 @@
 #ifndef FPGART_LEAKS_H
 #define FPGART_LEAKS_H
 
+#include "for_python.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
-void fpgart_leaks_expected(size_t count_of_groups, char **nouns, char **makers, char **facts,
-                           size_t count, const uintptr_t *things, const uint64_t *bytes,
-                           const uint32_t *group_of, const char *file, int findings);
+FOR_PYTHON void fpgart_leaks_expected(size_t count_of_groups, char **nouns, char **makers,
+                                      char **facts, size_t count, const uintptr_t *things,
+                                      const uint64_t *bytes, const uint32_t *group_of,
+                                      const char *file, int findings);
 
 /* Is called when the host frees memory, which may be one of these objects. */
 void fpgart_freed(const void *pointer);

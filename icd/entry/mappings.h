@@ -4,11 +4,12 @@
 #ifndef FPGART_MAPPINGS_H
 #define FPGART_MAPPINGS_H
 
+#include "for_python.h"
 #include "handles.h"
 
 #include <stdint.h>
 
-struct fpgart_mapping {
+FOR_PYTHON struct fpgart_mapping {
     uint64_t pointer, offset, size, flags;
     uint64_t number; /* of its own */
 };
@@ -16,7 +17,7 @@ struct fpgart_mapping {
 int fpgart_add_mapping(uintptr_t buffer, struct fpgart_mapping *mapping);
 void fpgart_keep_mapping(uintptr_t buffer, uint64_t number);
 int fpgart_take_mapping(uintptr_t buffer, uintptr_t pointer, struct fpgart_mapping *taken);
-int fpgart_take_any_mapping(uintptr_t buffer, struct fpgart_mapping *taken);
+AT_ONCE int fpgart_take_any_mapping(uintptr_t buffer, struct fpgart_mapping *taken);
 void fpgart_forget_mapping(uintptr_t buffer, uint64_t number);
 void fpgart_void_mapping(uintptr_t buffer, uint64_t number);
 void fpgart_mappings_free(struct fpgart_mapped **first);

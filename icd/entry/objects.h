@@ -4,9 +4,11 @@
 #ifndef FPGART_OBJECTS_H
 #define FPGART_OBJECTS_H
 
+#include "for_python.h"
+
 #include <stdint.h>
 
-struct fpgart_unseen {
+FOR_PYTHON struct fpgart_unseen {
     uint32_t kind;
     uint32_t type; /* of an event's command */
     uintptr_t parent;
@@ -16,6 +18,6 @@ struct fpgart_unseen {
     uint64_t block;               /* of a buffer, by its address on the board; 0: it has none */
 };
 /* Writes the facts for a view, once; returns 0 if Python knows the object. */
-int fpgart_view(uintptr_t handle, struct fpgart_unseen *found);
+AT_ONCE int fpgart_view(uintptr_t handle, struct fpgart_unseen *found);
 
 #endif

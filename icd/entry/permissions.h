@@ -4,7 +4,9 @@
 #ifndef FPGART_PERMISSIONS_H
 #define FPGART_PERMISSIONS_H
 
-void fpgart_carry(int flag); /* 0: the process exits, or watchers listen */
+#include "for_python.h"
+
+FOR_PYTHON void fpgart_carry(int flag); /* 0: the process exits, or watchers listen */
 /* 1: the threads exist that note the ends of carried commands and make callbacks. 0: no board was
  * made, or the system gave no threads; nothing is carried then. */
 void fpgart_threads_run(int flag);
@@ -15,12 +17,13 @@ int fpgart_may_carry(void);
  * callbacks that Python has to make behind its own. */
 int fpgart_may_wait(void);
 
-void fpgart_remember_nothing(void); /* forgets all answers, and keeps none from now on */
-int fpgart_watched(void); /* 1: no answers are kept, because watchers have to see each call */
+FOR_PYTHON void fpgart_remember_nothing(void); /* forgets all answers, and keeps none from now on */
+/* 1: no answers are kept, because watchers have to see each call. */
+AT_ONCE int fpgart_watched(void);
 
 /* FPGART_TRACED and FPGART_CHECKED let C carry launches although entry points are watched. */
-enum { FPGART_UNWATCHED, FPGART_TRACED, FPGART_CHECKED };
+FOR_PYTHON enum { FPGART_UNWATCHED, FPGART_TRACED, FPGART_CHECKED };
 void fpgart_note_launches(int how);
-int fpgart_watches_launches(void);
+AT_ONCE int fpgart_watches_launches(void);
 
 #endif

@@ -4,6 +4,7 @@
 #ifndef FPGART_WATCHED_H
 #define FPGART_WATCHED_H
 
+#include "for_python.h"
 #include "held.h"
 
 #include <stddef.h>
@@ -15,8 +16,8 @@
  * `wrote_beside`: the kernel wrote beside a block; `key`: launches that differ only in numbers and
  * times have the same bytes. The members behind `is_over` are valid once that is 1; those behind
  * `wrote_beside` are valid at once while checks are on. */
-enum { FPGART_FRAMES = 12 };
-struct fpgart_launch {
+FOR_PYTHON enum { FPGART_FRAMES = 12 };
+FOR_PYTHON struct fpgart_launch {
     uint64_t number, begin, duration;
     uint32_t type, thread, is_called, frame_count;
     uintptr_t frames[FPGART_FRAMES];
@@ -53,15 +54,16 @@ void fpgart_launched_by_python(int flag);
 /* For Python: FPGART_TRACED and FPGART_CHECKED let C carry launches although entry points are
  * watched, and note each (permissions.h). `around`: the function that checks need around each
  * (carrier.h), or 0. */
-void fpgart_watch_launches(int how, uintptr_t around);
+AT_ONCE void fpgart_watch_launches(int how, uintptr_t around);
 /* For Python: the numbers of commands; the launches whose notes it has not read. */
-uint64_t fpgart_number_command(void);
-uint64_t fpgart_last_launch(void); /* the number of the one that this thread enqueued last */
-uint32_t fpgart_launches_left(void);
-uint32_t fpgart_take_calls(uint32_t most, struct fpgart_launch **found);
-uint32_t fpgart_take_launches(uint32_t most, struct fpgart_launch **found);
-void fpgart_launches_written(uint32_t count, struct fpgart_launch **launches);
+AT_ONCE uint64_t fpgart_number_command(void);
+/* The number of the one that this thread enqueued last. */
+AT_ONCE uint64_t fpgart_last_launch(void);
+AT_ONCE uint32_t fpgart_launches_left(void);
+AT_ONCE uint32_t fpgart_take_calls(uint32_t most, struct fpgart_launch **found);
+FOR_PYTHON uint32_t fpgart_take_launches(uint32_t most, struct fpgart_launch **found);
+AT_ONCE void fpgart_launches_written(uint32_t count, struct fpgart_launch **launches);
 /* Returns the note of a carried command; NULL if there is none. */
-struct fpgart_launch *fpgart_launch_of(struct core_command *command);
+AT_ONCE struct fpgart_launch *fpgart_launch_of(struct core_command *command);
 
 #endif

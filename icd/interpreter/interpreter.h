@@ -67,7 +67,7 @@ int fpgart_start_embedding(void);
  * fpgart_become_guest() makes it, and is called with the lock of the host's; false: that was
  * not possible. Entering and leaving does nothing if the driver is no guest. */
 int fpgart_become_guest(void);
-int fpgart_is_guest(void);
+AT_ONCE int fpgart_is_guest(void);
 void fpgart_guest_runs(void); /* called when the guest is complete */
 int fpgart_go_in(struct fpgart_visit *visit);
 void fpgart_go_out(const struct fpgart_visit *visit);
@@ -108,33 +108,33 @@ int fpgart_in_python_host(void);
 int fpgart_looks_installed(void);
 
 /* Is called while Python starts: the start fails, and the reason is printed. */
-void fpgart_refuse(const char *reason);
+FOR_PYTHON void fpgart_refuse(const char *reason);
 
 /* Returns 1 if a command runs or is ready. A switcher calls it. */
-int fpgart_busy(void);
+OF_PYTHON int fpgart_busy(void);
 
 /* Calls into Python at the end of the process; after fpgart_settle(), other handlers of a
  * host in Python may still make calls. Return 1 if all work has ended. */
-int fpgart_shut_down(void);
-int fpgart_settle(void);
+OF_PYTHON int fpgart_shut_down(void);
+OF_PYTHON int fpgart_settle(void);
 
 /* Returns 1 if this library started the interpreter itself. */
-int fpgart_owns_interpreter(void);
-void fpgart_close(void);
-void fpgart_close_at_exit(void);
+FOR_PYTHON int fpgart_owns_interpreter(void);
+FOR_PYTHON void fpgart_close(void);
+FOR_PYTHON void fpgart_close_at_exit(void);
 
 /* Writes the host's Python frames behind the call on this thread, innermost first, each as
  * four lines: module, file, line, function. Returns the size of the text in bytes. */
-size_t fpgart_host_python_frames(char *text, size_t room, size_t most);
+FOR_PYTHON size_t fpgart_host_python_frames(char *text, size_t room, size_t most);
 
 /* Returns 1 if the host's interpreter has imported a module. */
-int fpgart_host_imported(const char *module);
+FOR_PYTHON int fpgart_host_imported(const char *module);
 
 /* Calls function(request) of a module in the host's interpreter, bytes to bytes, on a thread
  * of the driver. NULL: an exception, which was printed. fpgart_answer_read() frees the
  * answer. */
-char *fpgart_ask_host(const char *module, const char *function, const char *request, size_t length,
-                      size_t *answer_length);
-void fpgart_answer_read(char *answer);
+FOR_PYTHON char *fpgart_ask_host(const char *module, const char *function, const char *request,
+                                 size_t length, size_t *answer_length);
+FOR_PYTHON void fpgart_answer_read(char *answer);
 
 #endif

@@ -6,6 +6,8 @@
 #ifndef FPGART_PLACE_H
 #define FPGART_PLACE_H
 
+#include "for_python.h"
+
 #include <limits.h>
 #include <stddef.h>
 
@@ -17,7 +19,7 @@ void fpgart_complain(const char *format, ...) __attribute__((format(printf, 1, 2
 
 /* Return the folder of this library, which is the package's, and the folder with the package;
  * "" if the system does not tell. */
-const char *fpgart_library_directory(void);
+FOR_PYTHON const char *fpgart_library_directory(void);
 void fpgart_packages_directory(char packages[PATH_MAX]);
 
 void fpgart_cut_last_component(char *path);
@@ -36,7 +38,7 @@ int fpgart_recorded(const char *key, char value[PATH_MAX]);
  * rights than its user's. The others return 1 if a folder and those above it belong to root
  * or to the effective user, so that others cannot change what is in it, and if code may come
  * from a folder, which is any folder in other processes. */
-int fpgart_is_secure(void);
+FOR_PYTHON int fpgart_is_secure(void);
 int fpgart_is_trusted_folder(const char *folder);
 int fpgart_may_use_folder(const char *folder);
 
