@@ -54,7 +54,10 @@ BOTH = ("-std=", "-fbracket-depth", "-fconstexpr-", "-ftemplate-", "-ffp-", "-ff
         "-ffinite-math", "-fno-finite-math", "-fsigned-char", "-funsigned-char", "-fms-", "-fno-rtti",
         "-ferror-limit", "-fshort-enums")  # fmt: skip
 LINKER = ("-Wl,", "-rdynamic", "-shared", "-static", "-pie", "-no-pie", "-fuse-ld", "-nostdlib", "-nodefaultlibs")
-WITHOUT_EFFECT = ("-fintelfpga", "-fsycl", "-fno-sycl-rdc", "-qactypes", "-Qactypes", "-reuse-exe=", "-fsycl-targets=",
+FOR_FPGAS = "-fintelfpga"
+ONE_KERNEL = "-D__SYCL_DISABLE_PARALLEL_FOR_RANGE_ROUNDING__"
+"""Omits kernels that run a range in rounded steps: Intel's compiler makes none for FPGAs."""
+WITHOUT_EFFECT = ("-fsycl", "-fno-sycl-rdc", "-qactypes", "-Qactypes", "-reuse-exe=", "-fsycl-targets=",
                   "-fno-sycl-unnamed-lambda", "-fsycl-unnamed-lambda", "-fsycl-early-optimizations",
                   "-fsycl-max-parallel-link-jobs", "-fsycl-add-default-spec-consts-image",
                   "-qopt-report", "-qoverride-limits", "-ax", "-xHost", "-xCORE", "-xCOMMON", "-ipo")  # fmt: skip
@@ -146,6 +149,8 @@ def _read_other(made: CommandLine, word: str, rest: deque[str]) -> None:
     """Reads options that are passed to a compiler or the linker, or have no effect here."""
     if word.startswith("-fsycl-targets="):
         _targets(word)
+    elif word == FOR_FPGAS:
+        made.common.append(ONE_KERNEL)
     elif word.startswith("-fsycl-device-code-split"):
         made.device.append(word)
     elif name := next((name for name in BOTH_NEXT if word.startswith(name)), ""):

@@ -51,6 +51,7 @@ class FpgaModule:
     """The variables that the host knows by name, by their ids."""
     types: dict[int, tuple[int, tuple[int, ...]]] = field(default_factory=dict)
     constants: dict[int, int] = field(default_factory=dict)
+    constant_types: dict[int, int] = field(default_factory=dict)
     composites: dict[int, tuple[int, ...]] = field(default_factory=dict)
     variables: dict[int, tuple[int, tuple[int, ...]]] = field(default_factory=dict)
     """The type of each variable, and its initial value."""
@@ -96,6 +97,11 @@ class FpgaModule:
                 return 8, 8
         return 0, 1
 
+    def offset(self, parts: tuple[int, ...], index: int) -> int:
+        """Returns the distance of a member of a structure of these types from its begin."""
+        end, alignment = self._of_struct(parts[:index])[0], self.layout(parts[index])[1]
+        return -(-end // alignment) * alignment
+
     def _of_struct(self, parts: tuple[int, ...]) -> tuple[int, int]:
         end, most = 0, 1
         for part in parts:
@@ -131,8 +137,9 @@ def _note(made: FpgaModule, code: int, operands: list[int]) -> None:
             made.names[text_of(name)] = id
         case Op.CONSTANT_COMPOSITE, [_, id, *parts]:
             made.composites[id] = tuple(parts)
-        case Op.CONSTANT, [_, id, value, *_]:
-            made.constants[id] = value
+        case Op.CONSTANT, [kind, id, value, *high]:
+            made.constants[id] = value | (high[0] << 32 if high else 0)
+            made.constant_types[id] = kind
         case Op.VARIABLE, [kind, id, _, *initial]:
             made.variables[id] = kind, tuple(initial)
         case ((Op.TYPE_INT | Op.TYPE_FLOAT | Op.TYPE_VECTOR | Op.TYPE_ARRAY | Op.TYPE_STRUCT

@@ -51,6 +51,14 @@ KERNEL_MODEL = 6
 LOCAL_SIZE = 17
 BY_VALUE = 2  # a function parameter attribute
 NO_WRITE = 6
+HARDWARE_MODES = {
+    5893: "max_work_group_size", 5894: "max_global_work_dim", 5896: "num_simd_work_items",
+    5903: "scheduler_target_fmax_mhz",
+}  # fmt: skip
+"""The execution modes of SPV_INTEL_kernel_attributes, by the names of the attributes in OpenCL C."""
+NO_GLOBAL_OFFSET = 5895
+OF_SYCL = "_arg_"
+"""SYCL's compilers put it in front of the names of arguments."""
 TYPE_NAMES = "kernel_arg_type."
 
 # Storage classes; a structure that is passed by value points to class Function.
@@ -86,6 +94,8 @@ class Module:
     kernels: dict[int, list[str]] = field(default_factory=dict)
     """Names of the entry points that are kernels, by function."""
     local_sizes: dict[int, tuple[int, int, int]] = field(default_factory=dict)
+    hardware: dict[int, dict[str, tuple[int, ...]]] = field(default_factory=dict)
+    """By function, the numbers of its attributes for hardware."""
     pointers: dict[int, int] = field(default_factory=dict)
     """Storage classes of pointer types."""
     types: dict[int, int] = field(default_factory=dict)
@@ -136,6 +146,17 @@ def interfaces(il: bytes) -> dict[str, KernelInterface]:
     return found
 
 
+def hardware(il: bytes) -> dict[str, dict[str, tuple[int, ...]]]:
+    """Returns, by kernel, the numbers of its attributes for hardware."""
+    module = _read(words_of(il))
+    return {
+        name: module.hardware[function]
+        for function, names in module.kernels.items()
+        for name in names
+        if function in module.hardware
+    }
+
+
 def _read(words: array[int]) -> Module:
     """Reads the instructions in one pass. Modules have millions of words: others cost a look into a set."""
     module = Module()
@@ -168,6 +189,10 @@ def _note(module: Module, code: int, operands: array[int]) -> None:
             module.kernels.setdefault(function, []).append(text_of(text))
         case Op.EXECUTION_MODE, [function, mode, x, y, z] if mode == LOCAL_SIZE:
             module.local_sizes[function] = (x, y, z)
+        case Op.EXECUTION_MODE, [function, mode, *numbers] if mode in HARDWARE_MODES:
+            module.hardware.setdefault(function, {})[HARDWARE_MODES[mode]] = tuple(numbers)
+        case Op.EXECUTION_MODE, [function, mode] if mode == NO_GLOBAL_OFFSET:
+            module.hardware.setdefault(function, {})["uses_global_work_offset"] = (0,)
         case ((Op.TYPE_POINTER | Op.TYPE_UNTYPED_POINTER), [id, storage, *_]):
             module.pointers[id] = storage
         case ((Op.TYPE_IMAGE | Op.TYPE_SAMPLER | Op.TYPE_PIPE), [id, *_]):
@@ -200,7 +225,7 @@ def _argument(module: Module, parameter: Parameter, type_name: str) -> ArgumentI
         address = ADDRESS.get(storage, cl.CL_KERNEL_ARG_ADDRESS_GLOBAL)
     location = next((values[0] for kind, values in decorations if kind == Decoration.BUFFER_LOCATION and values), None)
     return ArgumentInterface(
-        module.names.get(parameter.id, ""),
+        module.names.get(parameter.id, "").removeprefix(OF_SYCL),
         "sampler_t" if declared == Op.TYPE_SAMPLER else type_name,
         address,
         cl.CL_KERNEL_ARG_ACCESS_NONE,

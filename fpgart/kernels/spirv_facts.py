@@ -164,20 +164,25 @@ def _instructions(words: array[int]) -> Iterator[tuple[int, list[int]]]:
             yield code, operands
 
 
-def _controls(control: int, numbers: list[int]) -> str:
-    """Returns the attributes of a loop in words, those without an effect on hardware left out."""
-    words = []
-    rest = list(numbers)
+def numbers_of(control: int, *numbers: int) -> dict[LoopControl, tuple[int, ...]]:
+    """Returns the attributes of a loop with their numbers."""
+    found = {}
+    rest = numbers
     for bit in LoopControl:
         if not control & bit:
             continue
         count = 0 if bit & WITHOUT_NUMBER else LOOP_COUNT_WORDS if bit is LoopControl.loop_count else 1
-        taken, rest = rest[:count], rest[count:]
+        found[bit], rest = rest[:count], rest[count:]
         if bit is LoopControl.ivdep_of_arrays:
-            rest = rest[2 * sum(taken) :]
-        elif bit not in (LoopControl.no_unroll, LoopControl.loop_count):
-            words.append(" ".join((str(bit.name), *map(str, taken))))
-    return ", ".join(words)
+            rest = rest[2 * sum(found[bit]) :]
+    return found
+
+
+def _controls(control: int, numbers: list[int]) -> str:
+    """Returns the attributes of a loop in words, those without an effect on hardware left out."""
+    without_effect = (LoopControl.ivdep_of_arrays, LoopControl.no_unroll, LoopControl.loop_count)
+    found = numbers_of(control, *numbers).items()
+    return ", ".join(" ".join((str(bit.name), *map(str, given))) for bit, given in found if bit not in without_effect)
 
 
 def _function(found: _Reading, id: int) -> str:

@@ -75,7 +75,7 @@ def _argument(argument: ArgumentInterface, kind: str, size: int, board: BoardDes
         size,
         size,
         (location,) if location else (),
-        name=argument.name.removeprefix("_arg_"),
+        name=argument.name,
         type_name=kind.replace(INLINE_NAMESPACE, ""),
     )
 

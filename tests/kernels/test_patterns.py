@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from types import SimpleNamespace
 
 import pytest
@@ -218,3 +219,10 @@ def test_a_memory_of_the_hosts_has_no_rows_of_the_boards() -> None:
     assert not board.memories[1].is_device_private
     pace = Pace(board, [True, False])
     assert pace.jump_time(1, Jump(64, 0, 1000)) == pytest.approx(2 * pace.run_time(1, 64_000) * 16 / 17, rel=0.01)
+
+
+def test_the_advice_names_no_line_where_the_program_has_none() -> None:
+    step = deepcopy(STEP)
+    step["args"]["patterns"][0]["line"] = 0
+    (advice,) = report.of([step]).advice
+    assert advice.words.startswith("kernel 'k': a[i * 16] is accessed")

@@ -98,6 +98,31 @@ def test_names_of_arguments_and_of_their_types_are_read_where_the_compiler_wrote
     assert [(a.name, a.type_name) for a in found] == [("data", "uint*"), ("n", "uint")]
 
 
+def test_arguments_of_sycl_kernels_have_the_names_of_the_source() -> None:
+    module = Module()
+    (data,) = kernel_of(module, module.pointer(Storage.GLOBAL, module.integer()))
+    module.put(Section.DEBUG, 5, data, *literal("_arg_data"))
+    assert [a.name for a in spirv.interfaces(module.bytes())["k"].arguments] == ["data"]
+
+
+def test_execution_modes_are_the_attributes_for_hardware() -> None:
+    module = Module()
+    kernel, _ = module.begin_kernel("k", module.integer())
+    module.end_kernel()
+    kernel_of(module, module.integer(), name="plain")
+    for words in ((5896, 4), (5893, 64, 1, 1), (5894, 1), (5895,), (5903, 240)):
+        module.put(Section.MODES, 16, kernel, *words)
+    assert spirv.hardware(module.bytes()) == {
+        "k": {
+            "num_simd_work_items": (4,),
+            "max_work_group_size": (64, 1, 1),
+            "max_global_work_dim": (1,),
+            "uses_global_work_offset": (0,),
+            "scheduler_target_fmax_mhz": (240,),
+        }
+    }
+
+
 def test_every_kernel_has_its_own_arguments_and_work_group_size() -> None:
     module = Module()
     first, _ = module.begin_kernel("first", module.integer())

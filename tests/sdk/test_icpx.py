@@ -11,7 +11,7 @@ import pytest
 from processes import finished
 
 from fpgart.icpx import pieces
-from fpgart.icpx.command_line import Wanted, expanded, read_command_line
+from fpgart.icpx.command_line import ONE_KERNEL, Wanted, expanded, read_command_line
 from fpgart.icpx.device_sections import SECTION, add_section, bitcodes_of, remove_section
 from fpgart.icpx.errors import IcpxError, NotInstalled, PassFailed, UsageError
 from fpgart.icpx.images import DeviceImage
@@ -35,7 +35,7 @@ def test_options_reach_the_compiler_that_they_are_for(source: Path) -> None:
              "-lm", "-L/lib", "x.o", "-Xstarget=Agilex7", "-o", "out", str(source)]  # fmt: skip
     asked = read_command_line(words)
     assert asked.wanted is Wanted.PROGRAM
-    assert asked.common == ["-D", "A=1", "-I", "inc", "-std=c++20"]
+    assert asked.common == [ONE_KERNEL, "-D", "A=1", "-I", "inc", "-std=c++20"]
     assert asked.host == ["-O0", "-g", "-Wall"]
     assert asked.device == ["-Wall"]
     assert asked.inputs == ["-lm", "-L/lib", "x.o"]

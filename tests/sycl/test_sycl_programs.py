@@ -10,6 +10,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -239,6 +240,102 @@ int main() {
   sycl::queue().single_task<class Bad>([] { throw 1; });
 }
 """
+TIMED = """\
+#include <sycl/sycl.hpp>
+#include <sycl/ext/intel/fpga_extensions.hpp>
+#include <iostream>
+#include <string>
+using namespace sycl;
+constexpr int N = 16384;
+buffer<int> a(N), b(N);
+template <class Body> void run(queue &q, Body body) {
+  auto event = q.submit([&](handler &h) {
+    accessor x{a, h, read_write};
+    accessor y{b, h, read_write};
+    body(h, x, y);
+  });
+  using namespace info::event_profiling;
+  std::cout << event.template get_profiling_info<command_end>() - event.template get_profiling_info<command_start>()
+            << std::endl;
+}
+int main(int, char **words) {
+  queue q{accelerator_selector_v, property::queue::enable_profiling{}};
+  int count = std::stoi(words[1]);
+  run(q, [=](handler &h, auto x, auto y) {
+    h.single_task<class Plain>([=] { for (int i = 0; i < count; i++) y[i] = x[i] + 1; });
+  });
+  run(q, [=](handler &h, auto x, auto y) {
+    h.single_task<class Interval>([=] {
+      [[intel::initiation_interval(3)]] for (int i = 0; i < count; i++) y[i] = x[i] + 1;
+    });
+  });
+  run(q, [=](handler &h, auto x, auto y) {
+    h.single_task<class Unrolled>([=] {
+#pragma unroll 4
+      for (int i = 0; i < N; i++) y[i] = x[i] + 1;
+    });
+  });
+  run(q, [=](handler &h, auto x, auto y) {
+    h.single_task<class Short>([=] {
+      for (int i = 0; i < count; i++) {
+#pragma nounroll
+        for (int j = 0; j < 6; j++) y[j] += x[i];
+      }
+    });
+  });
+  run(q, [=](handler &h, auto x, auto y) {
+    h.single_task<class Strided>([=] {
+      for (int i = 0; i < 128; i++) for (int j = 0; j < 128; j++) y[i * 128 + j] = x[j * 128 + i];
+    });
+  });
+  run(q, [=](handler &h, auto x, auto y) {
+    h.single_task<class Random>([=] { for (int i = 0; i < count; i++) y[x[i] & 1023] = i; });
+  });
+  run(q, [=](handler &h, auto x, auto y) {
+    h.parallel_for<class Range>(range<1>(N - 1), [=](id<1> i) { y[i] = x[i]; });
+  });
+  run(q, [=](handler &h, auto x, auto y) {
+    h.parallel_for<class Simd>(nd_range<1>(N, 64), [=](nd_item<1> item)
+        [[intel::num_simd_work_items(4), sycl::reqd_work_group_size(1, 1, 64)]] {
+      y[item.get_global_id(0)] = x[item.get_global_id(0)];
+    });
+  });
+}
+"""
+TIMED_IN_OPENCL_C = """\
+#define KERNEL(name) kernel void name(global int *restrict x, global int *restrict y, int count)
+KERNEL(Plain) { for (int i = 0; i < count; i++) y[i] = x[i] + 1; }
+KERNEL(Interval) {
+  #pragma ii 3
+  for (int i = 0; i < count; i++) y[i] = x[i] + 1;
+}
+KERNEL(Unrolled) {
+  #pragma unroll 4
+  for (int i = 0; i < 16384; i++) y[i] = x[i] + 1;
+}
+KERNEL(Short) { for (int i = 0; i < count; i++) for (int j = 0; j < 6; j++) y[j] += x[i]; }
+KERNEL(Strided) { for (int i = 0; i < 128; i++) for (int j = 0; j < 128; j++) y[i * 128 + j] = x[j * 128 + i]; }
+KERNEL(Random) { for (int i = 0; i < count; i++) y[x[i] & 1023] = i; }
+KERNEL(Range) { y[get_global_id(0)] = x[get_global_id(0)]; }
+__attribute__((num_simd_work_items(4), reqd_work_group_size(64, 1, 1)))
+KERNEL(Simd) { y[get_global_id(0)] = x[get_global_id(0)]; }
+"""
+TIMED_HOST = """\
+import sys
+import numpy
+import pyopencl as cl
+N = 16384
+context = cl.Context([cl.get_platforms()[0].get_devices()[0]])
+queue = cl.CommandQueue(context, properties=cl.command_queue_properties.PROFILING_ENABLE)
+program = cl.Program(context, sys.argv[2]).build(cache_dir=False)
+x, y = (cl.Buffer(context, cl.mem_flags.READ_WRITE, 4 * N) for _ in range(2))
+sizes = {"Range": (N - 1, None), "Simd": (N, (64,))}
+for name in "Plain Interval Unrolled Short Strided Random Range Simd".split():
+    size, local = sizes.get(name, (1, (1,)))
+    event = cl.Kernel(program, name)(queue, (size,), local, x, y, numpy.int32(int(sys.argv[1])))
+    event.wait()
+    print(event.profile.end - event.profile.start)
+"""
 PLAIN = "int main() { return 0; }\n"
 
 
@@ -299,6 +396,14 @@ def parts(folder: Path, icpx: Icpx) -> Path:
     return folder / "shared"
 
 
+@pytest.fixture(scope="module")
+def timed(folder: Path, icpx: Icpx) -> Path:
+    (folder / "timed.cpp").write_text(TIMED)
+    made = icpx("-fintelfpga", "timed.cpp", "-o", "timed")
+    assert (made.returncode, made.stderr) == (0, "")
+    return folder / "timed"
+
+
 def alone(program: Path) -> str:
     """Returns the output of a program on the emulator without fpgart."""
     emulator = str(candidates("emulator")[0][1])
@@ -306,12 +411,12 @@ def alone(program: Path) -> str:
     return subprocess.run([program], env={**os.environ, **own}, stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
-def on_board(program: Path, **options: str) -> str:
+def on_board(program: Path, *words: str, **options: str) -> str:
     """Returns the output on a board, without an option for the engine."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("FPGART")}
     given = {**kept, **environment(options)}
     given.pop("FPGART_ENGINE", None)
-    return subprocess.run([program], env=given, stdout=subprocess.PIPE, text=True, check=True).stdout
+    return subprocess.run([program, *words], env=given, stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
 def test_two_kernels_and_a_pipe_on_the_emulator_alone(pipes: Path) -> None:
@@ -423,6 +528,20 @@ def test_memories_and_banks_that_a_program_names_are_those_of_the_board(
     for name, place in places.items():
         assert re.search(rf"  {name}: .*(\n *)?.*device 0, {place}", told), told
     assert " -> " not in told
+
+
+@pytest.mark.parametrize("board", ["usm_s10", "a10_ref"])
+def test_a_kernel_takes_the_same_simulated_time_as_in_opencl_c(timed: Path, board: str) -> None:
+    """But for the depth of its pipeline, which counts the operations that the compiler has left."""
+    options = {"FPGART_BOARD": board, "FPGART_TIME": "model"}
+    count = "10000"
+    in_sycl = [int(line) for line in on_board(timed, count, **options).split()]
+    words = ["-W", "ignore", "-c", TIMED_HOST, count, TIMED_IN_OPENCL_C]
+    in_opencl_c = [int(line) for line in on_board(Path(sys.executable), *words, **options).split()]
+    cycle = 1000 / 300
+    assert len(in_sycl) == 8
+    assert max(abs(one - other) for one, other in zip(in_sycl, in_opencl_c, strict=True)) < 12 * cycle
+    assert round((in_sycl[1] - in_sycl[0]) / cycle) == 20_000, "the initiation interval"
 
 
 def test_launches_of_one_kernel_take_turns_at_its_pipe(folder: Path, icpx: Icpx) -> None:

@@ -199,6 +199,21 @@ def test_kernels_and_pipes_of_sycl_have_their_names_in_the_source() -> None:
     )
 
 
+def test_advice_for_pipes_in_simulated_time_is_in_the_words_of_sycl() -> None:
+    symbol = "_ZN4sycl3_V13ext5intel4pipeI7BetweeniLi8EE9m_StorageE"
+    waits = {"channel": symbol, "kernel": "_ZTS8Producer", "writing": True, "depth": 8, "packets": 9, "waited": 5}
+    facts = {"kernel": "_ZTS8Producer", "bound": f"channel '{symbol}' full", "busy": {}, "size": 0, "queued": 0}
+    facts |= {"submit": 0, "begin": 0, "end": 9, "command": "TASK", "banks": {}, "channels": [waits]}
+    facts["deeper"] = {"depths": {symbol: 64}, "saved": 7_000_000}
+    step = {**event("time", "kernel", 1.0, 1.0), "args": {"device": 0, **facts}}
+    made = report.of(report.in_order([BOARD, step, END]))
+    (found,) = made.advice
+    pipe = "sycl::ext::intel::pipe<Between, int, 8>"
+    assert found.words.startswith("make pipes of device 0 deeper (the parameter min_capacity): ")
+    assert f"pipe '{pipe}' 8 packets deep, which should be 64" in found.words
+    assert [name for _, name in made.channels] == [pipe]
+
+
 def test_causes_of_copies_have_the_names_of_sycl_kernels_in_the_source() -> None:
     moved = {"buffer": 1, "size": 4, "skipped": False, "from": "device 0, A at 0x0", "to": "device 0, B at 0x1"}
     reason = "argument 0 ('x') of kernel '_ZTS8Producer'"

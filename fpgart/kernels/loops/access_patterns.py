@@ -104,7 +104,7 @@ class _Launch:
         if not self._unknown.keys().isdisjoint(NAME.findall(index)):
             names = ChainMap(own, self._names, self._unknown)
         self._look(index, 1 + 2 * len(own.keys() & mentioned))
-        return _walk(touch, list(_levels(index, counters, mentioned, names, touch.element)))
+        return _walk(touch, list(_levels(index, counters, mentioned, names, touch.step or touch.element)))
 
     def _counter(self, loop: Loop) -> _Counter:
         """Returns the counter of a loop. Raises UncountableError."""
@@ -144,7 +144,7 @@ class _Launch:
 
 
 def _levels(
-    index: str, counters: list[_Counter], mentioned: Set[str], names: ChainMap[str, str], element: int
+    index: str, counters: list[_Counter], mentioned: Set[str], names: ChainMap[str, str], step: int
 ) -> Iterator[_Level]:
     """Yields the stride of each counter in bytes; it is 0 for those that the index does not mention.
 
@@ -161,7 +161,7 @@ def _levels(
             )
             if second is None or third is None or second - first != third - second:
                 raise UncountableError(f"[{index}]")
-            stride = (second - first) * element
+            stride = (second - first) * step
         yield _Level(stride, counter.count, counter.unrolled)
 
 

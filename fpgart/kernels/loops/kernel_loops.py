@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from textwrap import shorten
 
+from fpgart.base.named_tuples import NamedTuple
 from fpgart.kernels.functions import Function, functions
 from fpgart.kernels.loops.loop_scan import LOOPING, TALKING, Scan
 from fpgart.kernels.loops.loop_tree import Call, Called, Item, Loop, UncountableError, cycles_of, size_of
@@ -60,6 +61,16 @@ class Touch:
     line: int
     """The line of the program's source."""
     loops: tuple[Loop, ...]
+    step: int = 0
+    """The bytes from an index to the next, if these are not the element's."""
+
+
+class Captured(NamedTuple):
+    """A number in an argument that is passed by value, at `offset`."""
+
+    argument: int
+    offset: int
+    size: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +87,8 @@ class KernelLoops:
     """Cycles from the begin of an iteration or work-item to its end, without waits for memory."""
     uncounted: str = ""
     """The reason if its loops cannot be counted."""
+    captured: Mapping[str, Captured] = field(default_factory=dict)
+    """The places of parameters in the kernel's arguments; empty if they are arguments of the same names."""
 
     def cycles(self, arguments: Mapping[str, int]) -> int | None:
         """Returns the cycles of one work-item, at least 1, for scalar `arguments` by name; None if they are unknown."""
@@ -140,10 +153,10 @@ def _called(function: Function, looping: Mapping[str, Called | None]) -> Called:
     scan = Scan(function, looping, frozenset())
     parameters, constants = _known(function, scan)
     items = scan.items()
-    return Called(parameters, constants, items, _sized(items))
+    return Called(parameters, constants, items, checked_size(items))
 
 
-def _sized(items: tuple[Item, ...]) -> int:
+def checked_size(items: tuple[Item, ...]) -> int:
     """Returns the size of items. Raises UncountableError for more than MOST_ITEMS."""
     size = size_of(items)
     if size > MOST_ITEMS:
@@ -175,7 +188,7 @@ def _kernel(function: Function, looping: Mapping[str, Called | None], talking: S
     depth = pipeline_depth(scan.plain, function.parameters)
     try:
         items = scan.items()
-        _sized(items)
+        checked_size(items)
     except UncountableError as error:
         return KernelLoops(None, kept, constants, depth=depth, uncounted=shorten(str(error), LONGEST_REASON))
     arrays = global_arrays(function.parameters)

@@ -106,8 +106,18 @@ def kernel_streams(source: str, options: str = "") -> Streams:
         return NOTHING
     channels = dict(_channels(blank(DIRECTIVE, text)))
     used = _used(kernels, channels, talking)
+    autorun = {f.name: _units(f.head) for f in found if f.is_kernel and used[f.name] and AUTORUN.search(f.head)}
+    return connected(kernels, channels, used, autorun)
+
+
+def connected(
+    kernels: Mapping[str, KernelLoops],
+    channels: Mapping[str, Channel],
+    used: Mapping[str, frozenset[str]],
+    autorun: Mapping[str, tuple[int, ...]],
+) -> Streams:
+    """Returns the kernels of a program; `used` are the channels that each uses, as far as that is known."""
     groups = _groups({name: names for name, names in used.items() if names})
-    autorun = {f.name: _units(f.head) for f in found if f.is_kernel and f.name in groups and AUTORUN.search(f.head)}
     alone = {name: why for name in groups if (why := _untold(kernels[name], used[name], channels))}
     alone |= _shared(kernels, groups)
     if sum(map(prod, autorun.values())) > MOST_UNITS:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans the runs of kernels from their source: cycles, channels, access patterns (docs/time.md)."""
+"""Plans the runs of kernels from their source or SPIR-V: cycles, channels, access patterns (docs/time.md)."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from fpgart.engine.interface import BYTES
 from fpgart.kernels.loops.access_patterns import Pattern, patterns
 from fpgart.kernels.loops.kernel_loops import KernelLoops, kernel_loops
 from fpgart.kernels.loops.kernel_streams import NOTHING, Streams, kernel_streams
+from fpgart.kernels.loops.spirv_streams import spirv_streams
 from fpgart.runtime.commands.launch import LaunchKernel
 from fpgart.runtime.model.steps import Run
 from fpgart.runtime.model.streaming import Talking
@@ -53,7 +54,7 @@ class KernelPlans:
         """Returns the cycles of a work-item's loops with the launch's arguments; None if they cannot be counted."""
         found = self._loops_of(launch.program).get(launch.kernel.name)
         if found is not None:
-            return found.cycles(scalars(launch))
+            return found.cycles(scalars(launch, found))
         listing = launch.program.listing
         return 1 if listing is not None and LOOPS_OR_HEADERS.search(listing) is None else None
 
@@ -88,7 +89,7 @@ class KernelPlans:
     def _patterns_of(self, run: Run, known: KernelLoops, launch: LaunchKernel) -> list[Pattern]:
         """Returns the patterns; they are kept for launches with the same numbers."""
         earlier = self._patterns.setdefault(launch.program, {})
-        numbers = scalars(launch)
+        numbers = scalars(launch, known)
         key = run.kernel, tuple(numbers.items()), run.work_items, run.width
         if key not in earlier:
             if len(earlier) >= MOST_REMEMBERED:
@@ -107,7 +108,7 @@ class KernelPlans:
             return replace(run, untold=found.untold[run.kernel])
         if run.width > 1:
             return replace(run, untold=f"{run.width} work-items at once")
-        return replace(run, talking=Talking(found, scalars(launch)))
+        return replace(run, talking=Talking(found, scalars(launch, found.kernels[run.kernel])))
 
     def _widths_of(self, program: Program) -> dict[str, int]:
         if program not in self._widths:
@@ -152,15 +153,21 @@ def loops(program: Program) -> dict[str, KernelLoops]:
 
 
 def streams(program: Program) -> Streams:
-    """Returns the uses of channels in the program's OpenCL C."""
+    """Returns the uses of channels in the program's OpenCL C, or those of pipes in its SPIR-V."""
+    if program.modules:
+        return spirv_streams(program.modules, program.specialized)
     if program.listing is None:
         return NOTHING
     return kernel_streams(program.listing, program.devices[0].board.build_options(program.options))
 
 
-def scalars(launch: LaunchKernel) -> dict[str, int]:
-    """Returns the launch's arguments that are integers, by name."""
+def scalars(launch: LaunchKernel, loops: KernelLoops) -> dict[str, int]:
+    """Returns the integers among the launch's arguments, or in them, by name."""
     found = {}
+    for name, (index, offset, size) in loops.captured.items():
+        kind, _, value = launch.arguments[index]
+        if kind == BYTES and isinstance(value, bytes) and offset + size <= len(value):
+            found[name] = int.from_bytes(value[offset : offset + size], "little", signed=True)
     for argument, (kind, size, value) in zip(launch.kernel.interface.arguments, launch.arguments, strict=True):
         if kind == BYTES and isinstance(value, bytes) and INTEGER.fullmatch(argument.type_name):
             signed = not argument.type_name.startswith(("u", "size_t", "bool"))

@@ -46,6 +46,13 @@ class ProgramKernel(Protocol):
 _attributes = lru_cache(maxsize=64)(kernel_attributes)
 
 
+@lru_cache(maxsize=64)
+def _attributes_in(il: bytes) -> dict[str, dict[str, tuple[int, ...]]]:
+    from fpgart.kernels import spirv  # few hosts need it
+
+    return spirv.hardware(il)
+
+
 class Origin:
     """The facts in the binary that a program was loaded from; empty for source and SPIR-V."""
 
@@ -109,6 +116,7 @@ class Program:
         self.linked = False
         """True if clLinkProgram created it, also if linking failed."""
         self._parts: tuple[str | None, ...] = ()
+        self._modules: tuple[bytes, ...] = ()
         for device in devices:
             if device.memories.keeps_programs:
                 device.programs.add(self)
@@ -253,6 +261,7 @@ class Program:
         self.linked = True
         self._made = made
         self._parts = tuple(part.listing for part in parts)
+        self._modules = tuple(module for part in parts for module in part.modules)
         for part in parts:
             self._locations |= part.locations()
             self._hardware |= part.hardware()
@@ -346,6 +355,16 @@ class Program:
             return self.origin.binary.listing
         return "\n".join(part or "" for part in self._parts) if self._parts and None not in self._parts else None
 
+    @property
+    def modules(self) -> tuple[bytes, ...]:
+        """All SPIR-V of the program."""
+        return (self.il,) if self.il else self._modules
+
+    @property
+    def specialized(self) -> dict[int, bytes]:
+        """The values of specialisation constants that the host has set."""
+        return self._constants
+
     def locations(self) -> dict[str, tuple[str, ...]]:
         """Returns, by kernel, the buffer_location of each argument, from the source or the linked programs."""
         if self.source is None:
@@ -357,7 +376,12 @@ class Program:
         return {name: tuple(place if place in known else "" for place in places) for name, places in found.items()}
 
     def hardware(self) -> dict[str, dict[str, tuple[int, ...]]]:
-        """Returns, by kernel, the numbers of its hardware attributes, from the source, linked programs or a binary."""
+        """Returns, by kernel, the numbers of its hardware attributes.
+
+        They come from the source, from SPIR-V, from linked programs or from a binary.
+        """
+        if self.il:
+            return _attributes_in(self.il)
         if self.source is None:
             return self._hardware
         options = self.options

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from fpgart.watch.intervals import Range, covered, merged
 from fpgart.watch.report.found import EventTaker, Found
-from fpgart.watch.report.trace_events import Args, Takes
+from fpgart.watch.report.trace_events import SYCL, Args, Takes
 
 LEAST_US = 100.0
 """The least time of waits that advice reports. Shorter ones may come from the threads that pass packets on this
@@ -40,8 +40,8 @@ class ChannelAdviser(EventTaker):
         self._channels: defaultdict[tuple[int, str], Waits] = defaultdict(Waits)
         self._modelled: dict[tuple[int, str], int | None] = {}
         """The declared depths of channels in the model of time."""
-        self._deeper: list[tuple[int, Args]] = []
-        """The model's results for other depths, by device."""
+        self._deeper: list[tuple[int, Args, bool]] = []
+        """The model's results for other depths, by device; true for a SYCL program."""
 
     def takes(self) -> Takes:
         return {"time": self._modelled_step, "channel stall": self._stalled}
@@ -61,22 +61,23 @@ class ChannelAdviser(EventTaker):
         for each in args.get("channels", ()):
             self._modelled[device, each["channel"]] = each["depth"]
         if "deeper" in args:
-            self._deeper.append((device, args["deeper"]))
+            self._deeper.append((device, args["deeper"], SYCL in args))
 
-    def _advise(self, device: int, deeper: Args) -> None:
+    def _advise(self, device: int, deeper: Args, is_sycl: bool) -> None:
+        noun, how = ("pipe", "the parameter min_capacity") if is_sycl else ("channel", "__attribute__((depth(N)))")
         depths = [
-            f"channel '{name}' {self._modelled.get((device, name)) or 1} packets deep, which should be {depth}"
+            f"{noun} '{name}' {self._modelled.get((device, name)) or 1} packets deep, which should be {depth}"
             for name, depth in deeper["depths"].items()
         ]
         words = (
-            f"make channels of device {device} deeper (__attribute__((depth(N)))): {'; '.join(depths)}; the kernels at "
+            f"make {noun}s of device {device} deeper ({how}): {'; '.join(depths)}; the kernels at "
             "their ends work in bursts and wait for each other by turns"
         )
         self._found.add(words, nanoseconds=deeper["saved"], noun="time")
 
     def finish(self) -> None:
-        for device, deeper in self._deeper:
-            self._advise(device, deeper)
+        for device, deeper, is_sycl in self._deeper:
+            self._advise(device, deeper, is_sycl)
         known = {(device, name.partition("[")[0]) for device, name in self._modelled}
         for (device, channel), waits in self._channels.items():
             if (device, channel.partition("[")[0]) in known:

@@ -31,7 +31,8 @@ def _in_words(kernel: str, each: Args) -> str:
     cure = (
         "let the innermost loop or neighbouring work-items go from one element to the next" if stride else "sort them"
     )
+    line = f", line {each['line']} of its program" if each["line"] else ""
     return (
-        f"kernel '{kernel}', line {each['line']} of its program: {each['array']}[{each['index']}] is accessed {how}, "
+        f"kernel '{kernel}'{line}: {each['array']}[{each['index']}] is accessed {how}, "
         f"which has {share:.0f} % of the memory's bandwidth: {cure}, or copy blocks into local memory first"
     )

@@ -24,11 +24,12 @@ Tell = Callable[[int], None]
 NO_EVENT = frozenset(("", "]"))
 OF_KERNELS = frozenset(("device", "engine", "time", "usm", "placing"))
 """The categories of events that name a kernel."""
-NAMING = ("kernel", "reason", "argument")
+NAMING = ("kernel", "reason", "argument", "bound", "channels", "deeper", "untold")
 """The facts of an event that name a kernel, or contain its name."""
 SYCL_KERNEL = "_ZTS"
 """Begins the symbols of SYCL kernels, which are those of the types that name them."""
-SYMBOL = re.compile(rf"{SYCL_KERNEL}\w+")
+SYMBOL = re.compile(rf"(?:{SYCL_KERNEL}|_ZN\w+m_Storage)\w+")
+"""Finds the symbols of kernels and pipes."""
 SYCL = "sycl"
 """The fact that a SYCL kernel was renamed in an event."""
 MAPPING = frozenset(("MAP_BUFFER", "UNMAP_MEM_OBJECT"))
@@ -143,6 +144,18 @@ def without_collector() -> Iterator[None]:
             gc.enable()
 
 
+def _with_names(fact: Any) -> Any:
+    """Returns a fact with the names of the source for kernels and pipes."""
+    match fact:
+        case str():
+            return SYMBOL.sub(lambda found: kernel_name(found[0]), fact)
+        case list():
+            return [_with_names(each) for each in fact]
+        case dict():
+            return {_with_names(name): _with_names(each) for name, each in fact.items()}
+    return fact
+
+
 def in_order(unordered: Iterable[Args]) -> list[Args]:
     """Returns events in the order of their begins; SYCL kernels have the names of the source in them."""
     found: list[Args] = []
@@ -156,8 +169,8 @@ def in_order(unordered: Iterable[Args]) -> list[Args]:
         if category in OF_KERNELS:
             args = event["args"]
             for fact in NAMING:
-                if fact in args and SYCL_KERNEL in args[fact]:
-                    args[fact] = SYMBOL.sub(lambda found: kernel_name(found[0]), args[fact])
+                if fact in args and SYMBOL.search(str(args[fact])):
+                    args[fact] = _with_names(args[fact])
                     args[SYCL] = True
         if category == "device" and event["args"].get("command") in MAPPING:
             mapping.append(event["args"])

@@ -1,0 +1,335 @@
+"""Loops, accesses to memory and pipes of kernels in SPIR-V, for the model of time."""
+
+from __future__ import annotations
+
+import pytest
+
+from fpgart.kernels import fpga_spirv, spirv
+from fpgart.kernels.loops.access_patterns import patterns
+from fpgart.kernels.loops.kernel_loops import Captured, KernelLoops
+from fpgart.kernels.loops.loop_tree import talks
+from fpgart.kernels.loops.spirv_streams import spirv_streams
+from fpgart.kernels.spirv_code import Op
+from fpgart.kernels.spirv_facts import PIPE_TYPE, LoopControl
+from tests.kernels.test_fpga_spirv import module, text
+
+TYPES = fpga_spirv.Op
+PRIVATE, GLOBAL, SPEC_ID = 7, 5, 1
+Line = tuple[int | str, ...]
+COUNTED: tuple[Line, ...] = (
+    (Op.LABEL, "entry"),
+    (Op.BRANCH, "loop"),
+    (Op.LABEL, "loop"),
+    (Op.PHI, "int", "i", "0", "entry", "next", "loop"),
+    (Op.ADD, "int", "next", "i", "1"),
+    (Op.EQUAL, "bool", "done", "next", "n"),
+    (Op.BRANCH_CONDITIONAL, "done", "exit", "loop"),
+    (Op.LABEL, "exit"),
+    (Op.RETURN,),
+)
+"""A kernel's body with a loop of n iterations; `loop` is its begin and its end."""
+
+
+def program(*body: Line, before: tuple[Line, ...] = (), behind: tuple[Line, ...] = ()) -> bytes:
+    """Returns a module with a kernel `k(n, x, s)`: a number, a pointer to numbers, a structure of two by value.
+
+    Words stand for ids, those of digits for constants. `before` are more declarations, `behind` more functions.
+    """
+    lines: list[Line] = [
+        (spirv.Op.ENTRY_POINT, spirv.KERNEL_MODEL, "k", *text("k"), "pipe"),
+        *((Op.NAME, name, *text(f"_arg_{name}")) for name in ("n", "x", "s")),
+        (TYPES.TYPE_INT, "int", 32, 0),
+        (TYPES.TYPE_POINTER, "int*", GLOBAL, "int"),
+        (TYPES.TYPE_STRUCT, "struct", "int", "int"),
+        (TYPES.TYPE_POINTER, "struct*", PRIVATE, "struct"),
+        (TYPES.TYPE_POINTER, "own*", PRIVATE, "int"),
+        *before,
+        (Op.FUNCTION, 1, "k", 0, 1),
+        (Op.PARAMETER, "int", "n"),
+        (Op.PARAMETER, "int*", "x"),
+        (Op.PARAMETER, "struct*", "s"),
+        *body,
+        (Op.FUNCTION_END,),
+        *behind,
+    ]
+    words = {word for line in lines for word in line if isinstance(word, str)}
+    ids = {word: number for number, word in enumerate(sorted(words), start=20)}
+    constants = [(TYPES.CONSTANT, "int", word, int(word)) for word in sorted(words) if word.isdecimal()]
+    at = next(index for index, line in enumerate(lines) if line[0] == Op.FUNCTION)
+    every = [*lines[:at], *constants, *lines[at:]]
+    return module(*(tuple(ids[word] if isinstance(word, str) else int(word) for word in line) for line in every))
+
+
+def loops(*body: Line, before: tuple[Line, ...] = (), behind: tuple[Line, ...] = ()) -> KernelLoops:
+    return spirv_streams([program(*body, before=before, behind=behind)], {}).kernels["k"]
+
+
+def with_lines(body: tuple[Line, ...], behind: Line, *lines: Line) -> tuple[Line, ...]:
+    """Returns the body with more lines behind one of it."""
+    at = body.index(behind) + 1
+    return (*body[:at], *lines, *body[at:])
+
+
+def test_a_loop_takes_a_cycle_for_each_iteration() -> None:
+    found = loops(*COUNTED)
+    assert found.captured == {"n": Captured(0, 0, 4)}
+    assert found.cycles({"n": 100}) == 100
+    assert found.cycles({}) is None
+
+
+def test_a_kernel_without_loops_takes_one_cycle() -> None:
+    assert loops((Op.LABEL, "entry"), (Op.RETURN,)).cycles({}) == 1
+
+
+@pytest.mark.parametrize(
+    ("control", "number", "cycles"),
+    [
+        (LoopControl.initiation_interval, 3, 300),
+        (LoopControl.unroll_by, 4, 25),
+        (LoopControl.max_interleaving, 1, 100),
+        (LoopControl.max_concurrency, 1, 100),
+    ],
+)
+def test_attributes_of_a_loop_have_the_effect_of_those_in_opencl_c(control: int, number: int, cycles: int) -> None:
+    merge: Line = (Op.LOOP_MERGE, "exit", "loop", control, number)
+    assert loops(*with_lines(COUNTED, (Op.ADD, "int", "next", "i", "1"), merge)).cycles({"n": 100}) == cycles
+
+
+def test_a_loop_that_is_unrolled_takes_no_cycles() -> None:
+    merge: Line = (Op.LOOP_MERGE, "exit", "loop", LoopControl.unroll)
+    assert loops(*with_lines(COUNTED, (Op.ADD, "int", "next", "i", "1"), merge)).cycles({"n": 100}) == 1
+
+
+@pytest.mark.parametrize(
+    ("first", "compare", "left", "right", "goes_on", "cycles"),
+    [
+        ("0", Op.S_LESS, "next", "n", True, 34),  # 0, 3, ... 99
+        ("0", Op.S_LESS, "n", "next", False, 34),
+        ("1", Op.S_LESS_EQUAL, "next", "n", True, 34),
+        ("0", Op.U_LESS, "i", "n", True, 35),
+        ("0", Op.NOT_EQUAL, "next", "99", True, 33),
+    ],
+)
+def test_iterations_follow_from_the_first_value_the_step_and_the_bound(
+    first: str, compare: int, left: str, right: str, goes_on: bool, cycles: int
+) -> None:
+    targets = ("loop", "exit") if goes_on else ("exit", "loop")
+    body: tuple[Line, ...] = (
+        (Op.LABEL, "entry"),
+        (Op.BRANCH, "loop"),
+        (Op.LABEL, "loop"),
+        (Op.PHI, "int", "i", first, "entry", "next", "loop"),
+        (Op.ADD, "int", "next", "i", "3"),
+        (compare, "bool", "more", left, right),
+        (Op.BRANCH_CONDITIONAL, "more", *targets),
+        (Op.LABEL, "exit"),
+        (Op.RETURN,),
+    )
+    assert loops(*body).cycles({"n": 100}) == cycles
+
+
+def test_a_loop_that_counts_down_is_counted() -> None:
+    body: tuple[Line, ...] = (
+        (Op.LABEL, "entry"),
+        (Op.BRANCH, "loop"),
+        (Op.LABEL, "loop"),
+        (Op.PHI, "int", "i", "n", "entry", "next", "loop"),
+        (Op.SUBTRACT, "int", "next", "i", "2"),
+        (Op.S_GREATER, "bool", "more", "next", "0"),
+        (Op.BRANCH_CONDITIONAL, "more", "loop", "exit"),
+        (Op.LABEL, "exit"),
+        (Op.RETURN,),
+    )
+    assert loops(*body).cycles({"n": 100}) == 50
+
+
+def test_a_loop_that_tests_first_runs_as_often_as_its_condition_holds() -> None:
+    body: tuple[Line, ...] = (
+        (Op.LABEL, "entry"),
+        (Op.BRANCH, "test"),
+        (Op.LABEL, "test"),
+        (Op.PHI, "int", "i", "0", "entry", "next", "body"),
+        (Op.S_LESS, "bool", "more", "i", "n"),
+        (Op.BRANCH_CONDITIONAL, "more", "body", "exit"),
+        (Op.LABEL, "body"),
+        (Op.ADD, "int", "next", "i", "1"),
+        (Op.BRANCH, "test"),
+        (Op.LABEL, "exit"),
+        (Op.RETURN,),
+    )
+    assert loops(*body).cycles({"n": 100}) == 100
+
+
+def test_a_loop_with_two_ways_out_is_not_counted() -> None:
+    body: tuple[Line, ...] = (
+        (Op.LABEL, "entry"),
+        (Op.BRANCH, "loop"),
+        (Op.LABEL, "loop"),
+        (Op.PHI, "int", "i", "0", "entry", "next", "end"),
+        (Op.LOAD, "int", "value", "x"),
+        (Op.EQUAL, "bool", "found", "value", "0"),
+        (Op.BRANCH_CONDITIONAL, "found", "exit", "end"),
+        (Op.LABEL, "end"),
+        (Op.ADD, "int", "next", "i", "1"),
+        (Op.EQUAL, "bool", "done", "next", "n"),
+        (Op.BRANCH_CONDITIONAL, "done", "exit", "loop"),
+        (Op.LABEL, "exit"),
+        (Op.RETURN,),
+    )
+    found = loops(*body)
+    assert found.body is None
+    assert found.uncounted == "a loop is left early"
+
+
+def test_the_branch_that_the_arguments_choose_counts() -> None:
+    body: tuple[Line, ...] = (
+        (Op.LABEL, "first"),
+        (Op.S_GREATER, "bool", "large", "n", "50"),
+        (Op.BRANCH_CONDITIONAL, "large", "entry", "end"),
+        *COUNTED[:-1],
+        (Op.BRANCH, "end"),
+        (Op.LABEL, "end"),
+        (Op.RETURN,),
+    )
+    assert loops(*body).cycles({"n": 100}) == 100
+    assert loops(*body).cycles({"n": 40}) == 1
+
+
+def test_a_bound_in_an_argument_by_value_is_known() -> None:
+    lines: tuple[Line, ...] = (
+        (Op.ACCESS_CHAIN, "own*", "member", "s", "1"),
+        (Op.LOAD, "int", "bound", "member"),
+    )
+    body = with_lines(COUNTED, (Op.LABEL, "entry"), *lines)
+    body = tuple((*line[:-1], "bound") if line[0] == Op.EQUAL else line for line in body)
+    found = loops(*body)
+    assert found.captured == {"s_4": Captured(2, 4, 4)}
+    assert found.cycles({"s_4": 7}) == 7
+
+
+def test_a_specialization_constant_has_the_value_that_the_host_has_set() -> None:
+    body = tuple((*line[:-1], "size") if line[0] == Op.EQUAL else line for line in COUNTED)
+    before: tuple[Line, ...] = ((Op.DECORATE, "size", SPEC_ID, 9), (Op.SPEC_CONSTANT, "int", "size", 5))
+    il = program(*body, before=before)
+    assert spirv_streams([il], {}).kernels["k"].cycles({}) == 5
+    assert spirv_streams([il], {9: (64).to_bytes(4, "little")}).kernels["k"].cycles({}) == 64
+
+
+def test_a_called_function_takes_the_cycles_of_its_loops() -> None:
+    called: tuple[Line, ...] = (
+        (Op.FUNCTION, 1, "f", 0, 1),
+        (Op.PARAMETER, "int", "m"),
+        *(tuple(f"{word}'" if word in ("entry", "loop", "exit", "i", "next", "done") else "m" if word == "n" else word
+                for word in line) for line in COUNTED),
+        (Op.FUNCTION_END,),
+    )  # fmt: skip
+    body: tuple[Line, ...] = (
+        (Op.LABEL, "begin"),
+        (Op.ADD, "int", "more", "n", "1"),
+        (Op.CALL, 1, "result", "f", "more"),
+        (Op.RETURN,),
+    )
+    assert loops(*body, behind=called).cycles({"n": 100}) == 101
+
+
+def test_an_entry_point_that_only_calls_a_function_is_that_function() -> None:
+    inner = {"n": "n'", "x": "x'", "s": "s'"}
+    called: tuple[Line, ...] = (
+        (Op.FUNCTION, 1, "f", 0, 1),
+        (Op.PARAMETER, "int", "n'"),
+        (Op.PARAMETER, "int*", "x'"),
+        (Op.PARAMETER, "struct*", "s'"),
+        *(tuple(inner.get(str(word), word) for word in line) for line in COUNTED),
+        (Op.FUNCTION_END,),
+    )
+    named: tuple[Line, ...] = ((Op.NAME, "n'", *text("_arg_n")),)
+    body: tuple[Line, ...] = ((Op.LABEL, "begin"), (Op.CALL, 1, "result", "f", "n", "x", "s"), (Op.RETURN,))
+    found = loops(*body, before=named, behind=called)
+    assert found.captured == {"n": Captured(0, 0, 4)}
+
+
+def accessing(*lines: Line) -> KernelLoops:
+    """The loop COUNTED with these lines in it."""
+    return loops(*with_lines(COUNTED, (Op.PHI, "int", "i", "0", "entry", "next", "loop"), *lines))
+
+
+def test_an_index_that_grows_by_more_than_an_element_is_strided() -> None:
+    found = accessing(
+        (Op.SHIFT_LEFT, "int", "far", "i", "4"),
+        (Op.PTR_ACCESS_CHAIN, "int*", "place", "x", "far"),
+        (Op.LOAD, "int", "value", "place"),
+    )
+    (pattern,) = patterns(found, {"n": 100}, 1, 1)
+    assert (pattern.array, pattern.run, pattern.stride, pattern.count) == ("x", 4, 64, 100)
+
+
+def test_an_index_from_memory_is_random() -> None:
+    found = accessing(
+        (Op.PTR_ACCESS_CHAIN, "int*", "place", "x", "i"),
+        (Op.LOAD, "int", "index", "place"),
+        (Op.PTR_ACCESS_CHAIN, "int*", "there", "x", "index"),
+        (Op.STORE, "there", "i"),
+    )
+    assert [(each.run, each.stride) for each in patterns(found, {"n": 100}, 1, 1)] == [(4, 0)]
+
+
+def test_neighbouring_elements_are_one_access() -> None:
+    """A compiler that unrolls a loop by two leaves one with two accesses."""
+    found = loops(
+        (Op.LABEL, "entry"),
+        (Op.BRANCH, "loop"),
+        (Op.LABEL, "loop"),
+        (Op.PHI, "int", "i", "0", "entry", "next", "loop"),
+        (Op.PTR_ACCESS_CHAIN, "int*", "even", "x", "i"),
+        (Op.STORE, "even", "n"),
+        (Op.OR, "int", "second", "i", "1"),
+        (Op.PTR_ACCESS_CHAIN, "int*", "odd", "x", "second"),
+        (Op.STORE, "odd", "n"),
+        (Op.ADD, "int", "next", "i", "2"),
+        (Op.EQUAL, "bool", "done", "next", "n"),
+        (Op.BRANCH_CONDITIONAL, "done", "exit", "loop"),
+        (Op.LABEL, "exit"),
+        (Op.RETURN,),
+    )
+    assert [(touch.element, touch.index) for touch in found.touches] == [(8, "i0 * 2")]
+    assert patterns(found, {"n": 100}, 1, 1) == []
+
+
+def test_the_test_in_front_of_a_loop_does_not_make_its_accesses_uncertain() -> None:
+    inside = with_lines(COUNTED, (Op.PHI, "int", "i", "0", "entry", "next", "loop"), (Op.STORE, "x", "i"))
+    body: tuple[Line, ...] = (
+        (Op.LABEL, "first"),
+        (Op.S_GREATER, "bool", "any", "n", "0"),
+        (Op.BRANCH_CONDITIONAL, "any", "entry", "end"),
+        *inside[:-1],
+        (Op.BRANCH, "end"),
+        (Op.LABEL, "end"),
+        (Op.RETURN,),
+    )
+    other = tuple((*line[:3], "n", "7") if line[0] == Op.S_GREATER else line for line in body)
+    assert [touch.times for touch in loops(*body).touches] == [1]
+    assert [touch.times for touch in loops(*other).touches] == [0]
+
+
+def test_a_pipe_is_a_channel_with_its_capacity() -> None:
+    before: tuple[Line, ...] = (
+        (Op.NAME, "storage", *text(f"{PIPE_TYPE}.3")),
+        (Op.NAME, "pipe", *text("between")),
+        (TYPES.TYPE_STRUCT, "storage", "int", "int", "int"),
+        (TYPES.TYPE_POINTER, "storage*", GLOBAL, "storage"),
+        (TYPES.CONSTANT_COMPOSITE, "storage", "initial", "4", "4", "8"),
+        (TYPES.VARIABLE, "storage*", "pipe", GLOBAL, "initial"),
+    )
+    lines: tuple[Line, ...] = (
+        (Op.PIPE_FROM_STORAGE, "end", "open", "pipe"),
+        (Op.WRITE_PIPE_BLOCKING, "open", "x", "4", "4"),
+    )
+    body = with_lines(COUNTED, (Op.PHI, "int", "i", "0", "entry", "next", "loop"), *lines)
+    found = spirv_streams([program(*body, before=before)], {})
+    assert found.capacity("between") == 8
+    assert found.groups == {"k": frozenset(("k",))}
+    assert [(talk.channel, talk.writing) for talk in talks(found.kernels["k"].body or ())] == [("between", True)]
+
+
+def test_bytes_that_are_no_spirv_have_no_loops() -> None:
+    assert spirv_streams([b"BC\xc0\xde"], {}).kernels == {}
