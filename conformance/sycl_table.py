@@ -436,6 +436,35 @@ def test_reads_wait_for_the_last_write_and_writes_for_all_reads(program: Program
         assert after == [[], [0], [0], [0, 1, 2]]
 
 
+@pytest.mark.parametrize("queue", ["S", "U"])
+def test_copies_and_fills_of_a_handler_run_on_the_device(program: Program, queue: str) -> None:
+    submit = program.queues[queue].submit
+    small, large = sycl.Buffer(8, np.int32, graph=program.graph), program.buffer(np.arange(N, dtype=np.int32))
+    got = np.full(N + 1, -1, np.int32)
+    submit(lambda h: h.copy(np.full(10, 5, np.int32), h.access(small, "discard_write")))
+    submit(lambda h: h.copy(h.access(small, "read"), h.access(large, "write")))
+    submit(lambda h: h.copy(h.access(large, "read"), got)).wait()
+    submit(lambda h: h.fill(h.access(small, "discard_write"), 9))
+    with small.host("read") as view:
+        assert (view == 9).all()
+    assert got.tolist() == [5] * 8 + list(range(8, N)) + [-1]
+    groups = [c.what for c in program.graph.commands if isinstance(c, ExecCGCommand)]
+    assert groups == ["copy", "copy", "copy", "fill"]
+
+
+@pytest.mark.parametrize("queue", ["S", "U"])
+def test_an_update_of_the_host_is_what_a_host_accessor_would_do(program: Program, queue: str) -> None:
+    buffer = program.buffer()
+    program.run(queue, buffer, "discard_write")
+    before = len(program.graph.commands)
+    program.queues[queue].submit(lambda h: h.update_host(h.access(buffer, "read"))).wait()
+    moved = MemCpyCommand if queue == "S" else MapMemObject
+    assert [type(c) for c in program.graph.commands[before:]] == [AllocaCommand, moved]
+    with buffer.host("read") as view:
+        assert (view == np.arange(N)).all()
+    assert len(program.graph.commands) == before + 2, "the contents were there"
+
+
 def test_a_host_task_sees_and_changes_the_contents(program: Program) -> None:
     with program.buffer() as buffer:
         program.run("U", buffer, "discard_write")
@@ -484,6 +513,37 @@ MISTAKES: dict[str, tuple[Callable[[Program, sycl.Buffer], object], str]] = {
         "one action",
     ),
     "kernel on the host": (lambda p, b: sycl.Queue(graph=p.graph).submit(lambda h: h.single_task(SET)), "device"),
+    "copy of two arrays": (lambda p, b: p.queues["S"].submit(lambda h: h.copy(numbers(), numbers())), "needs a buffer"),
+    "copy of a part": (
+        lambda p, b: p.queues["S"].submit(lambda h: h.copy(h.access(b, "read"), numbers()[1:])),
+        f"{BYTES} bytes cannot be copied from or to {BYTES - 4} bytes",
+    ),
+    "copy of an array in steps": (
+        lambda p, b: p.queues["S"].submit(lambda h: h.copy(np.zeros(2 * N, np.int32)[::2], h.access(b, "write"))),
+        "not contiguous",
+    ),
+    "copy to an array that is read only": (
+        lambda p, b: p.queues["S"].submit(lambda h: h.copy(h.access(b, "read"), np.broadcast_to(np.int32(1), N))),
+        "not writable",
+    ),
+    "copy to a buffer that is read": (
+        lambda p, b: p.queues["S"].submit(lambda h: h.copy(numbers(), h.access(b, "read"))),
+        "mode read does not write",
+    ),
+    "copy of what is discarded": (
+        lambda p, b: p.queues["S"].submit(lambda h: h.copy(h.access(b, "discard_read_write"), numbers())),
+        "mode discard_read_write does not read",
+    ),
+    "fill of an image": (
+        lambda p, b: p.queues["S"].submit(
+            lambda h: h.fill(h.access(sycl.Image((4, 4), np.uint8, graph=p.graph), "write"), 1)
+        ),
+        "for buffers",
+    ),
+    "fill on the host": (
+        lambda p, b: sycl.Queue(graph=p.graph).submit(lambda h: h.fill(h.access(b, "write"), 1)),
+        "fill needs a device",
+    ),
     "another graph": (lambda p, b: sycl.Queue().submit(lambda h: (h.access(b), h.host_task(lambda: 0))), "graph"),
     "closed": (lambda p, b: (b.close(), p.run("S", b)), "buffer 1 is closed"),
     "no build": (

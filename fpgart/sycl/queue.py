@@ -7,11 +7,12 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pyopencl as cl
 
 from fpgart.sycl.commands import HOST, Allocation, Array, Command, Context, ExecCGCommand
 from fpgart.sycl.graph import Graph
-from fpgart.sycl.memory import DEFAULT_GRAPH, Buffer, close_at_exit
+from fpgart.sycl.memory import DEFAULT_GRAPH, Buffer, Image, close_at_exit
 from fpgart.sycl.modes import Mode, SyclError
 
 _CONTEXTS: dict[cl.Device, cl.Context] = {}
@@ -64,13 +65,21 @@ class Accessor:
         return view
 
 
+Operation = Callable[[cl.CommandQueue, list[cl.Event]], cl.Event]
+"""Enqueues a copy or a fill behind events."""
+
+
 class Handler:
-    """The contents of a command group: accesses, and one kernel or host task."""
+    """The contents of a command group: accesses, and one action."""
 
     def __init__(self) -> None:
         self.accessors: list[Accessor] = []
         self.kernel: Kernel | None = None
         self.task: Callable[[], object] | None = None
+        self.operation: Operation | None = None
+        self.updated: Accessor | None = None
+        self.what = ""
+        """The action in words."""
         self.arguments: tuple[Any, ...] = ()
         self.global_size: tuple[int, ...] = ()
         self.local_size: tuple[int, ...] | None = None
@@ -89,7 +98,7 @@ class Handler:
         local_size: tuple[int, ...] | None = None,
     ) -> None:
         """Runs a kernel. Arguments are accessors, and numpy scalars or bytes as pyopencl takes them."""
-        self._only()
+        self._only(f"kernel '{kernel.name}'")
         self.kernel = kernel
         self.arguments = arguments
         self.global_size = (global_size,) if isinstance(global_size, int) else tuple(global_size)
@@ -101,12 +110,78 @@ class Handler:
 
     def host_task(self, function: Callable[[], object]) -> None:
         """Calls a function on the host; the accessors' arrays are the contents meanwhile."""
-        self._only()
+        self._only("host task")
         self.task = function
 
-    def _only(self) -> None:
-        if self.kernel is not None or self.task is not None:
+    def copy(self, source: Accessor | Array, target: Accessor | Array) -> None:
+        """Copies a buffer to a buffer or an array, or an array to a buffer. Raises SyclError.
+
+        All of the source is copied, but no more of an array than the buffer has. The array must be contiguous, and
+        belongs to the command group until that has ended.
+        """
+        if isinstance(source, Accessor):
+            size = self._explicit(source, reads=True).nbytes
+        elif isinstance(target, Accessor):
+            size = target.buffer.nbytes
+        else:
+            raise SyclError("a copy needs a buffer")
+        if isinstance(target, Accessor):
+            self._explicit(target, reads=False)
+        elif not target.flags.writeable:
+            raise SyclError("an array that is not writable cannot be the target of a copy")
+        ends = [end if isinstance(end, Accessor) else _bytes(end) for end in (target, source)]
+        for end in ends:
+            if (room := end.buffer.nbytes if isinstance(end, Accessor) else end.nbytes) < size:
+                raise SyclError(f"{size} bytes cannot be copied from or to {room} bytes")
+        self._only("copy")
+
+        def enqueue(queue: cl.CommandQueue, events: list[cl.Event]) -> cl.Event:
+            natives: Any = [_native(end) if isinstance(end, Accessor) else end[:size] for end in ends]
+            between = all(isinstance(end, Accessor) for end in ends)
+            how: Any = {"byte_count": size} if between else {"is_blocking": False}
+            return cl.enqueue_copy(queue, *natives, wait_for=events, **how)
+
+        self.operation = enqueue
+
+    def fill(self, target: Accessor, value: Any) -> None:
+        """Sets each element of a buffer to a value. Raises SyclError."""
+        buffer = self._explicit(target, reads=False)
+        pattern = np.array(value, buffer.dtype)
+        self._only("fill")
+        self.operation = lambda queue, events: cl.enqueue_fill_buffer(
+            queue, _native(target), pattern, 0, buffer.nbytes, wait_for=events
+        )
+
+    def update_host(self, accessor: Accessor) -> None:
+        """Brings the contents to the buffer's memory on the host."""
+        self._only("update of the host")
+        self.updated = accessor
+
+    def _explicit(self, accessor: Accessor, *, reads: bool) -> Buffer:
+        """Returns the buffer of an accessor that a copy or a fill reads or writes. Raises SyclError."""
+        buffer, mode = accessor.buffer, accessor.mode
+        if isinstance(buffer, Image):
+            raise SyclError("copies and fills are for buffers")
+        if mode not in (Mode.READ, Mode.READ_WRITE) if reads else not mode.writes:
+            raise SyclError(f"an accessor of the mode {mode.value} does not {'read' if reads else 'write'}")
+        return buffer
+
+    def _only(self, what: str) -> None:
+        if self.what:
             raise SyclError("a command group has one action")
+        self.what = what
+
+
+def _native(accessor: Accessor) -> Any:
+    assert accessor.allocation is not None
+    return accessor.allocation.native
+
+
+def _bytes(array: Array) -> Array:
+    """Returns the bytes of an array; raises SyclError if it is not contiguous."""
+    if not array.flags.c_contiguous:
+        raise SyclError("an array that is not contiguous cannot be copied")
+    return array.reshape(-1).view(np.uint8)
 
 
 class Event:
@@ -146,13 +221,13 @@ class Queue:
             close_at_exit()
 
     def submit(self, group: Callable[[Handler], object]) -> Event:
-        """Creates a command group, bring its buffers here, and starts it. Raises SyclError."""
+        """Creates a command group, brings its buffers here, and starts it. Raises SyclError."""
         handler = Handler()
         group(handler)
-        if handler.kernel is None and handler.task is None:
+        if not handler.what:
             raise SyclError("the command group has no action")
-        if handler.kernel is not None and self.native is None:
-            raise SyclError(f"kernel '{handler.kernel.name}' needs a device's queue")
+        if handler.task is None and handler.updated is None and self.native is None:
+            raise SyclError(f"{handler.what} needs a device's queue")
         with self.graph.lock:
             return Event(self._start(handler))
 
@@ -162,6 +237,9 @@ class Queue:
             self.native.finish()
 
     def _start(self, handler: Handler) -> Command:
+        if handler.updated is not None:
+            self._modes(handler, HOST)
+            return self.graph.prepare(handler.updated.buffer.record, HOST, None, Mode.READ)[1][-1]
         on_host = handler.task is not None
         context, native = (HOST, None) if on_host else (self.context, self.native)
         modes = self._modes(handler, context)
@@ -172,9 +250,9 @@ class Queue:
             after += before
         for accessor in handler.accessors:
             accessor.allocation = allocations[accessor.buffer]
-        action, what = self._host_task(handler) if on_host else self._kernel(handler)
+        action = self._action(handler)
         uses = {buffer.number: mode for buffer, mode in modes.items()}
-        command = ExecCGCommand(context, uses, what, action, after)
+        command = ExecCGCommand(context, uses, handler.what, action, after)
         self.graph.execute(context, [(buffer.record, mode) for buffer, mode in modes.items()], command)
         return command
 
@@ -189,29 +267,32 @@ class Queue:
             modes[buffer] = mode if modes.get(buffer, mode) is mode else Mode.READ_WRITE
         return modes
 
-    def _host_task(self, handler: Handler) -> tuple[Callable[[list[cl.Event]], None], str]:
-        task = handler.task
-        assert task is not None
+    def _action(self, handler: Handler) -> Callable[[list[cl.Event]], cl.Event | None]:
+        """Returns the function that runs or enqueues the action behind events."""
+        task, native = handler.task, self.native
+        if task is not None:
 
-        def action(events: list[cl.Event]) -> None:
-            task()
+            def on_host(events: list[cl.Event]) -> None:
+                task()
 
-        return action, "host task"
-
-    def _kernel(self, handler: Handler) -> tuple[Callable[[list[cl.Event]], cl.Event], str]:
-        wanted, native = handler.kernel, self.native
-        assert wanted is not None
+            return on_host
         assert native is not None
-        kernel = wanted.in_context(native.context)
+        operation = handler.operation or self._launch(handler, native)
 
         def action(events: list[cl.Event]) -> cl.Event:
-            for index, argument in enumerate(handler.arguments):
-                if isinstance(argument, Accessor):
-                    assert argument.allocation is not None
-                    argument = argument.allocation.native
-                kernel.set_arg(index, argument)
-            event = cl.enqueue_nd_range_kernel(native, kernel, handler.global_size, handler.local_size, wait_for=events)
+            event = operation(native, events)
             native.flush()
             return event
 
-        return action, f"kernel '{wanted.name}'"
+        return action
+
+    def _launch(self, handler: Handler, native: cl.CommandQueue) -> Operation:
+        assert handler.kernel is not None
+        kernel = handler.kernel.in_context(native.context)
+
+        def enqueue(queue: cl.CommandQueue, events: list[cl.Event]) -> cl.Event:
+            for index, argument in enumerate(handler.arguments):
+                kernel.set_arg(index, _native(argument) if isinstance(argument, Accessor) else argument)
+            return cl.enqueue_nd_range_kernel(queue, kernel, handler.global_size, handler.local_size, wait_for=events)
+
+        return enqueue

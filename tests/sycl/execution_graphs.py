@@ -62,7 +62,19 @@ def of_fpgart(lists: list[list[str]]) -> list[Graph]:
     )
     if result.returncode:
         raise RuntimeError(result.stderr)
-    return [[in_order(step) for step in graph] for graph in json.loads(result.stdout)]
+    graphs = json.loads(result.stdout)
+    return [[in_order(step) for step in as_seen(*each)] for each in zip(lists, graphs, strict=True)]
+
+
+def as_seen(steps: list[str], graph: Graph) -> Graph:
+    """Returns the graph with the commands of update_host in the next step: DPC++ writes no file behind update_host."""
+    found: Graph = []
+    late: list[str] = []
+    for step, lines in zip(steps, graph, strict=True):
+        is_late = step.startswith("update ")
+        found.append([] if is_late else late + lines)
+        late = late + lines if is_late else []
+    return found
 
 
 def in_order(lines: list[str]) -> list[str]:

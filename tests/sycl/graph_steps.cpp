@@ -8,6 +8,11 @@
 //     part B WHOLE BEGIN SIZE     a sub-buffer
 //     kernel Q B:MODE...          a kernel that accesses buffers
 //     task Q B:MODE...            a host task that accesses buffers
+//     copy Q B:MODE C:MODE        a copy from a buffer to another one
+//     get Q B:MODE                a copy from a buffer to memory of the host
+//     put Q B:MODE                a copy from memory of the host to a buffer
+//     fill Q B:MODE               the same value for each element of a buffer
+//     update Q B:MODE             update_host
 //     host B MODE                 a host accessor, which ends at once
 //     final B                     the buffer's contents have no destination when it is closed
 //     close B                     the buffer's destructor
@@ -68,6 +73,34 @@ template <sycl::target Target, typename Function> void with_accessor(const Use &
         throw std::runtime_error("no mode " + use.mode);
 }
 
+template <Mode M, sycl::target Target, sycl::access::placeholder Placeholder, typename... Rest>
+constexpr Mode mode_of(const sycl::accessor<int, 1, M, Target, Placeholder, Rest...> &) {
+    return M;
+}
+
+// Call a function with an accessor that a copy may read, and with one that it may write.
+template <typename Function> void with_source(sycl::handler &group, const Use &use, Function function) {
+    with_accessor<sycl::target::device>(use, [&](auto accessor) {
+        if constexpr (mode_of(accessor) == Mode::write)
+            throw std::runtime_error(use.mode + " does not read");
+        else {
+            group.require(accessor);
+            function(accessor);
+        }
+    });
+}
+
+template <typename Function> void with_destination(sycl::handler &group, const Use &use, Function function) {
+    with_accessor<sycl::target::device>(use, [&](auto accessor) {
+        if constexpr (mode_of(accessor) == Mode::read)
+            throw std::runtime_error(use.mode + " does not write");
+        else {
+            group.require(accessor);
+            function(accessor);
+        }
+    });
+}
+
 template <typename Function> void with_host_accessor(const Use &use, Function function) {
     Buffer &buffer = *buffers.at(use.buffer);
     sycl::property_list discards{sycl::property::no_init{}};
@@ -102,6 +135,24 @@ std::unique_ptr<Buffer> make(const std::string &kind) {
     if (kind == "use_host_ptr")
         return std::make_unique<Buffer>(memory(), SIZE, sycl::property_list{sycl::property::buffer::use_host_ptr{}});
     return std::make_unique<Buffer>(memory(), SIZE);
+}
+
+void explicit_operation(const std::string &what, sycl::handler &group, const std::vector<Use> &used) {
+    if (what == "copy")
+        with_source(group, used.at(0), [&](auto source) {
+            with_destination(group, used.at(1), [&](auto destination) { group.copy(source, destination); });
+        });
+    else if (what == "get")
+        with_source(group, used.at(0), [&](auto source) { group.copy(source, memory()); });
+    else if (what == "put")
+        with_destination(group, used.at(0), [&](auto destination) { group.copy(memory(), destination); });
+    else if (what == "fill")
+        with_destination(group, used.at(0), [&](auto destination) { group.fill(destination, 7); });
+    else
+        with_accessor<sycl::target::device>(used.at(0), [&](auto accessor) {
+            group.require(accessor);
+            group.update_host(accessor);
+        });
 }
 
 sycl::device device_of(const std::string &word) {
@@ -141,6 +192,8 @@ void step(std::istringstream &words) {
                 with_accessor<sycl::target::host_task>(use, [&](auto accessor) { group.require(accessor); });
             group.host_task([] {});
         });
+    } else if (what == "copy" || what == "get" || what == "put" || what == "fill" || what == "update") {
+        queues.at(name).submit([&](sycl::handler &group) { explicit_operation(what, group, uses(words)); });
     } else if (what == "host") {
         Use use{name, ""};
         words >> use.mode;

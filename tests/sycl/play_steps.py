@@ -18,6 +18,7 @@ from fpgart import sycl
 from fpgart.sycl.commands import AllocaCommand, Command, Context, Host, MapMemObject, MemCpyCommand, UnmapMemObject
 
 SIZE = 96
+MEMORY = np.zeros(SIZE, np.int32)
 NOTHING = sycl.Kernel("kernel void nothing() {}", "nothing")
 DEVICES = cl.get_platforms()[0].get_devices()
 
@@ -58,24 +59,38 @@ class Player:
             self.buffers[name] = sycl.Buffer(array, graph=self.graph)
         self.names[self.buffers[name].number] = name
 
-    def _group(self, handler: sycl.Handler, uses: tuple[str, ...]) -> None:
-        for use in uses:
-            name, mode = use.split(":")
-            handler.access(self.buffers[name], mode)
+    def _accessors(self, handler: sycl.Handler, *uses: str) -> list[sycl.Accessor]:
+        found = (use.split(":") for use in uses)
+        return [handler.access(self.buffers[name], mode) for name, mode in found]
 
     def kernel(self, queue: str, *uses: str) -> None:
         def group(handler: sycl.Handler) -> None:
-            self._group(handler, uses)
+            self._accessors(handler, *uses)
             handler.single_task(NOTHING)
 
         self.queues[queue].submit(group)
 
     def task(self, queue: str, *uses: str) -> None:
         def group(handler: sycl.Handler) -> None:
-            self._group(handler, uses)
+            self._accessors(handler, *uses)
             handler.host_task(lambda: None)
 
         self.queues[queue].submit(group)
+
+    def copy(self, queue: str, source: str, target: str) -> None:
+        self.queues[queue].submit(lambda handler: handler.copy(*self._accessors(handler, source, target)))
+
+    def get(self, queue: str, source: str) -> None:
+        self.queues[queue].submit(lambda handler: handler.copy(*self._accessors(handler, source), MEMORY))
+
+    def put(self, queue: str, target: str) -> None:
+        self.queues[queue].submit(lambda handler: handler.copy(MEMORY, *self._accessors(handler, target)))
+
+    def fill(self, queue: str, target: str) -> None:
+        self.queues[queue].submit(lambda handler: handler.fill(*self._accessors(handler, target), 7))
+
+    def update(self, queue: str, target: str) -> None:
+        self.queues[queue].submit(lambda handler: handler.update_host(*self._accessors(handler, target)))
 
     def host(self, name: str, mode: str) -> None:
         with self.buffers[name].host(mode):
