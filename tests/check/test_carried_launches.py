@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 from c_hosts import ROOT, build, plain_environment
+from processes import finished
 
 ADDRESS = re.compile(r"0x[0-9a-f]+")
 OPTIONS = {"FPGART_BOARD": "usm_s10", "FPGART_CHECK": "all"}
@@ -24,7 +24,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def findings(host: Path, **options: str) -> list[str]:
     """The findings without addresses, and the line with their number; in any order: a fault is told at once."""
     environment = plain_environment() | OPTIONS | options
-    run = subprocess.run([host], capture_output=True, text=True, env=environment)
+    run = finished(host, env=environment)
     assert run.returncode == 0, run.stderr
     return sorted(re.split(r"^fpgart: (?=\S)", ADDRESS.sub("(address)", run.stderr), flags=re.MULTILINE))
 

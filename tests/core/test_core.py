@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from effort import MOST_SCHEDULES
+from processes import finished
 
 ROOT = Path(__file__).resolve().parents[2]
 CORE = Path(os.environ.get("FPGART_TEST_CORE", ROOT / "core"))  # scripts/mutants/core.py has changed copies of it
@@ -30,7 +31,7 @@ def explorer(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(*command: str | Path) -> None:
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = finished(*command)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

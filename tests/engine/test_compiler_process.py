@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 from c_hosts import ROOT, build, plain_environment, wrapped_engine
 from killing import board_processes
+from processes import finished
 
 BUILD_FAILURE, COMPILE_FAILURE, LINK_FAILURE = -11, -15, -17
 OLD_WAY = "the engine compiles in the process of the host"
@@ -44,9 +45,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 def run(host: Path, engine: dict[str, str], *steps: object, **variables: str) -> tuple[list[str], str]:
     """The lines that the host prints, and what is on its stderr; it ends by itself."""
-    result = subprocess.run(
-        [host, *map(str, steps)], capture_output=True, text=True, env=plain_environment() | engine | variables
-    )
+    result = finished(host, *map(str, steps), env=plain_environment() | engine | variables)
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout.splitlines(), result.stderr
 
@@ -97,9 +96,7 @@ print(*program.kernels({}))
 
 
 def test_a_compiler_that_takes_too_long_is_stopped_and_the_next_build_works(engine: dict[str, str]) -> None:
-    result = subprocess.run(
-        [sys.executable, "-c", HANG], capture_output=True, text=True, env=plain_environment() | engine, cwd=ROOT
-    )
+    result = finished(sys.executable, "-c", HANG, cwd=ROOT, env=plain_environment() | engine)
     lines = result.stdout.splitlines()
     assert lines[0].startswith(
         f"{BUILD_FAILURE} error: the compiler of engine 'libpocl-misbehaving.so' (OpenCL 3.0 PoCL"

@@ -12,6 +12,7 @@ from queue import Queue
 from threading import get_ident
 
 import pytest
+from processes import finished
 
 from fpgart.cli import doctor
 from fpgart.engine import choice
@@ -258,9 +259,7 @@ def test_an_engine_that_cannot_be_opened_gives_one_line_with_the_reason_and_what
     reason = damage(library)
     script = "from fpgart.engine.choice import choose; print(choose().engine.reason)"
     # In a process of its own, because the loader would end it where a library is cut off.
-    told = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, env={"FPGART_ENGINE": str(library)}
-    )
+    told = finished(sys.executable, "-c", script, env={"FPGART_ENGINE": str(library)})
     assert (told.returncode, told.stderr) == (0, "")
     (line,) = told.stdout.splitlines()
     assert line.startswith(f"FPGART_ENGINE={library}: {reason}")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from c_hosts import ROOT, build, plain_environment
+from processes import finished
 
 from fpgart.base import opencl as cl
 from fpgart.engine.choice import choose_engine
@@ -60,12 +61,8 @@ def functions_that_failed(
 ) -> set[str]:
     # A cache of its own: PoCL fails where several processes build the same program in one.
     own = {"FAILING_CALLS": str(calls), "POCL_CACHE_DIR": str(calls.with_name("pocl"))}
-    result = subprocess.run(
-        [host, part, str(status), "1", str(step)],
-        capture_output=True,
-        text=True,
-        env={**plain_environment(), **engine, **MODES[mode], **own},
-    )
+    environment = {**plain_environment(), **engine, **MODES[mode], **own}
+    result = finished(host, part, status, 1, step, env=environment)
     assert result.returncode == 0, result.stdout + result.stderr
     return set(result.stdout.split())
 

@@ -16,6 +16,7 @@ import pytest
 from c_hosts import build, plain_environment
 from killing import board_processes, kill_all_the_time
 from misbehaviours import HOSTS, MISBEHAVIOURS, Misbehaviour, run
+from processes import finished
 
 from fpgart.engine.choice import choose_engine
 from fpgart.engine.interface import Engine, NoEngine
@@ -218,11 +219,8 @@ def test_ctrl_c_ends_a_kernel_of_a_host_in_python_that_loops(launch: str, tmp_pa
 def test_the_user_is_told_of_a_fault_once(tmp_path: Path) -> None:
     source = tmp_path / "bad.cl"
     source.write_text(MISBEHAVIOURS[0].text)
-    done = subprocess.run(
-        [build("misbehaving", tmp_path, "-lpthread"), source, "alone"],
-        env=plain_environment() | {"FPGART_ISOLATE": "1"},
-        capture_output=True,
-        text=True,
+    done = finished(
+        build("misbehaving", tmp_path, "-lpthread"), source, "alone", env=plain_environment(), FPGART_ISOLATE="1"
     )
     assert re.findall(r"^fpgart: kernel 'bad' .* a NULL pointer;.*$", done.stderr, re.MULTILINE) == [
         done.stderr.rstrip()
@@ -232,11 +230,13 @@ def test_the_user_is_told_of_a_fault_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize("holds", ["events", pytest.param("", marks=pytest.mark.slow)])
 def test_one_launch_of_a_run_crashes_and_those_before_and_behind_it_run_once(holds: str, tmp_path: Path) -> None:
     """The host enqueues twenty launches, which are recorded, and number 7 accesses what it may not."""
-    done = subprocess.run(
-        [build("run_that_crashes", tmp_path), "20", "7", *holds.split()],
-        env=plain_environment() | {"FPGART_ISOLATE": "1"},
-        capture_output=True,
-        text=True,
+    done = finished(
+        build("run_that_crashes", tmp_path),
+        "20",
+        "7",
+        *holds.split(),
+        env=plain_environment(),
+        FPGART_ISOLATE="1",
     )
     told, finish, *statuses, ran = done.stdout.splitlines()
     assert "68719476736 bytes past the start of what argument 0 ('ran') points to" in told
@@ -272,7 +272,7 @@ def test_a_board_with_the_hosts_memory_works_on_it_in_another_process(tmp_path: 
     program = tmp_path / "host.py"
     program.write_text(HOSTS_OWN_MEMORY)
     command = [Path(sys.executable).with_name("fpgart"), "run", "--isolate", "--board", "soc_a10", "--"]
-    done = subprocess.run([*command, sys.executable, program], capture_output=True, text=True)
+    done = finished(*command, sys.executable, program)
     assert (done.stdout, done.returncode) == ("right\n", 0), done.stderr
 
 
@@ -300,7 +300,7 @@ def test_a_trace_has_the_channels_of_another_process(tmp_path: Path) -> None:
     program.write_text(CHANNELS)
     command = [Path(sys.executable).with_name("fpgart"), "run", "--isolate", "--trace", trace, "--"]
     environment = os.environ | {"CL_CONFIG_CHANNEL_DEPTH_EMULATION_MODE": "strict"}
-    done = subprocess.run([*command, sys.executable, program], env=environment, capture_output=True, text=True)
+    done = finished(*command, sys.executable, program, env=environment)
     assert (done.stdout, done.returncode) == ("499500\n", 0), done.stderr
     assert re.search(r'"channel between".*"packets": 4, "capacity": 4', trace.read_text())
 

@@ -7,7 +7,6 @@ import select
 import signal
 import socket
 import struct
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from effort import EFFORT
 from fpgart._native import lib
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from processes import finished
 
 from fpgart.base import config
 from fpgart.base.errors import OutOfHostMemory, OutOfResources
@@ -289,7 +289,7 @@ process.stop("is stopped again")
 
 
 def test_a_host_gets_no_signal_when_its_board_process_has_gone() -> None:
-    done = subprocess.run([sys.executable, "-c", WITHOUT_HANDLER], capture_output=True, text=True)
+    done = finished(sys.executable, "-c", WITHOUT_HANDLER)
     words = "the board process was stopped: a kernel was stopped by the test during a DeviceInfo request"
     assert (done.returncode, done.stdout, done.stderr) == (0, f"{words}\n", f"fpgart: {words}\n")
 
@@ -310,7 +310,7 @@ print(*(getenv(name) for name in (b"FPGART_TEST_HOSTS", b"FPGART_TEST_OURS", b"F
 
 def test_drivers_of_a_process_without_a_host_hear_of_variables_from_its_environment() -> None:
     environment = os.environ | {"FPGART_TEST_USERS": "4"}
-    done = subprocess.run([sys.executable, "-c", OWN_ENVIRONMENT], env=environment, capture_output=True, text=True)
+    done = finished(sys.executable, "-c", OWN_ENVIRONMENT, env=environment)
     assert (done.stdout, done.stderr) == ("None b'2' b'4'\n", "")
 
 

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 from c_hosts import build, plain_environment
+from processes import finished
 
 
 @pytest.fixture(scope="module")
@@ -17,5 +17,5 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("call", ["start", "build", "write", "finish", "wait", "launch", "recorded"])
 def test_a_thread_is_cancelled_when_its_call_has_returned(host: Path, call: str) -> None:
-    done = subprocess.run([host, call], env=plain_environment(), capture_output=True, text=True)
+    done = finished(host, call, env=plain_environment())
     assert (done.stdout, done.stderr, done.returncode) == ("right\n", "", 0)

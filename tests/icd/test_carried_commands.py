@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from both_ways import output
 from c_hosts import ROOT, build, plain_environment, wrapped_engine
+from processes import finished
 
 
 def test_launches_that_c_carries_are_as_those_of_python(tmp_path: Path) -> None:
@@ -55,7 +56,7 @@ def beside(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ["nested", "written while polled", "migrated beside", "finished with a mutex", "times", "context of an event"],
 )
 def test_what_happens_beside_commands_that_c_carries(beside: Path, part: str) -> None:
-    result = subprocess.run([beside, part], capture_output=True, text=True, env=plain_environment())
+    result = finished(beside, part, env=plain_environment())
     assert result.returncode == 0, result.stdout + result.stderr
 
 
@@ -82,20 +83,20 @@ def waiting(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
 )
 def test_commands_that_wait_for_user_events(waiting: Path, part: str) -> None:
-    result = subprocess.run([waiting, part], capture_output=True, text=True, env=plain_environment())
+    result = finished(waiting, part, env=plain_environment())
     assert result.returncode == 0, result.stdout + result.stderr
 
 
 def test_a_process_may_exit_behind_commands_that_nobody_has_waited_for(tmp_path: Path) -> None:
     host = build("exit_in_a_row", tmp_path, "-lpthread")
-    result = subprocess.run([host], capture_output=True, text=True)
+    result = finished(host)
     assert (result.returncode, result.stderr) == (0, "")
 
 
 def test_exit_destroys_what_the_engine_uses_in_a_launch_after_that_has_ended(tmp_path: Path) -> None:
     engine = wrapped_engine("static", tmp_path)
     host = build("exit_beside_launch", tmp_path, "-lpthread")
-    result = subprocess.run([host], capture_output=True, text=True, env=plain_environment() | engine)
+    result = finished(host, env=plain_environment() | engine)
     assert (result.returncode, result.stderr) == (7, "")
 
 
@@ -104,7 +105,7 @@ def test_handlers_of_exit_may_use_the_driver_before_the_engine_destroys_its_obje
 ) -> None:
     engine = wrapped_engine("static", tmp_path)
     host = build("exit_handler", tmp_path)
-    result = subprocess.run([host], capture_output=True, text=True, env=plain_environment() | engine)
+    result = finished(host, env=plain_environment() | engine)
     assert (result.returncode, result.stdout, result.stderr) == (0, "6\ndestroyed\nthe first destroyed\n", "")
 
 
@@ -113,7 +114,7 @@ def test_a_library_that_the_engine_closes_destroys_its_objects_then(tmp_path: Pa
     source = ROOT / "tests" / "programs" / "static_library.c"
     subprocess.run(["gcc", "-shared", "-fPIC", source, "-o", engine["STATIC_ENGINE_LIBRARY"]], check=True)
     host = build("exit_handler", tmp_path)
-    result = subprocess.run([host], capture_output=True, text=True, env=plain_environment() | engine)
+    result = finished(host, env=plain_environment() | engine)
     assert (result.returncode, result.stdout, result.stderr) == (0, "closed\n6\ndestroyed\nthe first destroyed\n", "")
 
 
@@ -121,14 +122,14 @@ def test_launches_that_the_engine_refuses_fail_and_no_others(tmp_path: Path) -> 
     engine, begun = wrapped_engine("refusing", tmp_path), tmp_path / "begun"
     host = build("refused_launches", tmp_path, "-lpthread")
     refusing = {"REFUSING_WHILE": str(begun), "REFUSING_EACH": "7"}
-    result = subprocess.run([host, begun], capture_output=True, text=True, env=plain_environment() | engine | refusing)
+    result = finished(host, begun, env=plain_environment() | engine | refusing)
     assert result.returncode == 0, result.stdout + result.stderr
     assert int(result.stdout) > 5, "none was refused"
 
 
 def test_a_launch_without_room_is_refused_each_time_and_no_other_is(tmp_path: Path) -> None:
     host = build("no_room", tmp_path, "-lpthread")
-    result = subprocess.run([host], capture_output=True, text=True)
+    result = finished(host)
     assert (result.returncode, result.stdout) == (0, "16\n"), result.stderr
 
 

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
 from both_ways import output
 from c_hosts import build, plain_environment
+from processes import finished
 
 
 def test_blocking_transfers_in_c_are_as_those_of_python(tmp_path: Path) -> None:
@@ -35,5 +35,5 @@ def test_contents_on_another_device_are_read_and_written_there(tmp_path: Path, m
 
 def test_transfers_beside_another_thread_are_whole_whatever_that_releases_and_moves(tmp_path: Path) -> None:
     host = build("copies", tmp_path, "-O1", "-lpthread")
-    result = subprocess.run([host], capture_output=True, text=True, env=plain_environment())
+    result = finished(host, env=plain_environment())
     assert (result.returncode, result.stdout) == (0, "right\n"), result.stderr

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from processes import finished
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = ROOT / "fpgart" / "libfpgart.so"
@@ -45,9 +46,7 @@ assert lib.clGetDeviceIDs(platform, ctypes.c_uint64(0xFFFFFFFF), 1, ctypes.byref
 
 def in_another_process(body: str, *arguments: object) -> str:
     program = IN_ANOTHER_PROCESS.format(body=body)
-    result = subprocess.run(
-        [sys.executable, "-c", program, str(LIBRARY), *map(str, arguments)], capture_output=True, text=True, cwd=ROOT
-    )
+    result = finished(sys.executable, "-c", program, str(LIBRARY), *map(str, arguments), cwd=ROOT)
     assert result.returncode == 0, result.stderr
     return result.stdout
 

@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from processes import finished
 
 LIBRARY = Path(__file__).resolve().parents[2] / "fpgart" / "libfpgart.so"
 HOST = """
@@ -29,7 +30,7 @@ NOT_FOUND = -1001
 def version_of(path: str) -> tuple[int, int] | None:
     program = "import sys; print('%d %d' % sys.version_info[:2])"
     try:
-        result = subprocess.run([path, "-c", program], capture_output=True, text=True)
+        result = finished(path, "-c", program)
     except OSError:
         return None
     words = result.stdout.split()
@@ -53,7 +54,7 @@ OTHERS = {version: path for version, path in interpreters().items() if version !
 
 def run_host(python: str, **variables: str) -> subprocess.CompletedProcess[str]:
     command, environment = [python, "-c", HOST, str(LIBRARY)], {**os.environ, **variables}
-    return subprocess.run(command, capture_output=True, text=True, env=environment)
+    return finished(*command, env=environment)
 
 
 @pytest.mark.skipif(not OTHERS, reason="no Python of another version is here")
@@ -72,7 +73,7 @@ def test_a_statically_linked_python_of_the_same_version_is_a_host_like_others() 
     python = f"/usr/bin/python3.{sys.version_info.minor}"
     if version_of(python) != sys.version_info[:2]:
         pytest.skip(f"there is no {python}")
-    linked = subprocess.run(["ldd", python], capture_output=True, text=True).stdout
+    linked = finished("ldd", python).stdout
     if "libpython" in linked:
         pytest.skip(f"{python} is linked with libpython")
     result = run_host(python)
@@ -99,9 +100,7 @@ def test_a_library_without_its_package_gives_no_platform_and_one_clear_line(tmp_
     )
     subprocess.run(["gcc", "-w", "-o", str(tmp_path / "host"), str(source), "-ldl"], check=True)
     environment = {"PATH": os.defpath}
-    result = subprocess.run(
-        [str(tmp_path / "host"), str(alone)], capture_output=True, text=True, env=environment, cwd=tmp_path
-    )
+    result = finished(str(tmp_path / "host"), str(alone), cwd=tmp_path, env=environment)
     if result.stdout.split() == ["0", "1"]:
         pytest.skip("fpgart is also installed where any library finds it")
     assert result.stdout.split() == [str(NOT_FOUND), "0"]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 import sys
 import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from processes import finished
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
@@ -80,5 +80,5 @@ def test_every_c_file_compiles_for_aarch64_without_a_warning(path: Path, tmp_pat
         "/dev/null",
         str(path),
     ]
-    result = subprocess.run(command, capture_output=True, text=True)
+    result = finished(*command)
     assert result.returncode == 0, result.stderr

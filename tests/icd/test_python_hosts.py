@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from processes import finished
 
 from fpgart.cli import running
 
@@ -99,7 +100,7 @@ def run(program: str, *words: object, preload: bool = True, **variables: str) ->
     if not preload:
         environment["LD_PRELOAD"] = os.environ.get("LD_PRELOAD", "")
     command = [sys.executable, "-c", HEAD + program, *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, env=environment)
+    return finished(*command, env=environment)
 
 
 def test_pointer_types_of_the_host_stay_what_they_were() -> None:
@@ -242,7 +243,7 @@ def run_on_board(program: str, *words: object, preload: bool = True, **variables
     if not preload:
         environment["LD_PRELOAD"] = os.environ.get("LD_PRELOAD", "")
     command = [sys.executable, "-W", "ignore", "-c", PYOPENCL + program, *map(str, words)]
-    result = subprocess.run(command, capture_output=True, text=True, env=environment)
+    result = finished(*command, env=environment)
     assert (result.returncode, result.stderr) == (0, ""), result.stdout + result.stderr
     return result.stdout.splitlines()
 

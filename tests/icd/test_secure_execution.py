@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from processes import finished
 
 from fpgart.base import config
 from fpgart.base.output_file import open_output
@@ -89,7 +90,7 @@ def variables_of(stranger: Path) -> dict[str, str]:
 
 def as_nobody(program: Path, variables: dict[str, str], folder: Path) -> subprocess.CompletedProcess[str]:
     command = [shutil.which("setpriv") or "", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", str(program)]
-    return subprocess.run(command, env=variables, cwd=folder, capture_output=True, text=True)
+    return finished(*command, cwd=folder, env=variables)
 
 
 @set_user_id
@@ -124,7 +125,7 @@ def test_the_same_host_obeys_its_own_user(tmp_path: Path) -> None:
     program = compiled(tmp_path)
     trace = tmp_path / "trace"
     variables = {**os.environ, "FPGART_TRACE": str(trace), "FPGART_LOG": "stderr"}
-    ran = subprocess.run([program], env=variables, capture_output=True, text=True)
+    ran = finished(program, env=variables)
     assert ran.stdout.endswith(": 42, secure 0\n"), ran.stderr
     assert trace.stat().st_size > 0
 
@@ -226,7 +227,7 @@ def test_no_code_gets_into_the_interpreter_of_a_c_host(
     program = compiled(tmp_path)
     marker = tmp_path / "code-ran"
     variables = {**os.environ, **plant(tmp_path, marker)}
-    ran = subprocess.run([program], env=variables, cwd=tmp_path, capture_output=True, text=True)
+    ran = finished(program, cwd=tmp_path, env=variables)
     assert ran.stdout.endswith(": 42, secure 0\n"), ran.stderr
     assert not marker.exists()
 

@@ -10,6 +10,7 @@ import sysconfig
 from pathlib import Path
 
 import pytest
+from processes import finished
 from test_secure_execution import NOBODY, open_folder, set_user_id  # noqa: F401
 
 from fpgart.base import registration
@@ -75,7 +76,7 @@ def installation(prefix: Path) -> Path:
 def run(host: Path, library: Path, **variables: str) -> tuple[str, list[str]]:
     """Returns the output of the host, and the lines on stderr."""
     environment = {"PATH": os.defpath, **variables}
-    result = subprocess.run([host, library], capture_output=True, text=True, env=environment, cwd="/")
+    result = finished(host, library, cwd="/", env=environment)
     return result.stdout.strip(), result.stderr.splitlines()
 
 
@@ -165,6 +166,6 @@ def test_a_program_with_other_rights_obeys_no_name_of_a_libpython(host: Path, op
     program = Path(shutil.copy2(host, open_folder / "root"))
     program.chmod(0o4755)
     command = ["setpriv", f"--reuid={NOBODY}", "--clear-groups", program, library]
-    result = subprocess.run(command, capture_output=True, text=True, env={"PATH": os.defpath, **variables})
+    result = finished(*command, env={"PATH": os.defpath, **variables})
     assert result.stdout.strip() == REFUSED
     assert not mark.exists()

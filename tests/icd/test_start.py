@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from c_hosts import ROOT, build, plain_environment
-from processes import fpgart
+from processes import finished, fpgart
 
 PLATFORM_NOT_FOUND = -1001
 
@@ -22,7 +22,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(host: Path, **options: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([host], capture_output=True, text=True, env={**plain_environment(), **options})
+    return finished(host, env={**plain_environment(), **options})
 
 
 def state(output: str) -> dict[str, str]:
@@ -116,9 +116,7 @@ def test_a_child_that_is_forked_while_another_thread_starts_the_driver_gets_answ
     tmp_path: Path, isolate: str
 ) -> None:
     forking = build("fork_while_starting", tmp_path, "-lpthread", "-ldl", "-rdynamic")
-    result = subprocess.run(
-        [forking, "4"], capture_output=True, text=True, env={**plain_environment(), "FPGART_ISOLATE": isolate}
-    )
+    result = finished(forking, "4", env={**plain_environment(), "FPGART_ISOLATE": isolate})
     children, died = map(int, result.stdout.split())
     assert children > 20
     assert (died, result.returncode) == (0, 0), result.stderr

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from c_hosts import plain_environment
+from processes import finished
 
 from fpgart.engine.choice import pocl_libraries
 
@@ -49,13 +50,7 @@ def make_environment(
     python: Path, folder: Path, pip: str = "", environment: Path = ENVIRONMENT
 ) -> subprocess.CompletedProcess[str]:
     """Runs scripts/environment for a folder, with a pip that fails or is killed if `pip` says so."""
-    return subprocess.run(
-        [environment, folder],
-        capture_output=True,
-        text=True,
-        cwd=python.parent,
-        env={"PATH": os.defpath, "PYTHON": str(python), "PIP": pip},
-    )
+    return finished(environment, folder, cwd=python.parent, env={"PATH": os.defpath, "PYTHON": str(python), "PIP": pip})
 
 
 def packages(folder: Path) -> int:
@@ -113,26 +108,20 @@ def test_a_folder_with_other_files_is_left_alone(python: Path, tmp_path: Path) -
 
 @pytest.mark.parametrize("named", ["/nowhere/python3", "false", "/etc", "no such python"])
 def test_a_python_that_does_not_suit_is_named_with_what_it_has_to_have(named: str) -> None:
-    found = subprocess.run(
-        [FIND_PYTHON], capture_output=True, text=True, env={"PATH": "/nowhere:/usr/bin:/bin", "PYTHON": named}
-    )
+    found = finished(FIND_PYTHON, env={"PATH": "/nowhere:/usr/bin:/bin", "PYTHON": named})
     (line,) = found.stderr.splitlines()
     assert (found.returncode, found.stdout) == (1, "")
     assert line.startswith(f"PYTHON={named} is no Python 3.10 or newer")
 
 
 def test_the_python_that_is_named_is_the_one_that_is_taken(python: Path) -> None:
-    found = subprocess.run(
-        [FIND_PYTHON], capture_output=True, text=True, env={"PATH": os.defpath, "PYTHON": str(python)}
-    )
+    found = finished(FIND_PYTHON, env={"PATH": os.defpath, "PYTHON": str(python)})
     assert found.stdout.strip() == str(python)
 
 
 @pytest.mark.parametrize("folder", ["a folder", ""])
 def test_a_name_of_the_environment_that_make_cannot_use_is_an_error_that_says_so(folder: str) -> None:
-    made = subprocess.run(
-        ["make", "--dry-run", f"VENV={folder}", "build"], capture_output=True, text=True, cwd=ROOT, env=dict(os.environ)
-    )
+    made = finished("make", "--dry-run", f"VENV={folder}", "build", cwd=ROOT, env=dict(os.environ))
     assert made.returncode == 2
     (line,) = made.stderr.splitlines()
     assert f'VENV="{folder}": make knows no file names with spaces' in line
@@ -212,7 +201,7 @@ def test_a_pocl_counts_only_if_it_builds_a_kernel(tmp_path: Path, whole: bool) -
     start = f"import sys; from pathlib import Path; from fpgart.engine import choice; {alone}; exec(sys.argv[1])"
     python.write_text(f'#!/bin/sh\nexec {sys.executable} -c "{start}" "$2"\n')
     python.chmod(0o755)
-    said = subprocess.run([ENGINE_PACKAGE, python], capture_output=True, text=True, env=plain_environment())
+    said = finished(ENGINE_PACKAGE, python, env=plain_environment())
     assert said.returncode == (0 if whole else 1), said.stderr
     words = [line.partition(" (")[0] for line in said.stderr.splitlines()]
     wanted = "no PoCL here builds kernels; as root: apt install --reinstall libpocl2 libpocl2-common"
@@ -221,7 +210,7 @@ def test_a_pocl_counts_only_if_it_builds_a_kernel(tmp_path: Path, whole: bool) -
 
 def make(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Runs `make build` of the repository for an environment in that folder."""
-    return subprocess.run(["make", f"VENV={folder}", *words, "build"], capture_output=True, text=True, cwd=ROOT)
+    return finished("make", f"VENV={folder}", *words, "build", cwd=ROOT)
 
 
 def test_an_environment_whose_python_has_gone_is_made_anew(tmp_path: Path) -> None:

@@ -136,7 +136,7 @@ with private_folder() as folder:
     {end}
 """
     # What removes the folder has the output open until it has done so.
-    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    ended = finished(sys.executable, "-c", script)
     folder, mode = ended.stdout.split()
     assert mode == "0o700"
     assert not Path(folder).exists()

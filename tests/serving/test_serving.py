@@ -900,4 +900,4 @@ stop_at_signals(lambda: os.write(stopped, b"stopped"))
 threading.Thread(target=lambda: signal.pthread_kill(threading.get_ident(), signal.SIGTERM)).start()
 print(os.read(waiting, 7).decode())
 """
-    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout == "stopped\n"
+    assert finished(sys.executable, "-c", script).stdout == "stopped\n"

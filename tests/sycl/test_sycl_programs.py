@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 from execution_graphs import why_not_installed
-from processes import fpgart, output
+from processes import finished, fpgart, output
 
 from fpgart.cli.running import environment
 from fpgart.engine.choice import candidates
@@ -356,7 +356,7 @@ def icpx(folder: Path) -> Icpx:
     variables = {**os.environ, "TMPDIR": str(folder / "temporary")}
 
     def compile(*words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([program, *words], cwd=folder, env=variables, capture_output=True, text=True)
+        return finished(program, *words, cwd=folder, env=variables)
 
     return compile
 

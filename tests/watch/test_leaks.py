@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from processes import fpgart
+from processes import finished, fpgart
 
 ROOT = Path(__file__).resolve().parents[2]
 INCLUDES = ["-I", str(ROOT / "include"), "-I", str(ROOT / "conformance" / "c")]
@@ -79,7 +79,7 @@ def compiled(folder: Path, source: str, *options: str, suffix: str = "c") -> Pat
     file.write_text(source)
     compiler = "c++" if suffix == "cpp" else "cc"
     command = [compiler, *options, *INCLUDES, str(file), "-o", str(made), "-lOpenCL"]
-    result = subprocess.run(command, capture_output=True, text=True)
+    result = finished(*command)
     assert result.returncode == 0, result.stderr
     return made
 

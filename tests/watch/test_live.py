@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from processes import finished
 from rich.console import Console
 
 from fpgart.base.output_file import runtime_folder
@@ -150,9 +151,9 @@ def test_top_shows_a_running_host_once_and_as_json(runtime: Path) -> None:
     assert host.stdin is not None
     assert host.stdout is not None
     assert host.stdout.readline() == "ready\n"
-    told = subprocess.run([*command, "top", "--once"], env=environment, capture_output=True, text=True)
+    told = finished(*command, "top", "--once", env=environment)
     again = [*command, "top", str(host.pid), "--once", "--json"]
-    answer = subprocess.run(again, env=environment, capture_output=True, text=True)
+    answer = finished(*again, env=environment)
     host.communicate("\n")
     assert host.returncode == 0
     assert "\x1b" not in told.stdout
@@ -164,7 +165,7 @@ def test_top_shows_a_running_host_once_and_as_json(runtime: Path) -> None:
     assert device["memories"][0]["banks"] == [1 << 20, 0]
     assert device["traffic"]["write"] == [1, 1 << 20]
     assert (queue["waiting"], queue["running"], queue["in_order"]) == (1, [], True)
-    last = subprocess.run([*command, "top", "--once"], env=environment, capture_output=True, text=True)
+    last = finished(*command, "top", "--once", env=environment)
     assert last.returncode == 1
     assert "no running host found" in last.stdout
 
@@ -195,7 +196,7 @@ def test_a_single_answer_of_top_has_the_rates_between_two_looks(runtime: Path) -
         once = [*command, "top", str(host.pid), "--once", "--json", "--interval", "0.5"]
         written = 0
         while not written:  # on a busy machine the host may write nothing between two looks
-            answer = subprocess.run(once, env=environment, capture_output=True, text=True)
+            answer = finished(*once, env=environment)
             (line,) = answer.stdout.splitlines()
             (device,) = json.loads(line)["devices"]
             written = device["per_second"]["written"]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from machine import Machine
+from processes import finished
 
 from fpgart.base import opencl as cl
 from fpgart.base.notices import NOTICES
@@ -137,7 +138,7 @@ def test_a_c_host_keeps_its_signal_handlers(kind: str) -> None:
         str(compiled([CONFORMANCE / "c" / "signal_handlers_stay.c"])),
         kind,
     ]
-    result = subprocess.run(words, capture_output=True, text=True, cwd=ROOT)
+    result = finished(*words, cwd=ROOT)
     assert result.returncode == 0, result.stderr
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import re
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from interleavings import Explored, schedules
 from machine import Machine, listening
+from processes import finished
 
 from fpgart.base import config
 from fpgart.base import opencl as cl
@@ -857,12 +857,7 @@ board.host_alloc(1 << 20, 64)
 
 
 def test_host_memory_that_the_system_does_not_lock_is_told() -> None:
-    result = subprocess.run(
-        [sys.executable, "-c", UNLOCKED],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "FPGART_LOG": "stderr"},
-    )
+    result = finished(sys.executable, "-c", UNLOCKED, FPGART_LOG="stderr")
     assert result.stdout.split() == [str(1 << 20), "65536"], result.stderr
     assert "1048576 bytes of host memory for a board are not locked: the system allows 65536 bytes" in result.stderr
 
