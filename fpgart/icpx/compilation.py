@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -56,12 +55,25 @@ def compile_all(asked: CommandLine) -> list[bytes]:
             place.mkdir()
             objects.append(compile_source(Source(path.absolute(), place), asked, tools))
             if asked.wanted is Wanted.OBJECTS:
-                shutil.copyfile(objects[-1], asked.output or Path(path.stem + ".o"))
+                write_output(objects[-1], asked.output or Path(path.stem + ".o"))
         if asked.wanted is Wanted.PROGRAM:
             link_program([*objects, clock_pass(folder, asked, tools)], folder, asked, tools)
         elif asked.wanted is Wanted.EARLY_IMAGE:
             return early_image(objects, folder, asked, tools)
         return []
+
+
+def write_output(made: Path, output: Path) -> None:
+    """Copies a file to the output; a disk that is full leaves none. Raises IcpxError, or OSError if it cannot begin."""
+    data = made.read_bytes()
+    with output.open("wb", buffering=0) as file:
+        try:
+            while data:
+                data = data[file.write(data) :]
+        except OSError as error:
+            if output.is_file():
+                output.unlink()
+            raise IcpxError(f"{output}: {error.strerror}") from None
 
 
 def compile_source(source: Source, asked: CommandLine, tools: Tools) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from importlib import metadata
@@ -12,10 +13,12 @@ from processes import finished
 
 from fpgart.icpx import pieces
 from fpgart.icpx.command_line import ONE_KERNEL, Wanted, expanded, read_command_line
+from fpgart.icpx.compilation import write_output
 from fpgart.icpx.device_sections import SECTION, add_section, bitcodes_of, remove_section
 from fpgart.icpx.errors import IcpxError, NotInstalled, PassFailed, UsageError
 from fpgart.icpx.images import DeviceImage
 from fpgart.icpx.passes import Source, explained, forget_temporary
+from fpgart.icpx.private_folder import private_folder
 from fpgart.icpx.registration import registration_of
 from fpgart.sdk.icpx import compile_command
 
@@ -140,6 +143,33 @@ with private_folder() as folder:
     folder, mode = ended.stdout.split()
     assert mode == "0o700"
     assert not Path(folder).exists()
+
+
+def test_programs_that_icpx_runs_have_their_temporary_files_in_that_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "missing"))
+    with private_folder() as folder:
+        made = subprocess.run(["mktemp"], capture_output=True, text=True, check=True).stdout
+        assert Path(made.strip()).parent == folder
+    assert os.environ["TMPDIR"] == str(tmp_path / "missing")
+
+
+def test_an_output_that_does_not_fit_is_removed_and_named(tmp_path: Path) -> None:
+    made, output = tmp_path / "made.o", tmp_path / "output.o"
+    made.write_bytes(bytes(5000))
+    script = f"""
+import resource
+from pathlib import Path
+from fpgart.icpx.compilation import write_output
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+write_output(Path({str(made)!r}), Path({str(output)!r}))
+"""
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert ended.stderr.splitlines()[-1] == f"fpgart.icpx.errors.IcpxError: {output}: File too large"
+    assert not output.exists()
+    write_output(made, output)
+    assert output.read_bytes() == bytes(5000)
 
 
 def test_a_runtime_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
