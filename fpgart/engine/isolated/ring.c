@@ -680,7 +680,7 @@ enum ring_news commands_watch(struct commands *all)
 {
     bool is_heard = true; /* within the last LOOK_EVERY milliseconds */
     for (;;) {
-        enum ring_news news;
+        enum ring_news news = RING_LEFT;
         eventfd_t rings;
         pthread_mutex_lock(&all->lock);
         check_ring(all);
