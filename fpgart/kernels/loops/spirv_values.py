@@ -13,12 +13,12 @@ from typing import Final
 from fpgart.kernels.loops.kernel_loops import Captured
 from fpgart.kernels.spirv import OF_SYCL
 from fpgart.kernels.spirv_code import Code, FunctionCode, Instruction, Op
+from fpgart.kernels.spirv_facts import PRIVATE
 
 Expression = int | str
 LONGEST: Final = 1024
 """Characters of an expression; longer ones are unknown."""
 ATOM = re.compile(r"\w+|get_global_id\(0\)|get_local_id\(0\)")
-PRIVATE_STORAGE = 7
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 WORK_ITEMS = {27: "get_local_id(0)", 28: "get_global_id(0)"}
 """Built-in variables, by their numbers."""
@@ -277,7 +277,7 @@ class Values:
             return f"memory{root}[{pointer}]"
         index = self._function.parameters.index(root)
         name = self.names[index]
-        if self._code.storage(self._code.parameter_types[root]) != PRIVATE_STORAGE:
+        if self._code.storage(self._code.parameter_types[root]) != PRIVATE:
             return f"{name}[{pointer}]"
         if place.parts or not self._code.is_integer(made.type):
             return None
