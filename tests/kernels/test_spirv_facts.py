@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from test_fpga_spirv import DECLARATIONS, EIGHT, FLOAT, FOUR, INT, module, text
+
 from fpgart.kernels.fpga_spirv import Op
 from fpgart.kernels.spirv import KERNEL_MODEL
 from fpgart.kernels.spirv import Op as Spirv
@@ -16,7 +18,6 @@ from fpgart.kernels.spirv_facts import (
     PipeFacts,
     read_facts,
 )
-from tests.kernels.test_fpga_spirv import DECLARATIONS, EIGHT, FLOAT, FOUR, INT, module, text
 
 GLOBAL, LOCAL, CONSTANT_PIPE, PIPE_POINTER, PIPE, POINTER, KERNEL, BODY, VARIABLE, ARRAY, COPY = range(20, 31)
 PRIVATE_CLASS, GLOBAL_CLASS = 7, 5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from test_fpga_spirv import module, text
 
 from fpgart.kernels import fpga_spirv, spirv
 from fpgart.kernels.loops.access_patterns import patterns
@@ -11,7 +12,6 @@ from fpgart.kernels.loops.loop_tree import talks
 from fpgart.kernels.loops.spirv_streams import spirv_streams
 from fpgart.kernels.spirv_code import Op
 from fpgart.kernels.spirv_facts import PIPE_TYPE, LoopControl
-from tests.kernels.test_fpga_spirv import module, text
 
 TYPES = fpga_spirv.Op
 PRIVATE, GLOBAL, SPEC_ID = 7, 5, 1
