@@ -12,13 +12,14 @@ import os
 import re
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from fpgart.base import log
 from fpgart.base.notices import NOTICES
 from fpgart.base.output_file import KeptOutput, open_output
 from fpgart.watch.callers import Site
+from fpgart.watch.cpp_names import with_kernel_names
 from fpgart.watch.mistake import Mistake
 from fpgart.watch.origins import NoOrigins, Origins
 from fpgart.watch.places import Places
@@ -123,6 +124,7 @@ class Findings:
 
     def tell(self, finding: Finding) -> None:
         """Reports a finding that the caller has counted and compared with others."""
+        finding = _in_names_of_source(finding)
         self._tell(finding.describe(self.places))
         if self._output is None and not NOTICES.finding_told:
             return
@@ -163,6 +165,18 @@ class Findings:
         found = times(total, "finding") if total else "no findings"
         looked = ", ".join(dict.fromkeys(LOOKED_AT[family] for family in self.families))
         self._tell(f"{found}{repeated} in {times(commands, 'command')}; looked at: {looked}")
+
+
+def _in_names_of_source(finding: Finding) -> Finding:
+    """Returns the finding with the names of the source for SYCL kernels."""
+    return replace(
+        finding,
+        object=with_kernel_names(finding.object),
+        words=with_kernel_names(finding.words),
+        misused_by=with_kernel_names(finding.misused_by),
+        against=with_kernel_names(finding.against),
+        fix=with_kernel_names(finding.fix),
+    )
 
 
 class CheckPart:

@@ -13,7 +13,7 @@ from fpgart._native import lib
 from fpgart.base import opencl as cl
 from fpgart.check.accesses import buffers_of
 from fpgart.check.findings import CheckPart, Finding, Findings
-from fpgart.check.words import buffer_maker, buffer_name, command, launch_command
+from fpgart.check.words import allocation_name, buffer_maker, buffer_name, command, launch_command
 from fpgart.engine.interface import POINTER
 from fpgart.kernels.loops.dependences import broken_promises
 from fpgart.runtime.commands.access import AccessMode
@@ -65,8 +65,8 @@ class Fpga(CheckPart):
         if not any(device.board.own is None for device in devices):
             return  # a DSP's runtime compiles, and its compiler has no such pragma
         self._check_promises(program)
-        if program.is_container or program.context.compiler_mode in NO_COMPILER_NEEDED:
-            return
+        if program.is_container or program.modules or program.context.compiler_mode in NO_COMPILER_NEEDED:
+            return  # for a board, the same SYCL program has an image that was compiled before
         if not self._compiled:  # also from a binary, as a host that caches programs has in its second run
             self._compiled = True
             self._report(
@@ -141,6 +141,7 @@ class Fpga(CheckPart):
         kernel = f"kernel '{launch.kernel.name}'"
         found = [("work-group that the .aocx does not have", *problem) for problem in _range_problems(launch)]
         found += [("pointer below the board's alignment", *problem) for problem in _alignment_problems(launch)]
+        found += [("pointer into another memory than the kernel's", *problem) for problem in _place_problems(launch)]
         sites = self._origins.of(launch.kernel), site
         for _ in range(count if found else 0):
             for rule, words, fix in found:
@@ -292,3 +293,27 @@ def _alignment_problems(launch: LaunchKernel) -> Iterator[tuple[str, str]]:
                 "that an .aocx asks of pointers to global memory",
                 "pass the start of the allocation, and the offset as another argument",
             )
+
+
+def _place_problems(launch: LaunchKernel) -> Iterator[tuple[str, str]]:
+    """Yields the pointers into device allocations that are not in the memory of their argument's buffer_location."""
+    given = launch.usm.allocations if launch.usm is not None else []
+    memories = launch.device.memories
+    for index, (kind, _, value) in enumerate(launch.arguments):
+        location = launch.kernel.interface.arguments[index].buffer_location
+        if kind != POINTER or not location:
+            continue
+        try:
+            memory = memories.memory_for(location) or 0
+        except KeyError:  # no memory of the board is wanted
+            continue
+        used = next((a for a in given if isinstance(value, int) and a.address <= value < a.address + a.size), None)
+        if used is None or used.block is None or used.block.memory == memory:
+            continue
+        wanted, found = memories.name_of(memory), memories.name_of(used.block.memory)
+        yield (
+            f"{launch.kernel.describe(index)} has the buffer_location of {wanted}, and is a pointer into "
+            f"{allocation_name(used)}, which is in {found}; the circuit of a board accesses {wanted} alone through it",
+            f"allocate it with CL_MEM_ALLOC_BUFFER_LOCATION_INTEL {memory} (in SYCL, buffer_location({memory})), or "
+            f"name {found} in the kernel",
+        )

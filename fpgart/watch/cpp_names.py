@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 MANGLED = "_Z"
@@ -10,6 +11,8 @@ LIBRARY = "libstdc++.so.6"
 INLINE_NAMESPACE = "_V1::"
 """Part of SYCL's names that no source contains."""
 PIPE_STORAGE = "::m_Storage"
+SYMBOL = re.compile(r"(?:_ZTS|_ZN\w+m_Storage)\w+")
+"""Finds the symbols of SYCL kernels, which are those of the types that name them, and of pipes."""
 BEHIND = (" const", " volatile", " &", " &&")
 """Text that may follow the parameters of a member function."""
 
@@ -58,3 +61,8 @@ def kernel_name(symbol: str) -> str:
     """Returns the type that names a SYCL kernel or pipe; other symbols as plain() does."""
     name = plain(symbol).removeprefix("typeinfo name for ").removesuffix(PIPE_STORAGE)
     return name.replace(INLINE_NAMESPACE, "")
+
+
+def with_kernel_names(text: str) -> str:
+    """Returns a text with the names of the source for SYCL kernels and pipes."""
+    return SYMBOL.sub(lambda found: kernel_name(found[0]), text)

@@ -36,7 +36,11 @@ def programs() -> list[str]:
 
 
 def head(name: str) -> dict[str, str]:
-    return dict(HEAD.findall((PROGRAMS / f"{name}.c").read_text()))
+    """Returns the finding of a program, and its board: a name, or a file of checks/."""
+    facts = dict(HEAD.findall((PROGRAMS / f"{name}.c").read_text()))
+    if facts.get("board", "").endswith(".xml"):
+        facts["board"] = str(PROGRAMS / facts["board"])
+    return facts
 
 
 def build(name: str) -> Path:

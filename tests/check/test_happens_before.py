@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from machine import Machine
@@ -244,6 +246,14 @@ def test_nothing_is_said_where_nothing_was_found() -> None:
     told: list[str] = []
     Findings(("order",), tell=told.append).sum_up()
     assert told == []
+
+
+def test_sycl_kernels_have_the_names_of_the_source_in_findings(tmp_path: Path) -> None:
+    texts = ("object", "misused_by", "words", "against", "fix")
+    file = tmp_path / "findings"
+    Findings(("order",), str(file)).report(finding(**dict.fromkeys(texts, "kernel '_ZTSN3app3AddE'")))
+    facts = json.loads(file.read_text())
+    assert [facts[text] for text in texts] == ["kernel 'app::Add'"] * len(texts)
 
 
 # Blocks with pages of their own

@@ -234,6 +234,54 @@ int main() {
   sycl::free(device, queue);
 }
 """
+ANNOTATED = """\
+#include <sycl/sycl.hpp>
+#include <sycl/ext/intel/fpga_extensions.hpp>
+#include <iostream>
+namespace intel = sycl::ext::intel::experimental;
+namespace one = sycl::ext::oneapi::experimental;
+using Target = one::annotated_ptr<int, decltype(one::properties{intel::buffer_location<1>, intel::awidth<32>})>;
+constexpr int N = 64;
+struct Adds {
+  Target to;
+  one::annotated_arg<int *, decltype(one::properties{intel::buffer_location<0>, intel::stable})> from;
+  void operator()() const { for (int i = 0; i < N; i++) to[i] = from[i] + 7; }
+};
+int main(int count, char **) {
+  sycl::queue queue{sycl::accelerator_selector_v};
+  int *first = sycl::malloc_device<int>(N, queue, {intel::property::usm::buffer_location(0)});
+  int *second = sycl::malloc_device<int>(N, queue, {intel::property::usm::buffer_location(1)});
+  auto third = one::malloc_device_annotated<int>(N, queue, one::properties{intel::buffer_location<1>});
+  queue.fill(first, 3, N).wait();
+  int *to = count > 1 ? first : second;
+  queue.single_task(Adds{Target{to}, first}).wait();
+  queue.single_task<class Within>([=] {
+    one::annotated_ptr from{to, one::properties{intel::buffer_location<1>}};
+    for (int i = 0; i < N; i++) third[i] = from[i];
+  }).wait();
+  int result = 0;
+  queue.copy(third.get(), &result, 1).wait();
+  std::cout << result << std::endl;
+  sycl::free(first, queue);
+  sycl::free(second, queue);
+  one::free(third, queue);
+}
+"""
+BANKS = """\
+#include <sycl/sycl.hpp>
+using namespace sycl;
+class Add;
+int main() {
+  queue q{accelerator_selector_v};
+  constexpr int N = 1 << 16;
+  buffer<float16> a{range<1>(N)}, b{range<1>(N)};
+  q.submit([&](handler &h) {
+    accessor x{a, h, read_write};
+    accessor y{b, h, read_write};
+    h.parallel_for<Add>(range<1>(N), [=](id<1> i) { y[i] += x[i]; });
+  });
+}
+"""
 REFUSED = """\
 #include <sycl/sycl.hpp>
 int main() {
@@ -336,6 +384,7 @@ for name in "Plain Interval Unrolled Short Strided Random Range Simd".split():
     event.wait()
     print(event.profile.end - event.profile.start)
 """
+TWO_MEMORIES = Path(__file__).resolve().parents[1] / "checks" / "two_memories.xml"
 PLAIN = "int main() { return 0; }\n"
 
 
@@ -528,6 +577,34 @@ def test_memories_and_banks_that_a_program_names_are_those_of_the_board(
     for name, place in places.items():
         assert re.search(rf"  {name}: .*(\n *)?.*device 0, {place}", told), told
     assert " -> " not in told
+
+
+def test_annotated_pointers_lead_to_the_memories_of_the_board(folder: Path, icpx: Icpx) -> None:
+    (folder / "annotated.cpp").write_text(ANNOTATED)
+    made = icpx("-fintelfpga", "annotated.cpp", "-o", "annotated")
+    assert (made.returncode, made.stderr) == (0, "")
+    trace, findings = folder / "annotated.json", folder / "annotated.findings"
+    options = {"FPGART_BOARD": str(TWO_MEMORIES), "FPGART_CHECK": "fpga"}
+    assert on_board(folder / "annotated", **options, FPGART_TRACE=str(trace)) == "10\n"
+    told = output(fpgart("report", trace))
+    for number, memory in ((1, "DDR"), (2, "HBM"), (3, "HBM")):
+        assert f"  device allocation {number}: 256 bytes, device 0, {memory} bank 1" in told
+    assert "\nfindings" not in told
+    on_board(folder / "annotated", "wrong", **options, FPGART_FINDINGS=str(findings))
+    (found,) = (json.loads(line) for line in findings.read_text().splitlines())
+    assert found["rule"] == "pointer into another memory than the kernel's"
+    assert found["words"].startswith("argument 0 ('to') of kernel 'Adds' has the buffer_location of HBM, and is a ")
+
+
+def test_the_advice_on_banks_is_in_the_words_of_sycl(folder: Path, icpx: Icpx) -> None:
+    (folder / "banks.cpp").write_text(BANKS)
+    made = icpx("-fintelfpga", "banks.cpp", "-o", "banks")
+    assert (made.returncode, made.stderr) == (0, "")
+    trace = folder / "banks.json"
+    on_board(folder / "banks", FPGART_BOARD="a10_ref", FPGART_TRACE=str(trace))
+    assert (
+        "put buffers 1, 2 into different banks of memory 'DDR' (the property mem_channel of buffers): kernel 'Add' uses"
+    ) in output(fpgart("report", trace))
 
 
 @pytest.mark.parametrize("board", ["usm_s10", "a10_ref"])

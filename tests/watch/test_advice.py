@@ -26,7 +26,10 @@ from compilation import compiled  # noqa: E402
 
 MISTAKES = {
     "pingpong": ("hetero", "to the same buffer_location, or keep a buffer in each memory; it moves back and forth"),
-    "banks": ("a10_ref", "put buffers 1, 2 into different banks of memory 'DDR'"),
+    "banks": (
+        "a10_ref",
+        "put buffers 1, 2 into different banks of memory 'DDR' (CL_CHANNEL_1_INTELFPGA and similar flags)",
+    ),
     "overlap": (
         "usm_s10",
         "overlap transfers with kernel 'near', which does not use their buffers: queue 1 is in order",

@@ -108,7 +108,8 @@ class Kernel:
 
     def describe(self, index: int) -> str:
         argument = self.interface.arguments[index]
-        return f"argument {index} ('{argument.type_name} {argument.name}') of kernel '{self.name}'"
+        declared = f"{argument.type_name} {argument.name}".strip()  # SPIR-V names no types
+        return f"argument {index} ('{declared}') of kernel '{self.name}'"
 
     def describe_briefly(self, index: int) -> str:
         """Returns the words of describe() without the type."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from fpgart.watch.report.costs import SECOND, Costs
 from fpgart.watch.report.found import EventTaker, Found, named
-from fpgart.watch.report.trace_events import Args, Takes
+from fpgart.watch.report.trace_events import SYCL, Args, Takes
 
 
 @dataclass(slots=True)
@@ -99,9 +99,10 @@ class BankAdviser(EventTaker):
         saved = max(floor, _time(loads[worst], memory)) - max(floor, _time(best, memory))
         if len(together) < 2 or saved <= 0:
             return
+        how = "the property mem_channel of buffers" if SYCL in args else "CL_CHANNEL_1_INTELFPGA and similar flags"
         words = (
-            f"put buffers {named(together)} into different banks of memory '{memory.name}' (CL_CHANNEL_1_INTELFPGA and "
-            f"similar flags): kernel '{args['kernel']}' uses them together, all are in bank {worst} of {memory.banks}"
+            f"put buffers {named(together)} into different banks of memory '{memory.name}' ({how}): "
+            f"kernel '{args['kernel']}' uses them together, all are in bank {worst} of {memory.banks}"
         )
         self._found.add(words, 0, tuple(together), nanoseconds=saved, args=args, noun="time")
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import gc
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 
 from fpgart.base.input_file import LARGEST_TRACE, LONGEST_EVENT, check_size
 from fpgart.base.json_input import parse_json, parse_whole
-from fpgart.watch.cpp_names import kernel_name
+from fpgart.watch.cpp_names import SYMBOL, with_kernel_names
 from fpgart.watch.report.inflating import Reader
 
 Args = dict[str, Any]
@@ -26,10 +25,6 @@ OF_KERNELS = frozenset(("device", "engine", "time", "usm", "placing"))
 """The categories of events that name a kernel."""
 NAMING = ("kernel", "reason", "argument", "bound", "channels", "deeper", "untold")
 """The facts of an event that name a kernel, or contain its name."""
-SYCL_KERNEL = "_ZTS"
-"""Begins the symbols of SYCL kernels, which are those of the types that name them."""
-SYMBOL = re.compile(rf"(?:{SYCL_KERNEL}|_ZN\w+m_Storage)\w+")
-"""Finds the symbols of kernels and pipes."""
 SYCL = "sycl"
 """The fact that a SYCL kernel was renamed in an event."""
 MAPPING = frozenset(("MAP_BUFFER", "UNMAP_MEM_OBJECT"))
@@ -148,7 +143,7 @@ def _with_names(fact: Any) -> Any:
     """Returns a fact with the names of the source for kernels and pipes."""
     match fact:
         case str():
-            return SYMBOL.sub(lambda found: kernel_name(found[0]), fact)
+            return with_kernel_names(fact)
         case list():
             return [_with_names(each) for each in fact]
         case dict():
