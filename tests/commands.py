@@ -9,7 +9,7 @@ from typing import Any
 
 from fpgart.base import opencl as cl
 from fpgart.runtime.scheduling.core import Core
-from fpgart.runtime.scheduling.event import COMPLETE, RUNNING, SUBMITTED, Event, ReadyList
+from fpgart.runtime.scheduling.event import COMPLETE, RUNNING, SUBMITTED, ComputeUnit, Event, ReadyList
 from fpgart.runtime.scheduling.occupancy import Claim, Direction
 from fpgart.runtime.scheduling.readiness import Aftermath, Readiness
 
@@ -25,7 +25,7 @@ class Work:
     abandoned: int = 0
     device: Any = None
     claims: int = 0
-    short_launch: Any = None
+    compute_unit: ComputeUnit | None = None
 
     def claim(self) -> Claim:
         self.claims += 1

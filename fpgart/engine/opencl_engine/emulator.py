@@ -24,6 +24,7 @@ from fpgart.engine.opencl_engine.engine import OpenCLEngine
 from fpgart.engine.opencl_engine.kernel import DriverKernel, KernelProgram
 from fpgart.engine.opencl_engine.program import DriverProgram
 from fpgart.kernels.fpga_spirv import FpgaModule, read_fpga_module
+from fpgart.kernels.spirv_pipes import kernels_with_pipes
 
 if TYPE_CHECKING:
     from fpgart.channels.links import Links
@@ -39,7 +40,7 @@ class EmulatorEngine(OpenCLEngine):
         return EmulatorProgram(self, self.driver, ProgramInput(il=il))
 
     def make_kernel(self, program: DriverProgram, name: str) -> DriverKernel:
-        if isinstance(program, EmulatorProgram) and program.module.has_pipes:
+        if isinstance(program, EmulatorProgram) and name in program.kernels_with_pipes:
             return EmulatorKernel(program, name)
         return super().make_kernel(program, name)
 
@@ -51,6 +52,10 @@ class EmulatorProgram(DriverProgram):
     def module(self) -> FpgaModule:
         """The declarations of its module."""
         return read_fpga_module(self._given.il)
+
+    @cached_property
+    def kernels_with_pipes(self) -> frozenset[str]:
+        return kernels_with_pipes(self._given.il) if self.module.has_pipes else frozenset()
 
     def network(self, plugs: Plugs = no_plugs) -> EmulatorNetwork | None:
         return EmulatorNetwork(self) if self.module.has_pipes or self.module.names else None

@@ -30,6 +30,7 @@ class HostWork:
     name = "host"
     needs_thread = False
     launch: None = None
+    compute_unit: None = None
     direction = Direction.NONE
 
     def __init__(

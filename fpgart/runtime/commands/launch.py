@@ -21,7 +21,7 @@ from fpgart.runtime.memory.reservation import NOTHING, Reservation
 from fpgart.runtime.memory.usm import UsmAllocation
 from fpgart.runtime.programs.kernel import SIZES, Argument, Kernel
 from fpgart.runtime.programs.pipe import Pipe
-from fpgart.runtime.scheduling.event import Operation, ReadyList
+from fpgart.runtime.scheduling.event import ComputeUnit, Operation, ReadyList
 from fpgart.runtime.scheduling.occupancy import TAKEN, Claim, Direction
 
 if TYPE_CHECKING:
@@ -110,13 +110,12 @@ class LaunchKernel(Invocation):
         return 1 if SIZES.unpack(self.sizes)[3:6] == (1, 1, 1) else self.device.cores
 
     @property
-    def alone(self) -> str:
-        """The kernel's name if its launches run one after another; otherwise "".
+    def compute_unit(self) -> ComputeUnit | None:
+        """The kernel's circuit, if launches wait for it. A board has the circuit of each kernel once.
 
-        A board has the circuit of each kernel once. A host can observe that only if the kernel has an end of a pipe:
-        two launches would take packets in turn.
+        A host can observe that only if the kernel has an end of a pipe: two launches would take packets in turn.
         """
-        return self.kernel.name if self.kernel.engine_kernel.waits_for_others else ""
+        return self.device.compute_units[self.kernel.name] if self.kernel.engine_kernel.waits_for_others else None
 
     @property
     def name(self) -> str:
@@ -212,7 +211,7 @@ class LaunchKernel(Invocation):
             if self._needs_programming():
                 self.stage = Stage.PROGRAM
                 return occupancy.claim_programming()
-            claim = occupancy.claim_launch(self.cores, self.alone)
+            claim = occupancy.claim_launch(self.cores)
             if claim is not TAKEN:
                 return claim
             self.committed = True
@@ -250,7 +249,7 @@ class LaunchKernel(Invocation):
         if self.stage is Stage.PROGRAM:
             self.device.occupancy.end_programming()
             if following is not None:
-                self.device.occupancy.begin_launch(self.cores, self.alone)
+                self.device.occupancy.begin_launch(self.cores)
                 self.committed = True
             return
         if self.stage is Stage.RUN:
@@ -263,7 +262,7 @@ class LaunchKernel(Invocation):
         """Ends the launch's claim to the board and to its blocks, after success and after failure."""
         if self.committed:
             self.committed = False
-            self.device.occupancy.end_launch(self.cores, self.alone)
+            self.device.occupancy.end_launch(self.cores)
         self.reserved.leave()
 
     # Without the lock

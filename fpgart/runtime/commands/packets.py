@@ -25,6 +25,7 @@ class MovePacket:
     __slots__ = ("address", "blocking", "channel", "device", "size", "writing")
     name = "host"
     launch: None = None
+    compute_unit: None = None
     direction = Direction.NONE
 
     def __init__(self, device: Device, channel: str, address: int, size: int, *, writing: bool, blocking: bool) -> None:

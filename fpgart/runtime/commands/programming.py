@@ -132,6 +132,7 @@ class ProgramDevice:
     name = "program"
     needs_thread = False
     launch: None = None
+    compute_unit: None = None
     direction = Direction.BOTH
 
     def __init__(self, device: Device, program: Program, *, unless_loaded: bool = False) -> None:

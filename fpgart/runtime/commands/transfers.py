@@ -28,6 +28,7 @@ class Transfer:
     name = "transfer"
     needs_thread = False
     launch: None = None
+    compute_unit: None = None
     way = Direction.BOTH
 
     def __init__(self, device: Device) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Protocol
@@ -16,6 +17,7 @@ from fpgart.board.memory_system import MemoryRange, MemorySystem
 from fpgart.board.mmd import SHARED_VIRTUAL_MEMORY, BoardError, Capability, Info, Loaded, Mmd, OfflineInfo
 from fpgart.engine.interface import Plugs, no_plugs
 from fpgart.runtime.memory.registry import Living
+from fpgart.runtime.scheduling.event import ComputeUnit
 from fpgart.runtime.scheduling.occupancy import Occupancy
 from fpgart.runtime.scheduling.reaper import Reaper
 from fpgart.runtime.scheduling.scheduler import Scheduler
@@ -160,6 +162,8 @@ class Device:
         self.occupancy = Occupancy(
             full_duplex=mmd.get_info(Info.CONCURRENT_READS_OR_WRITES) == 2, cores=mmd.description.cores
         )
+        self.compute_units: defaultdict[str, ComputeUnit] = defaultdict(ComputeUnit)
+        """The circuits of kernels that run one launch at a time, by the kernels' names; the scheduler guards them."""
         self._loaded: dict[str, Block | None] = {}
         self.has_svm = bool(int(mmd.get_offline_info(OfflineInfo.MEM_TYPES_SUPPORTED)) & SHARED_VIRTUAL_MEMORY)
         """True if its kernels use the host's addresses for the host's memory."""

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
@@ -127,6 +127,10 @@ class Operation(Protocol):
         """Its kind, for watchers: transfer, migration, program, kernel or host."""
 
     @property
+    def compute_unit(self) -> ComputeUnit | None:
+        """The circuit for which it waits before it is in its list; None if it needs none for itself."""
+
+    @property
     def ready_list(self) -> ReadyList:
         """The list in which it waits for its turn, behind those that it may not overtake."""
 
@@ -148,6 +152,16 @@ class Operation(Protocol):
 
         It is called once. run() calls it itself if it fails.
         """
+
+
+class ComputeUnit(deque["Event"]):
+    """A kernel's circuit on a board, which runs one launch at a time; its items are the ready launches behind that one.
+
+    These are in no `ReadyList`, because thousands may wait here, and a thread that looks for work would pass them all.
+    """
+
+    is_taken = False
+    """True from the time that a launch is ready until it has ended."""
 
 
 class Event:

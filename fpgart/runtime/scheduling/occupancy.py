@@ -2,8 +2,7 @@
 """The operations that occupy a board, and those that may begin beside them: the board's conflict matrix.
 
 Transfers exclude each other, on full-duplex boards only those in the same direction. Kernels run beside transfers and
-beside each other, but launches of one kernel with an end of a pipe run one after another. Programming excludes
-everything. The scheduler's lock guards all state here.
+beside each other. Programming excludes everything. The scheduler's lock guards all state here.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ class Claim(enum.Enum):
     """It waits for a running kernel. That kernel may need later commands, so these may overtake it."""
 
 
-TAKEN, WAITS, YIELDS = Claim.TAKEN, Claim.WAITS, Claim.YIELDS
+TAKEN, WAITS = Claim.TAKEN, Claim.WAITS
 
 
 class Carried(Protocol):
@@ -65,14 +64,13 @@ class Occupancy:
     """The operations that occupy one board.
 
     `moving`: the directions of running transfers. `programming`: True while it is programmed. `launches`: the number of
-    launches that need the loaded binary. `busy_cores`: the number of cores that run tasks. `alone`: the running kernels
-    whose launches run one after another. `closing`: True while a launch waits only for transfers in order to program
-    the board; no other transfer begins, because a host that never pauses would delay it for ever. `carried`: the
-    commands that C carries, if it may; none runs while the board is programmed or buffers are migrated.
+    launches that need the loaded binary. `busy_cores`: the number of cores that run tasks. `closing`: True while a
+    launch waits only for transfers in order to program the board; no other transfer begins, because a host that never
+    pauses would delay it for ever. `carried`: the commands that C carries, if it may; none runs while the board is
+    programmed or buffers are migrated.
     """
 
     __slots__ = (
-        "alone",
         "busy_cores",
         "carried",
         "closing",
@@ -92,7 +90,6 @@ class Occupancy:
         self.closing = False
         self.launches = 0
         self.busy_cores = 0
-        self.alone: set[str] = set()
         self.carried: Carried | None = None
 
     def lanes(self, way: Direction) -> Direction:
@@ -145,27 +142,18 @@ class Occupancy:
 
     # Launches
 
-    def claim_launch(self, cores: int, alone: str = "") -> Claim:
-        """Counts a launch among those that need the loaded binary; it occupies `cores` of the board.
-
-        `alone`: the name of a kernel whose launches run one after another. Other kernels may overtake one that waits
-        for its turn, because the running launch may wait for them.
-        """
+    def claim_launch(self, cores: int) -> Claim:
+        """Counts a launch among those that need the loaded binary; it occupies `cores` of the board."""
         if self.programming or (cores and self.busy_cores + cores > self.cores):
             return WAITS
-        if alone in self.alone:
-            return YIELDS
         self.closing = False
-        self.begin_launch(cores, alone)
+        self.begin_launch(cores)
         return TAKEN
 
-    def begin_launch(self, cores: int, alone: str = "") -> None:
+    def begin_launch(self, cores: int) -> None:
         self.launches += 1
         self.busy_cores += cores
-        if alone:
-            self.alone.add(alone)
 
-    def end_launch(self, cores: int, alone: str = "") -> None:
+    def end_launch(self, cores: int) -> None:
         self.launches -= 1
         self.busy_cores -= cores
-        self.alone.discard(alone)

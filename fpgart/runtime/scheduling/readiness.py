@@ -18,7 +18,15 @@ from fpgart.base import log
 from fpgart.base import opencl as cl
 from fpgart.base.errors import OutOfResources
 from fpgart.runtime.scheduling.core import Command, Core
-from fpgart.runtime.scheduling.event import RUNNING, SUBMITTED, Event, EventQueue, Operation, ReadyList
+from fpgart.runtime.scheduling.event import (
+    RUNNING,
+    SUBMITTED,
+    ComputeUnit,
+    Event,
+    EventQueue,
+    Operation,
+    ReadyList,
+)
 from fpgart.runtime.scheduling.occupancy import BOTH, TAKEN, Claim
 from fpgart.runtime.scheduling.order import Role
 from fpgart.runtime.scheduling.unclaimable import Unclaimable
@@ -56,7 +64,7 @@ class Readiness:
     flushed them, waits for something, or has had its time to wait. The driver's threads claim only due commands.
     """
 
-    __slots__ = ("core", "horizon", "lists", "running")
+    __slots__ = ("core", "horizon", "lists", "running", "units")
 
     def __init__(self, core: Core[Event]) -> None:
         self.core = core
@@ -64,6 +72,8 @@ class Readiness:
         self.running = 0
         """The number of claimed commands."""
         self.lists: list[ReadyList] = []
+        self.units: dict[Event, ComputeUnit] = {}
+        """The compute unit of each launch that has taken one."""
 
     def new_list(self, *, ends_by_itself: bool) -> ReadyList:
         """Returns a new list for ready commands of one kind."""
@@ -138,7 +148,27 @@ class Readiness:
         event.submit_ns = now
         if event.callbacks:
             collect(event, SUBMITTED, after)
-        self._stand(event, event.operation)
+        unit = event.operation.compute_unit
+        if unit is None:
+            self._stand(event, event.operation)
+        elif unit.is_taken:
+            unit.append(event)
+        else:
+            self._take_unit(event, event.operation, unit)
+
+    def _take_unit(self, event: Event, operation: Operation, unit: ComputeUnit) -> None:
+        unit.is_taken = True
+        self.units[event] = unit
+        self._stand(event, operation)
+
+    def _leave_unit(self, event: Event) -> None:
+        """Gives the compute unit of an ended launch to the next one."""
+        unit = self.units.pop(event)
+        unit.is_taken = False
+        if unit:
+            following = unit.popleft()
+            assert following.operation is not None
+            self._take_unit(following, following.operation, unit)
 
     def _pass_through(self, event: Event, error: int, now: int, after: Aftermath) -> None:
         """Ends a command that has no operation, or whose wait list failed."""
@@ -273,6 +303,8 @@ class Readiness:
     def end_claimed(self, event: Event, status: int, now: int, after: Aftermath) -> None:
         """Ends a claimed command after its last stage."""
         self.running -= 1
+        if event in self.units:
+            self._leave_unit(event)
         self.end(event, status, now, after)
 
     def end(self, event: Event, status: int, now: int, after: Aftermath) -> None:

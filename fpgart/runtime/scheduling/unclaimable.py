@@ -14,6 +14,7 @@ class Unclaimable:
     name = "host"
     needs_thread = False
     launch = None
+    compute_unit = None
     direction = Direction.NONE
 
     def __init__(self, operation: Operation, error: BaseException) -> None:

@@ -124,14 +124,3 @@ def test_launches_that_begin_with_programming_count_as_others_do() -> None:
     assert occupancy.claim_launch(1) is Claim.WAITS
     occupancy.end_launch(2)
     assert occupancy.claim_launch(2) is Claim.TAKEN
-
-
-def test_launches_of_a_kernel_that_runs_alone_wait_for_each_other_and_hold_up_no_other() -> None:
-    occupancy = board()
-    assert occupancy.claim_launch(0, "a") is Claim.TAKEN
-    assert occupancy.claim_launch(0, "a") is Claim.YIELDS
-    assert occupancy.claim_launch(0, "b") is Claim.TAKEN
-    occupancy.end_launch(0, "b")
-    assert occupancy.claim_launch(0, "a") is Claim.YIELDS
-    occupancy.end_launch(0, "a")
-    assert occupancy.claim_launch(0, "a") is Claim.TAKEN

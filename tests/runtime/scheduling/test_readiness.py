@@ -12,7 +12,15 @@ from commands import Commands, Work
 
 from fpgart.base import opencl as cl
 from fpgart.base.errors import ExecStatusErrorForEventsInWaitList, OutOfResources
-from fpgart.runtime.scheduling.event import COMPLETE, QUEUED, RUNNING, SUBMITTED, Event, ReadyList
+from fpgart.runtime.scheduling.event import (
+    COMPLETE,
+    QUEUED,
+    RUNNING,
+    SUBMITTED,
+    ComputeUnit,
+    Event,
+    ReadyList,
+)
 from fpgart.runtime.scheduling.occupancy import Claim, Direction
 from fpgart.runtime.scheduling.readiness import Aftermath, collect
 
@@ -252,6 +260,48 @@ def test_one_that_conflicts_with_none_passes_all(commands: Commands) -> None:
     commands.kernel(direction=BOTH, answer=Claim.WAITS)
     stage = commands.kernel(direction=NONE)
     assert commands.readiness.claim(stage)
+
+
+def test_a_compute_unit_runs_one_launch_after_another(commands: Commands) -> None:
+    unit = ComputeUnit()
+    launches = [commands.kernel(compute_unit=unit) for _ in range(3)]
+    for launch in launches:
+        assert list(commands.kernels) == [launch]
+        commands.take(launch)
+        assert commands.due() is None
+        commands.stage_ends(launch, None)
+    assert not commands.readiness.any_ready()
+
+
+def test_a_launch_that_waits_for_its_compute_unit_delays_no_other(commands: Commands) -> None:
+    unit = ComputeUnit()
+    commands.take(commands.kernel(compute_unit=unit))
+    waiting = commands.kernel(compute_unit=unit)
+    other = commands.kernel(compute_unit=ComputeUnit())
+    assert commands.due() is other
+    assert waiting.status == SUBMITTED
+    assert not commands.readiness.any_ready()
+
+
+def test_a_launch_keeps_its_compute_unit_between_its_stages(commands: Commands) -> None:
+    unit = ComputeUnit()
+    first = commands.kernel(compute_unit=unit)
+    second = commands.kernel(compute_unit=unit)
+    commands.take(first)
+    assert commands.stage_ends(first, Work(commands.kernels, compute_unit=unit)) is first.operation
+    assert commands.due() is None
+    commands.stage_ends(first, None, OutOfResources.status)
+    assert list(commands.kernels) == [second]
+
+
+def test_a_launch_whose_claim_fails_gives_its_compute_unit_to_the_next(commands: Commands) -> None:
+    unit = ComputeUnit()
+    first = commands.kernel(compute_unit=unit)
+    second = commands.kernel(compute_unit=unit)
+    work_of(first).claim = raising  # type: ignore[method-assign]
+    assert commands.due() is first
+    commands.stage_ends(first, None, OutOfResources.status)
+    assert commands.due() is second
 
 
 def test_a_command_that_may_not_begin_stays_where_it_is(commands: Commands) -> None:

@@ -23,7 +23,7 @@ from interleavings import Chooser, Explored, Randomly, Stuck, schedules
 from fpgart.base import opencl as cl
 from fpgart.base.errors import CLError, ExecStatusErrorForEventsInWaitList, OutOfResources
 from fpgart.runtime.objects.queue import CommandQueue
-from fpgart.runtime.scheduling.event import COMPLETE, SUBMITTED, Event, ReadyList
+from fpgart.runtime.scheduling.event import COMPLETE, SUBMITTED, ComputeUnit, Event, ReadyList
 from fpgart.runtime.scheduling.occupancy import Claim, Direction, Occupancy
 from fpgart.runtime.scheduling.scheduler import Scheduler
 
@@ -53,6 +53,7 @@ class Work:
     fails: bool = False
     until: Callable[[], bool] | None = None
     needs_thread: bool = False
+    compute_unit: ComputeUnit | None = None
     ran: bool = False
     abandoned: int = 0
     programming: bool = False
@@ -246,6 +247,22 @@ def what_follows_a_command_with_a_thread_of_its_own(world: World) -> None:
         event = world.enqueue(queue, world.work())
         queue.flush()
         world.threads.block(lambda: event.status <= COMPLETE)
+
+    world.threads.host(host)
+
+
+def launches_of_one_compute_unit(world: World) -> None:
+    """The second one waits for the first, which waits for a launch of another kernel that the host enqueues later."""
+    unit = ComputeUnit()
+    needed = world.work("a")
+
+    def host() -> None:
+        queues = [world.queue() for _ in range(3)]
+        world.enqueue(queues[0], world.work("a", compute_unit=unit, needs_thread=True, until=lambda: needed.ran))
+        world.enqueue(queues[1], world.work("a", compute_unit=unit, needs_thread=True))
+        queues[0].flush()
+        world.enqueue(queues[2], needed)
+        queues[1].finish()
 
     world.threads.host(host)
 
@@ -502,6 +519,7 @@ HOSTS = [
     persistent_kernel_and_its_flag,
     persistent_kernel_whose_flag_waits_for_its_programming,
     what_follows_a_command_with_a_thread_of_its_own,
+    launches_of_one_compute_unit,
     finish_behind_another_queues_persistent_kernel,
     two_programs_in_turn_beside_transfers,
     marker_of_an_out_of_order_queue,

@@ -1,0 +1,62 @@
+"""The kernels of a SPIR-V module that use pipes, and so may wait for others."""
+
+from __future__ import annotations
+
+import pytest
+from test_fpga_spirv import module, text
+
+from fpgart.kernels.spirv_pipes import Op, kernels_with_pipes
+
+KERNEL, MAIN, INNER, OTHER = 6, 10, 11, 12
+
+
+def found(*in_inner: tuple[int, ...], in_main: tuple[int, ...] = (Op.CALL, 1, 20, INNER)) -> frozenset[str]:
+    """The kernels `main`, which has one instruction, and `other`, which has none; `inner` is no kernel."""
+    return kernels_with_pipes(
+        module(
+            (Op.ENTRY_POINT, KERNEL, MAIN, *text("main")),
+            (Op.ENTRY_POINT, KERNEL, OTHER, *text("other")),
+            (Op.FUNCTION, 1, MAIN, 0, 2),
+            in_main,
+            (Op.FUNCTION, 1, OTHER, 0, 2),
+            (Op.FUNCTION, 1, INNER, 0, 2),
+            *in_inner,
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    "instruction",
+    [
+        (Op.READ_PIPE, 1, 21, 22, 23, 24, 25),
+        (Op.LAST_OF_PIPES, 1, 21, 22, 23, 24, 25),
+        (Op.PIPE_FROM_STORAGE, 1, 21, 22),
+        (Op.READ_PIPE_BLOCKING, 22, 23, 24, 25),
+        (Op.WRITE_PIPE_BLOCKING, 22, 23, 24, 25),
+        (Op.CALL_OF_POINTER, 1, 21, 22),
+    ],
+    ids=lambda instruction: instruction[0].name,
+)
+def test_a_kernel_uses_the_pipes_of_the_functions_that_it_calls(instruction: tuple[int, ...]) -> None:
+    assert found(instruction) == {"main"}
+
+
+def test_a_kernel_uses_its_own_pipes() -> None:
+    assert found(in_main=(Op.READ_PIPE_BLOCKING, 22, 23, 24, 25)) == {"main"}
+
+
+def test_a_kernel_uses_the_pipes_of_the_functions_that_it_starts() -> None:
+    uses = (Op.READ_PIPE_BLOCKING, 22, 23, 24, 25)
+    assert found(uses, in_main=(Op.CREATE_TASK_SEQUENCE, 1, 20, INNER, 1, 1, 1, 1)) == {"main"}
+
+
+def test_a_function_that_calls_itself_is_read_once() -> None:
+    assert found((Op.CALL, 1, 26, INNER), (Op.READ_PIPE_BLOCKING, 22, 23, 24, 25)) == {"main"}
+
+
+def test_a_kernel_that_calls_functions_without_pipes_uses_none() -> None:
+    assert found((Op.CALL, 1, 26, 27)) == frozenset()
+
+
+def test_bytes_that_are_no_spirv_have_no_kernels() -> None:
+    assert kernels_with_pipes(b"\0" * 64) == frozenset()
