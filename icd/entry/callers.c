@@ -10,6 +10,7 @@
 #include <execinfo.h>
 #include <link.h>
 #include <pthread.h>
+#include <unwind.h>
 
 #define DEPTH 128 /* frames of the interpreter, of the loader and of the host */
 
@@ -43,6 +44,80 @@ static int is_own(const void *address)
     return (uintptr_t)address >= own_begin && (uintptr_t)address < own_end;
 }
 
+#ifdef __x86_64__
+#define STACKS 4
+#define PLACES 24
+
+/* The return addresses on this thread's stack, and their places there, from `frame` outwards. */
+struct stack {
+    uintptr_t frame;
+    size_t count;
+    uintptr_t places[PLACES], addresses[PLACES];
+};
+
+static _Thread_local struct stack stacks[STACKS];
+static _Thread_local unsigned next_stack;
+
+/* On x86-64 a call writes the return address right below the caller's frame. */
+static _Unwind_Reason_Code add_place(struct _Unwind_Context *context, void *data)
+{
+    struct stack *stack = data;
+    uintptr_t place = _Unwind_GetCFA(context) - sizeof(uintptr_t), address = _Unwind_GetIP(context);
+    if (place <= stack->frame)
+        return _URC_NO_REASON;
+    if (address == 0) /* behind the thread's first function */
+        return _URC_NORMAL_STOP;
+    if (stack->count == PLACES || *(const uintptr_t *)place != address) {
+        stack->frame = 0;
+        return _URC_NORMAL_STOP;
+    }
+    stack->places[stack->count] = place;
+    stack->addresses[stack->count++] = address;
+    return _URC_NO_REASON;
+}
+
+static int is_still(const struct stack *stack, uintptr_t frame)
+{
+    if (stack->frame != frame)
+        return 0;
+    for (size_t i = 0; i < stack->count; i++)
+        if (*(const uintptr_t *)stack->places[i] != stack->addresses[i])
+            return 0;
+    return 1;
+}
+
+/* Returns the return addresses outside of `frame`, or NULL if they are too many or in other
+ * places. Unwinding takes longer than the rest of a launch, and a host makes most of its calls
+ * in a loop: if an earlier call had the same frame, and all return addresses are still in
+ * their places, they are those of this call. */
+static const struct stack *stack_outside(uintptr_t frame)
+{
+    for (unsigned i = 0; i < STACKS; i++)
+        if (is_still(&stacks[i], frame))
+            return &stacks[i];
+    struct stack *made = &stacks[next_stack++ % STACKS];
+    made->frame = frame;
+    made->count = 0;
+    _Unwind_Backtrace(add_place, made);
+    return made->frame != 0 ? made : NULL;
+}
+
+/* Returns the number of frames, 0 if they are not known. */
+static int frames_without_interpreter(uintptr_t frame, void **all)
+{
+    const struct stack *stack = stack_outside(frame);
+    for (size_t i = 0; stack != NULL && i < stack->count; i++)
+        all[i] = (void *)stack->addresses[i];
+    return stack != NULL ? (int)stack->count : 0;
+}
+#else
+static int frames_without_interpreter(uintptr_t frame, void **all)
+{
+    (void)frame, (void)all;
+    return 0;
+}
+#endif
+
 /* Innermost first: this library, the interpreter that called it, the entry point (this
  * library again), and then the frames of the host. On a thread of the driver there is no
  * entry point. Without the interpreter, the host's frames are those behind this library. */
@@ -50,8 +125,12 @@ size_t fpgart_frames_of_call(uintptr_t *frames, size_t most, int through_interpr
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     void *all[DEPTH];
-    int count = backtrace(all, DEPTH), next = 0;
+    int count = 0, next = 0;
     size_t found = 0;
+    if (!through_interpreter)
+        count = frames_without_interpreter((uintptr_t)__builtin_frame_address(0), all);
+    if (count == 0)
+        count = backtrace(all, DEPTH);
     pthread_once(&once, find_out);
     while (next < count && is_own(all[next]))
         next++;

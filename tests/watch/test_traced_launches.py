@@ -5,10 +5,13 @@ from __future__ import annotations
 
 import json
 import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
 from c_hosts import build, plain_environment
+
+from fpgart.watch.callers import MOST_FRAMES
 
 TIMES = 5  # as in the program
 Event = dict[str, Any]
@@ -108,3 +111,17 @@ def test_launches_name_buffers_that_the_host_has_released(events: list[Event]) -
     assert [each["args"]["buffers"][1] for each in last[::2]] == [each["args"]["buffers"][1] for each in last[1::2]]
     assert {each["args"]["buffers"][1] for each in last} <= set(released)
     assert len({each["args"]["buffers"][1] for each in last}) == TIMES
+
+
+def test_each_launch_has_its_own_way_through_the_host(tmp_path: Path) -> None:
+    file = tmp_path / "trace.json"
+    host = build("traced_paths", tmp_path, "-g")
+    subprocess.run([host], check=True, env=plain_environment() | {"FPGART_TRACE": str(file)})
+    events: list[Event] = json.loads(file.read_text())
+    sites = {each["args"]["site"]: each["args"]["frames"] for each in events if each.get("cat") == "site"}
+    ways = [sites[call["args"]["site"]] for call in named(events, "clEnqueueNDRangeKernel")]
+    assert ways == ways[:3] * (len(ways) // 3)
+    left, right, deep = ways[:3]
+    assert [one == other for one, other in zip(left, right, strict=True)][:4] == [True, False, False, True]
+    assert (len(deep), deep[0]) == (MOST_FRAMES, left[0])
+    assert deep[2:] == [deep[2]] * (MOST_FRAMES - 2)
