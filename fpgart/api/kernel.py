@@ -27,6 +27,7 @@ from fpgart.base.errors import (
     InvalidValue,
     KernelArgInfoNotAvailable,
 )
+from fpgart.base.notices import NOTICES
 from fpgart.board.global_memory import AllocationType
 from fpgart.bridge import info
 from fpgart.bridge.arguments import (
@@ -299,6 +300,8 @@ def check_usm_pointer(kernel: Kernel, index: int, pointer: int) -> None:
     """Raises InvalidArgValue for no USM pointer, one with a wrong alignment, or one into a wrong memory."""
     allocation = kernel.context.usm.find(pointer)
     if allocation is None and not any(device.reaches_system_memory for device in kernel.context.devices):
+        for listener in NOTICES.argument_refused:
+            listener(kernel, index, pointer)
         raise InvalidArgValue(f"{pointer:#x} for {kernel.describe(index)} is in no USM allocation of the context")
     argument = kernel.interface.arguments[index]
     alignment = pointee_alignment(kernel, index)

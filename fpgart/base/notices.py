@@ -74,6 +74,8 @@ class Notices:
     """(buffer, offset, bytes): the range of a command exceeds its buffer; the call returns an error."""
     memory_refused: Listeners
     """(address): a command uses a board's memory outside of the context's allocations; an error follows."""
+    argument_refused: Listeners
+    """(kernel, index, address): an argument points into no allocation of the context; the call returns an error."""
     pointer_refused: Listeners
     """(kernel, index, allocation, device): an argument is memory of another device; the launch fails."""
     program_built: Listeners

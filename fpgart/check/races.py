@@ -271,7 +271,8 @@ def _race_between(old: _Done, new: _Done) -> Finding | None:
         new.command.text,
         f"{new.command.text} {_verb(new.access)} {where}, which {old.command.text} {_verb(old.access)}; "
         "neither an event nor a queue orders the two",
-        f"pass the event of {old.command.text} in the wait list of the other, or wait for it first",
+        f"pass the event of {old.command.text} in the wait list of the other (in SYCL, depends_on), "
+        "or wait for it first",
         *_sites(old, new),
     )
 
@@ -286,7 +287,8 @@ def _of_windows(old: _Done, new: _Done, begin: int, end: int) -> Finding:
         new.command.text,
         f"{new.command.text} {_verb(new.access)} {span(begin, end)} of buffer {second.parent or second.through}, "
         f"which {old.command.text} {_verb(old.access)} through {first.name}; nothing orders the two",
-        f"pass the event of {old.command.text} in the wait list of the other, or make the regions disjoint",
+        f"pass the event of {old.command.text} in the wait list of the other (in SYCL, depends_on), "
+        "or make the regions disjoint",
         *_sites(old, new),
     )
 

@@ -26,7 +26,7 @@ from fpgart.runtime.scheduling.event import COMPLETE, Event
 from fpgart.watch.callers import Site
 
 MOST_FREED = 4096
-NOT_FREED = "free it with clMemFreeINTEL or clMemBlockingFreeINTEL before the context is released"
+NOT_FREED = "free it with clMemFreeINTEL or clMemBlockingFreeINTEL (in SYCL, sycl::free) before the context is released"
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +205,8 @@ class Usm(CheckPart):
                 allocation,
                 user,
                 f"{user} gets device memory as its {side} on the host, which the host cannot access",
-                "use clEnqueueMemcpyINTEL for device allocations, or give a pointer to host memory",
+                "use clEnqueueMemcpyINTEL (in SYCL, queue::memcpy) for device allocations, or give a pointer to "
+                "host memory",
                 self._origins.of(event),
             )
 
@@ -214,19 +215,29 @@ class Usm(CheckPart):
         if launch.device.reaches_system_memory:
             return
         if context_of(event).svm.find(pointer) is None and self._freed.find(pointer) is None:
-            user = command(event)
-            self._findings.report(
-                Finding(
-                    "usm",
-                    "pointer that the device may not use",
-                    f"{pointer:#x}, {launch.kernel.describe(access.argument)}",
-                    "",
-                    user,
-                    f"{user} gets a pointer that lies in no USM or SVM allocation of the context",
-                    "allocate it with clSharedMemAllocINTEL, clHostMemAllocINTEL or clSVMAlloc, or copy the data",
-                    misused_at=self._origins.of(event),
-                )
+            self._report_unknown(launch.kernel, access.argument, pointer, command(event), self._origins.of(event))
+
+    def argument_refused(self, kernel: Kernel, index: int, address: int) -> None:
+        user, site = kernel.describe(index), self._origins.here()
+        if self._freed.find(address) is not None:
+            self._report_freed(address, user, site)
+        else:
+            self._report_unknown(kernel, index, address, user, site)
+
+    def _report_unknown(self, kernel: Kernel, index: int, pointer: int, user: str, used_at: Site | None) -> None:
+        self._findings.report(
+            Finding(
+                "usm",
+                "pointer that the device may not use",
+                f"{pointer:#x}, {kernel.describe(index)}",
+                "",
+                user,
+                f"{user} gets a pointer that lies in no USM or SVM allocation of the context",
+                "allocate it with clSharedMemAllocINTEL, clHostMemAllocINTEL or clSVMAlloc (in SYCL, malloc_shared or "
+                "malloc_host), or copy the data",
+                misused_at=used_at,
             )
+        )
 
     def pointer_refused(self, kernel: Kernel, index: int, allocation: UsmAllocation, device: Device) -> None:
         user = f"clEnqueueNDRangeKernel ('{kernel.name}') on device {device.id}"

@@ -27,7 +27,7 @@ MAY_WAIT = {
     "clEnqueueMemcpyINTEL",
 }
 """Calls in which a thread of the host may wait for commands."""
-MOST_FRAMES = 12
+MOST_FRAMES = 24
 BETWEEN = ("fpgart", "pyopencl", "ctypes", "cffi", "threading", "concurrent", "_pytest", "pluggy")
 """Packages between a user's own code and this driver."""
 

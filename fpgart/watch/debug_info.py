@@ -23,10 +23,11 @@ from fpgart.watch.cpp_names import plain
 from fpgart.watch.modules import Modules
 
 C_LIBRARY = ("libc.so", "libc-")
-SILENT = ("libOpenCL.so", "libfpgart", "_native.", *C_LIBRARY, "libpthread", "ld-linux", "ld-")
-"""Modules whose frames are left out: loaders, this driver, the start of a program."""
+SILENT = ("libOpenCL.so", "libfpgart", "_native.", "libsycl.so", "libur_", *C_LIBRARY, "libpthread", "ld-linux", "ld-")
+"""Modules whose frames are left out: loaders, this driver, the SYCL runtime, the start of a program."""
 WRAPPERS = {"opencl.hpp", "cl2.hpp", "cl.hpp"}
 """Headers whose functions only call OpenCL."""
+SYCL_HEADERS = "/include/sycl/"
 FUNCTION = 2
 """The type of a symbol that is a function (STT_FUNC)."""
 STARTERS = {"_start", "__libc_start_main", "start_thread", "clone"}
@@ -66,7 +67,7 @@ class DebugInfo:
         places = module.places(module.virtual(offset)) if module is not None else []
         if not any(place.function or place.line for place in places):
             return [CodeLocation("", 0, "", name, offset)]
-        return [p for p in places if Path(p.file).name not in WRAPPERS and p.function not in STARTERS]
+        return [place for place in places if not _is_silent(place)]
 
     def _module(self, path: str) -> Module | None:
         if path not in self._modules:
@@ -75,6 +76,12 @@ class DebugInfo:
             except (OSError, ELFError):
                 self._modules[path] = None
         return self._modules[path]
+
+
+def _is_silent(place: CodeLocation) -> bool:
+    """True for the functions of C++ bindings and of SYCL's headers, and for the start of a program."""
+    is_wrapper = Path(place.file).name in WRAPPERS or SYCL_HEADERS in place.file
+    return is_wrapper or place.function in STARTERS
 
 
 class Module:

@@ -16,7 +16,7 @@
  * `wrote_beside`: the kernel wrote beside a block; `key`: launches that differ only in numbers and
  * times have the same bytes. The members behind `is_over` are valid once that is 1; those behind
  * `wrote_beside` are valid at once while checks are on. */
-FOR_PYTHON enum { FPGART_FRAMES = 12 };
+FOR_PYTHON enum { FPGART_FRAMES = 24 };
 FOR_PYTHON struct fpgart_launch {
     uint64_t number, begin, duration;
     uint32_t type, thread, is_called, frame_count;

@@ -18,6 +18,8 @@ from fpgart.board.timing import Access, Bank, Jump, Pace
 from fpgart.kernels.loops.access_patterns import patterns
 from fpgart.kernels.loops.kernel_loops import global_arrays, kernel_loops
 from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.memory.svm import allocate as allocate_svm
+from fpgart.runtime.memory.usm import allocate_host
 from fpgart.runtime.model.board_clock import StepTime
 from fpgart.runtime.programs.kernel import Kernel
 from fpgart.watch import report
@@ -188,6 +190,26 @@ def test_strides_through_a_buffer_are_none_through_another(boards: Boards) -> No
     kernel = machine.kernel(lambda *_: None, "", "", None, source=source, given=buffers)
     kernel.set_value(2, (4096).to_bytes(4, "little"))
     assert [(pattern.array, pattern.stride) for pattern in step_of(machine, kernel).patterns] == [("a0", 4096)]
+
+
+def test_strides_through_a_pointer_are_those_of_its_memory(boards: Boards) -> None:
+    """Another pointer into the same allocation is accessed in one pass; SVM counts as nothing."""
+    machine = boards("usm_s10", modelled=True)
+    source = (
+        COLUMNS.replace("int a1", "global const float *a1, global const float *a2, int a3")
+        .replace("< a1", "< a3")
+        .replace("a0[", "a1[i] + a0[i] + a2[")
+    )
+    allocation, other = (allocate_host(machine.context, 1 << 24, 0) for _ in "ab")
+    svm = allocate_svm(machine.context, 4096, 0)
+    given = [svm, allocation.pointer, other.pointer]
+    kernel = machine.kernel(lambda *_: None, "", "", "", None, source=source, given=given)
+    kernel.set_value(3, (4096).to_bytes(4, "little"))
+    step = step_of(machine, kernel)
+    assert [(pattern.array, pattern.stride) for pattern in step.patterns] == [("a2", 4096)]
+    pace = Pace(machine.devices[0].board, [True, False])
+    took = pace.bank_time([Access(1, 0, 1 << 24), Access(1, 0, 0, jumps=(Jump(4, 4096, 4096),))])
+    assert step.busy["memory 'host'"] == sum(took.values())
 
 
 def test_strides_behind_a_slower_pipeline_cost_nothing(boards: Boards) -> None:

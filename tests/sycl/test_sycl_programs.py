@@ -282,6 +282,49 @@ int main() {
   });
 }
 """
+MISTAKES = """\
+#include <sycl/sycl.hpp>
+#include <sycl/ext/intel/fpga_extensions.hpp>
+#include <iostream>
+#include <string>
+using namespace sycl;
+using ext::oneapi::accessor_property_list;
+constexpr int N = 1 << 16;
+class InDdr; class InHbm; class Random;
+int main(int, char **words) {
+  std::string mistake = words[1];
+  queue q{accelerator_selector_v};
+  if (mistake == "advice") {
+    buffer<int> moved{range<1>(N)};
+    for (int turn = 0; turn < 3; turn++) {
+      q.submit([&](handler &h) {  // in DDR
+        accessor x{moved, h, read_write, accessor_property_list{ext::intel::buffer_location<0>}};
+        h.single_task<InDdr>([=] { for (int i = 0; i < N; i++) x[i] += 1; });
+      });
+      q.submit([&](handler &h) {  // in HBM
+        accessor x{moved, h, read_write, accessor_property_list{ext::intel::buffer_location<1>}};
+        h.single_task<InHbm>([=] { for (int i = 0; i < N; i++) x[i] += 2; });
+      });
+    }
+    int *from = malloc_host<int>(N, q), *to = malloc_host<int>(N, q);
+    q.single_task<Random>([=] { for (int i = 0; i < N; i++) to[i] = from[from[i]]; }).wait();
+    free(from, q);
+    free(to, q);
+  } else if (mistake == "device") {
+    int *numbers = malloc_device<int>(N, q);  // device
+    numbers[1] = 7;  // on the host
+    free(numbers, q);
+  } else {
+    int *numbers = mistake == "system" ? new int[N] : malloc_host<int>(N, q);  // host
+    if (mistake == "freed") free(numbers, q);
+    try {
+      q.single_task<class Refused>([=] { numbers[0] = 1; }).wait();  // refused
+    } catch (const exception &) {
+    }
+    if (mistake == "system") delete[] numbers;
+  }
+}
+"""
 REFUSED = """\
 #include <sycl/sycl.hpp>
 int main() {
@@ -446,6 +489,20 @@ def parts(folder: Path, icpx: Icpx) -> Path:
 
 
 @pytest.fixture(scope="module")
+def mistakes(folder: Path, icpx: Icpx) -> Path:
+    (folder / "mistakes.cpp").write_text(MISTAKES)
+    made = icpx("-g", "-fintelfpga", "mistakes.cpp", "-o", "mistakes")
+    assert (made.returncode, made.stderr) == (0, "")
+    return folder / "mistakes"
+
+
+def place_of(comment: str) -> str:
+    """Returns the place of the line of MISTAKES with a comment at its end, as reports name it."""
+    lines = enumerate(MISTAKES.splitlines(), 1)
+    return f"mistakes.cpp:{next(number for number, line in lines if line.endswith(f'// {comment}'))} in main"
+
+
+@pytest.fixture(scope="module")
 def timed(folder: Path, icpx: Icpx) -> Path:
     (folder / "timed.cpp").write_text(TIMED)
     made = icpx("-fintelfpga", "timed.cpp", "-o", "timed")
@@ -605,6 +662,40 @@ def test_the_advice_on_banks_is_in_the_words_of_sycl(folder: Path, icpx: Icpx) -
     assert (
         "put buffers 1, 2 into different banks of memory 'DDR' (the property mem_channel of buffers): kernel 'Add' uses"
     ) in output(fpgart("report", trace))
+
+
+def test_advice_on_moves_between_memories_and_on_accesses_to_the_hosts(mistakes: Path) -> None:
+    trace = mistakes.parent / "mistakes.json"
+    on_board(mistakes, "advice", FPGART_BOARD=str(TWO_MEMORIES), FPGART_TIME="model", FPGART_TRACE=str(trace))
+    told = output(fpgart("report", trace))
+    assert (
+        "give all accessors to buffer 1 the same buffer_location, or keep a buffer in each memory; it moves back and "
+        "forth: argument 0 ('x') of kernel 'InDdr' needs it in device 0, DDR, argument 0 ('x') of kernel "
+        "'InHbm' needs it in device 0, HBM: 4 copies saved"
+    ) in told
+    places = [line.partition(", ")[2] for line in told.splitlines() if line.startswith("    clEnqueueNDRangeKernel, ")]
+    assert {place.rpartition("/")[2] for place in places} == {place_of("in DDR"), place_of("in HBM")}
+    assert "kernel 'Random': from[from[i0]] is accessed at addresses that come from memory" in told
+
+
+@pytest.mark.parametrize(
+    ("mistake", "rule", "object", "made", "misused"),
+    [
+        ("device", "device memory accessed by the host", "device allocation 1 of ", "device", "on the host"),
+        ("freed", "use after free", "host allocation 1 of ", "host", "refused"),
+        ("system", "pointer that the device may not use", "0x", "", "refused"),
+    ],
+)
+def test_checks_name_the_lines_of_a_sycl_program(
+    mistakes: Path, mistake: str, rule: str, object: str, made: str, misused: str
+) -> None:
+    file = mistakes.parent / f"{mistake}.findings"
+    on_board(mistakes, mistake, FPGART_CHECK="usm", FPGART_FINDINGS=str(file))
+    (found,) = (json.loads(line) for line in file.read_text().splitlines())
+    assert found["rule"] == rule
+    assert found["object"].startswith(object)
+    assert found["misused_at"]["place"].endswith(place_of(misused))
+    assert not made or found["made_at"]["place"].endswith(place_of(made))
 
 
 @pytest.mark.parametrize("board", ["usm_s10", "a10_ref"])

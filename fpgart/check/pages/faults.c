@@ -22,7 +22,7 @@
 #include <ucontext.h>
 
 enum reported { READ_INSIDE = 1, READ_PAST = 4, READ_BEFORE = 16 }; /* a write is the next bit */
-enum { OPERATIONS = 64, NAME = 120, FRAMES = 12 };
+enum { OPERATIONS = 64, NAME = 120, FRAMES = 24 };
 
 static struct {
     _Atomic int taken;
@@ -104,7 +104,8 @@ static void report_inside(struct fault_region *region, const struct access *acce
     fault_terminate(words);
     fault_write(region, gone ? "use after free" : "device memory accessed by the host", draft,
                 gone ? "free it when its last user has ended"
-                     : "copy with clEnqueueMemcpyINTEL, or use a shared or host allocation");
+                     : "copy with clEnqueueMemcpyINTEL (in SYCL, queue::memcpy), or use a "
+                       "shared or host allocation");
     fault_release_draft(draft);
 }
 

@@ -34,7 +34,7 @@ int faults_bury(uintptr_t begin, size_t size);
 /* An operation of a device, which `words` name, begins and ends. faults_begin() returns its number
  * for faults_end(). `strays`: it may access regions that faults_use() does not open for it. */
 int faults_begin(const char *words, int strays);
-/* Keeps the return addresses of the call that enqueued an operation, 12 at most. faults_call()
+/* Keeps the return addresses of the call that enqueued an operation, 24 at most. faults_call()
  * finds them, and returns their number: 0 if there are none. */
 void faults_called_from(int operation, const uintptr_t *frames, uint32_t count);
 uint32_t faults_call(int operation, uintptr_t *frames);

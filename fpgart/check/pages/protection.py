@@ -279,7 +279,7 @@ def _blame_host(facts: dict[str, Any]) -> None:
     access = facts["words"].removeprefix(facts["misused_by"]).partition(", through")[0]
     facts["rule"], facts["misused_by"] = "device memory accessed by the host", "the host"
     facts["words"] = f"the host{access}, which only the device can access"
-    facts["fix"] = "copy with clEnqueueMemcpyINTEL, or use a shared or host allocation"
+    facts["fix"] = "copy with clEnqueueMemcpyINTEL (in SYCL, queue::memcpy), or use a shared or host allocation"
 
 
 def _strays(operation: DeviceOperation) -> bool:

@@ -278,7 +278,8 @@ class Values:
         index = self._function.parameters.index(root)
         name = self.names[index]
         if self._code.storage(self._code.parameter_types[root]) != PRIVATE:
-            return f"{name}[{pointer}]"
+            is_element = not place.fixed and [step for _, step in place.parts] == [self._code.size(made.type)]
+            return f"{name}[{place.parts[0][0] if is_element else pointer}]"
         if place.parts or not self._code.is_integer(made.type):
             return None
         captured = Captured(index, place.fixed, self._code.size(made.type))

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from math import prod
 from weakref import WeakKeyDictionary
 
 from fpgart.board.timing import Access, Jump
-from fpgart.engine.interface import BYTES
+from fpgart.engine.interface import BYTES, POINTER
 from fpgart.kernels.loops.access_patterns import Pattern, patterns
 from fpgart.kernels.loops.kernel_loops import KernelLoops, kernel_loops
 from fpgart.kernels.loops.kernel_streams import NOTHING, Streams, kernel_streams
@@ -38,7 +38,7 @@ class KernelPlans:
         self._patterns: WeakKeyDictionary[Program, dict[object, list[Pattern]]] = WeakKeyDictionary()
 
     def run(self, launch: LaunchKernel, accesses: tuple[Access, ...]) -> Run:
-        """Returns the run of a launch. The first of `accesses` are those to its buffers, in their order."""
+        """Returns the run of a launch. `accesses`: those to its buffers, then to its allocations, in their order."""
         device, kernel, program = launch.device, launch.kernel, launch.program
         sizes = SIZES.unpack(launch.sizes)
         work_items = sizes[3] * sizes[4] * sizes[5]
@@ -79,7 +79,7 @@ class KernelPlans:
         for pattern in found:
             by_array.setdefault(pattern.array, []).append(pattern)
         accesses, told = list(run.accesses), []
-        for at, (index, _) in enumerate(launch.buffers):
+        for index, at in _accesses_of(launch):
             mine = by_array.get(arguments[index].name)
             if mine:
                 accesses[at] = replace(accesses[at], jumps=tuple(map(jump_of, mine)))
@@ -114,6 +114,20 @@ class KernelPlans:
         if program not in self._widths:
             self._widths[program] = widths(program)
         return self._widths[program]
+
+
+def _accesses_of(launch: LaunchKernel) -> Iterator[tuple[int, int]]:
+    """Yields each argument that is a buffer or a pointer into an allocation, and the number of its access."""
+    for number, (index, _) in enumerate(launch.buffers):
+        yield index, number
+    number = first = len(launch.buffers)
+    allocations = launch.usm.allocations if launch.usm is not None else []
+    for index, (kind, _, value) in enumerate(launch.arguments):
+        if kind == POINTER and isinstance(value, int) and number - first < len(allocations):
+            allocation = allocations[number - first]
+            if 0 <= value - allocation.address < allocation.size:  # else it is SVM
+                yield index, number
+                number += 1
 
 
 def jump_of(pattern: Pattern) -> Jump:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from fpgart.watch.report.costs import Costs
 from fpgart.watch.report.found import THE_BUFFER, EventTaker, Found, migration_of
-from fpgart.watch.report.trace_events import Args, Takes
+from fpgart.watch.report.trace_events import SYCL, Args, Takes
 
 AGAIN = 2
 """Returns to a place where the buffer was before, from which on it goes back and forth."""
@@ -62,7 +62,7 @@ class PlaceAdviser(EventTaker):
         for number, buffer in self._buffers.items():
             if buffer.returns < AGAIN:
                 continue
-            words = _words(buffer.needs)
+            words = _words(buffer.needs, in_sycl=SYCL in buffer.moves[0])
             for args in buffer.moves[1:]:
                 cost = self._costs.copy(args["device"], args["size"])
                 operation = migration_of(args)
@@ -74,12 +74,10 @@ def _place(words: str) -> str:
     return words.rsplit(" at ", 1)[0]
 
 
-def _words(needs: dict[str, str]) -> str:
+def _words(needs: dict[str, str], *, in_sycl: bool) -> str:
     devices = {place.split(",")[0] for place in needs}
     told = ", ".join(f"{reason} needs it in {place}" for place, reason in needs.items())
     if len(devices) > 1:
         return f"launch the kernels that use {THE_BUFFER} on one device, or keep a copy on each: {told}"
-    return (
-        f"give the arguments that {THE_BUFFER} is set to the same buffer_location, or keep a buffer in each memory; "
-        f"it moves back and forth: {told}"
-    )
+    which = f"all accessors to {THE_BUFFER}" if in_sycl else f"the arguments that {THE_BUFFER} is set to"
+    return f"give {which} the same buffer_location, or keep a buffer in each memory; it moves back and forth: {told}"
