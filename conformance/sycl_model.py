@@ -15,7 +15,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from fpgart import sycl
 
 EFFORT = int(os.environ.get("FPGART_TEST_EFFORT", "1"))
-N = 96
+N = 512
+PART = slice(256, 384)
+"""It begins where each device allows a sub-buffer to begin."""
 SOURCE = """
 kernel void affine(global int *x, int a, int b) { x[get_global_id(0)] = x[get_global_id(0)] * a + b; }
 kernel void fresh(global int *x, int b) { x[get_global_id(0)] = get_global_id(0) + b; }
@@ -96,6 +98,39 @@ class Model(RuleBasedStateMachine):
         access = self.buffers[index], "write"
         self.queues[queue].submit(lambda h: h.parallel_for(N, SOME, h.access(*access), np.int32(b)))
         self.expected[index][::3] = b
+
+    def part(self, index: int) -> sycl.SubBuffer:
+        return sycl.SubBuffer(self.buffers[index], PART.start, PART.stop - PART.start)
+
+    @rule(index=BUFFERS, queue=QUEUES, b=VALUES, mode=st.sampled_from(["write", "discard_write", "discard_read_write"]))
+    def write_part(self, index: int, queue: int, b: int, mode: str) -> None:
+        part = self.part(index)
+        self.queues[queue].submit(lambda h: h.parallel_for(128, FRESH, h.access(part, mode), np.int32(b)))
+        self.expected[index][PART] = INDEX[:128] + np.int32(b)
+
+    @rule(index=BUFFERS, queue=QUEUES, b=VALUES)
+    def fill_part_and_copy_it(self, index: int, queue: int, b: int) -> None:
+        part, array = self.part(index), np.zeros(128, np.int32)
+        self.queues[queue].submit(lambda h: h.fill(h.access(part, "write"), b))
+        self.queues[queue].submit(lambda h: h.copy(h.access(part, "read"), array)).wait()
+        self.expected[index][PART] = b
+        assert (array == b).all()
+
+    @rule(index=BUFFERS, queue=QUEUES, b=VALUES)
+    def host_task_with_part(self, index: int, queue: int, b: int) -> None:
+        def group(handler: sycl.Handler) -> None:
+            accessor = handler.access(self.part(index), "write")
+            handler.host_task(lambda: accessor.array.fill(b))
+
+        self.queues[queue].submit(group)
+        self.expected[index][PART] = b
+
+    @rule(index=BUFFERS, b=VALUES, mode=st.sampled_from(["write", "discard_write"]))
+    def host_write_part(self, index: int, b: int, mode: str) -> None:
+        with self.part(index).host(mode) as view:
+            assert view.shape == (128,)
+            view[:] = b
+        self.expected[index][PART] = b
 
     @rule(first=BUFFERS, queue=QUEUES)
     def between(self, first: int, queue: int) -> None:

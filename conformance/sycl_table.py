@@ -415,6 +415,12 @@ def test_every_allocation_is_released_once_after_the_last_use(program: Program) 
     assert set(released) == set(made)
 
 
+@pytest.mark.parametrize(("begin", "size"), [(-1, 2), (0, 0), (1, N), (N, 1)])
+def test_a_sub_buffer_is_within_its_buffer(program: Program, begin: int, size: int) -> None:
+    with program.buffer() as buffer, pytest.raises(sycl.SyclError, match="are no part of a buffer"):
+        sycl.SubBuffer(buffer, begin, size)
+
+
 def test_the_last_reference_closes(program: Program) -> None:
     array = numbers()
     buffer = program.buffer(array)

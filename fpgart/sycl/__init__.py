@@ -12,7 +12,7 @@ fpgart's driver.
 """
 
 from fpgart.sycl.graph import Graph, compare
-from fpgart.sycl.memory import Buffer, Image
+from fpgart.sycl.memory import Buffer, Image, SubBuffer
 from fpgart.sycl.modes import Mode, SyclError
 from fpgart.sycl.queue import Accessor, Event, Handler, Kernel, Queue
 
@@ -26,6 +26,7 @@ __all__ = [
     "Kernel",
     "Mode",
     "Queue",
+    "SubBuffer",
     "SyclError",
     "compare",
 ]

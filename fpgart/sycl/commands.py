@@ -13,6 +13,8 @@ from fpgart.sycl.images import ImageLayout
 from fpgart.sycl.modes import Mode
 
 Array = np.ndarray[Any, Any]
+Part = tuple[int, int]
+"""A sub-buffer: its first byte in the buffer, and its size in bytes."""
 
 
 class Host:
@@ -51,6 +53,8 @@ class Allocation:
         self.active = True
         self.array: Array | None = None
         self.native: cl.MemoryObject | None = None
+        self.parts: dict[Part, cl.Buffer | None] = {}
+        """OpenCL's sub-buffers; None on the host."""
         self.mapped: Mode | None = None
 
     @property
@@ -167,6 +171,23 @@ class AllocaCommand(Command):
         else:
             shape, dtype = self.layout
             allocation.native = cl.Buffer(context, flags, int(np.prod(shape, dtype=np.int64)) * dtype.itemsize)
+
+
+class AllocaSubBufCommand(Command):
+    """Makes a sub-buffer of an allocation. It moves with the allocation."""
+
+    def __init__(self, number: int, allocation: Allocation, part: Part) -> None:
+        super().__init__(allocation.context, (number,), [allocation.command] if allocation.command else [])
+        self.allocation = allocation
+        self.part = part
+
+    def words(self) -> str:
+        begin, size = self.part
+        return f"{name_of(self.context)}: {size} bytes from byte {begin} on"
+
+    def run(self) -> None:
+        native = self.allocation.native
+        self.allocation.parts[self.part] = native.get_sub_region(*self.part) if isinstance(native, cl.Buffer) else None
 
 
 class MemCpyCommand(Command):
@@ -324,6 +345,7 @@ class ReleaseCommand(Command):
 
     def run(self) -> None:
         self.wait_for_others()
-        if self.allocation.native is not None:
-            self.allocation.native.release()
+        for native in (*self.allocation.parts.values(), self.allocation.native):
+            if native is not None:
+                native.release()
         self.allocation.native = self.allocation.array = None

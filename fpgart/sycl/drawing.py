@@ -13,6 +13,7 @@ from fpgart.sycl.modes import SyclError
 
 COLOURS = {
     "AllocaCommand": "#ffd28a",
+    "AllocaSubBufCommand": "#ffe6bf",
     "MemCpyCommand": "#c7664b",
     "MapMemObject": "#77affd",
     "UnmapMemObject": "#ebc40f",

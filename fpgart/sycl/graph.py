@@ -16,6 +16,7 @@ from fpgart.sycl import drawing
 from fpgart.sycl.commands import (
     HOST,
     AllocaCommand,
+    AllocaSubBufCommand,
     Allocation,
     Array,
     Command,
@@ -23,6 +24,7 @@ from fpgart.sycl.commands import (
     ExecCGCommand,
     MapMemObject,
     MemCpyCommand,
+    Part,
     ReleaseCommand,
     UnmapMemObject,
 )
@@ -136,12 +138,16 @@ class Graph:
             record.modified |= mode.writes
 
     def prepare(
-        self, record: Record, context: Context, queue: cl.CommandQueue | None, mode: Mode
+        self, record: Record, context: Context, queue: cl.CommandQueue | None, mode: Mode, parts: Iterable[Part] = ()
     ) -> tuple[Allocation, list[Command]]:
-        """Moves a memory object to a context; returns its allocation there, and the commands to wait for."""
+        """Moves a memory object to a context; returns its allocation there, and the commands to wait for.
+
+        `parts` are the sub-buffers that the access needs.
+        """
         allocation = self._allocation(record, context, queue, mode)
+        self._divide(record, allocation, parts)
         if record.current is not allocation:
-            self._move(record, allocation, mode)
+            self._move(record, allocation, mode, parts)
         else:
             self._activate(record, allocation, mode)
         return allocation, [*_made(allocation), *record.before(mode)]
@@ -189,6 +195,11 @@ class Graph:
         record.current = record.current or allocation
         return allocation
 
+    def _divide(self, record: Record, allocation: Allocation, parts: Iterable[Part]) -> None:
+        for part in parts:
+            if part not in allocation.parts:
+                self._insert(AllocaSubBufCommand(record.number, allocation, part))
+
     def _host_pointer(
         self, record: Record, allocation: Allocation, partner: Allocation | None
     ) -> tuple[Array | None, bool]:
@@ -226,16 +237,18 @@ class Graph:
 
     # Movement
 
-    def _move(self, record: Record, target: Allocation, mode: Mode) -> None:
+    def _move(self, record: Record, target: Allocation, mode: Mode, parts: Iterable[Part]) -> None:
         """Makes `target` the allocation with the contents."""
         source = record.current
         if source is None or source.linked is target or mode.discards:
             self._activate(record, target, mode)
         elif not source.on_host and not target.on_host:
             # Copies between devices go through the host, which then needs all of the contents.
-            self._move(record, self._host(record), Mode.READ)
+            host = self._host(record)
+            self._divide(record, host, parts)
+            self._move(record, host, Mode.READ, parts)
             if record.current is not target:
-                self._move(record, target, mode)
+                self._move(record, target, mode, parts)
             return
         else:
             self._activate(record, target, Mode.DISCARD_WRITE)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from fpgart.sycl.commands import HOST, Array
+from fpgart.sycl.commands import HOST, Array, Part
 from fpgart.sycl.graph import Graph
 from fpgart.sycl.images import ImageLayout
 from fpgart.sycl.modes import Mode, SyclError
@@ -83,10 +83,14 @@ class Buffer:
     @contextmanager
     def host(self, mode: Mode | str = Mode.READ_WRITE) -> Iterator[Array]:
         """Yields the contents as an array: a host accessor, open within the `with` statement. Raises SyclError."""
-        mode = Mode.of(mode)
+        with self._on_host(Mode.of(mode), ()) as view:
+            yield view
+
+    @contextmanager
+    def _on_host(self, mode: Mode, parts: tuple[Part, ...]) -> Iterator[Array]:
         with self.graph.lock:
             self.check(mode, HOST)
-            allocation, after = self.graph.prepare(self.record, HOST, None, mode)
+            allocation, after = self.graph.prepare(self.record, HOST, None, mode, parts)
             for command in after:
                 command.wait()
             self.record.modified |= mode.writes
@@ -142,6 +146,29 @@ class Buffer:
     def __del__(self) -> None:
         if not sys.is_finalizing() and not getattr(self, "_closed", True):
             self.close()
+
+
+class SubBuffer:
+    """`size` elements of a buffer from `begin` on, along its first axis. Accessors take it instead of the buffer.
+
+    The whole buffer moves to where a sub-buffer is accessed. Modes that discard keep the contents beside it. A device
+    needs a certain alignment of the first byte (CL_DEVICE_MEM_BASE_ADDR_ALIGN). Raises SyclError.
+    """
+
+    def __init__(self, whole: Buffer, begin: int, size: int) -> None:
+        length = whole.shape[0] if whole.shape else 0
+        if isinstance(whole, Image) or begin < 0 or size < 1 or begin + size > length:
+            raise SyclError(f"elements {begin} to {begin + size - 1} are no part of a buffer of shape {whole.shape}")
+        self.whole = whole
+        self.range = slice(begin, begin + size)
+        row = whole.nbytes // length
+        self.part: Part = begin * row, size * row
+
+    @contextmanager
+    def host(self, mode: Mode | str = Mode.READ_WRITE) -> Iterator[Array]:
+        """Yields the contents as Buffer.host() does."""
+        with self.whole._on_host(Mode.of(mode).keeping, (self.part,)) as view:
+            yield view[self.range]
 
 
 class Image(Buffer):

@@ -27,6 +27,11 @@ class Mode(str, enum.Enum):
     def discards(self) -> bool:
         return self in (Mode.DISCARD_WRITE, Mode.DISCARD_READ_WRITE)
 
+    @property
+    def keeping(self) -> Mode:
+        """The mode that writes and reads the same and does not discard."""
+        return {Mode.DISCARD_WRITE: Mode.WRITE, Mode.DISCARD_READ_WRITE: Mode.READ_WRITE}.get(self, self)
+
     @classmethod
     def of(cls, mode: Mode | str) -> Mode:
         """Returns the mode of that name. Raises SyclError for other names."""

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
-from fpgart.sycl.commands import HOST, Allocation, Array, Command, Context, ExecCGCommand
+from fpgart.sycl.commands import HOST, Allocation, Array, Command, Context, ExecCGCommand, Part
 from fpgart.sycl.graph import Graph
-from fpgart.sycl.memory import DEFAULT_GRAPH, Buffer, Image, close_at_exit
+from fpgart.sycl.memory import DEFAULT_GRAPH, Buffer, Image, SubBuffer, close_at_exit
 from fpgart.sycl.modes import Mode, SyclError
 
 _CONTEXTS: dict[cl.Device, cl.Context] = {}
@@ -50,17 +50,22 @@ class Kernel:
 class Accessor:
     """A command group's access to a buffer. In a host task, `array` is the contents."""
 
-    def __init__(self, buffer: Buffer, mode: Mode) -> None:
-        self.buffer = buffer
-        self.mode = mode
+    def __init__(self, buffer: Buffer | SubBuffer, mode: Mode) -> None:
+        self.part = buffer if isinstance(buffer, SubBuffer) else None
+        self.buffer = buffer.whole if isinstance(buffer, SubBuffer) else buffer
+        self.mode = mode.keeping if self.part else mode
         self.allocation: Allocation | None = None
+
+    @property
+    def nbytes(self) -> int:
+        return self.part.part[1] if self.part else self.buffer.nbytes
 
     @property
     def array(self) -> Array:
         """The contents. Raises SyclError outside of a host task."""
         if self.allocation is None or self.allocation.array is None or not self.allocation.active:
             raise SyclError(f"buffer {self.buffer.number} can be accessed on the host in a host task only")
-        view = self.allocation.array.view()
+        view = self.allocation.array[self.part.range] if self.part else self.allocation.array.view()
         view.flags.writeable = self.mode.writes
         return view
 
@@ -84,8 +89,8 @@ class Handler:
         self.global_size: tuple[int, ...] = ()
         self.local_size: tuple[int, ...] | None = None
 
-    def access(self, buffer: Buffer, mode: Mode | str = Mode.READ_WRITE) -> Accessor:
-        """Returns an accessor to a buffer, as an argument of the kernel or for the host task. Raises SyclError."""
+    def access(self, buffer: Buffer | SubBuffer, mode: Mode | str = Mode.READ_WRITE) -> Accessor:
+        """Returns an accessor to a buffer or a part of it, for the kernel or the host task. Raises SyclError."""
         accessor = Accessor(buffer, Mode.of(mode))
         self.accessors.append(accessor)
         return accessor
@@ -120,9 +125,10 @@ class Handler:
         belongs to the command group until that has ended.
         """
         if isinstance(source, Accessor):
-            size = self._explicit(source, reads=True).nbytes
+            self._explicit(source, reads=True)
+            size = source.nbytes
         elif isinstance(target, Accessor):
-            size = target.buffer.nbytes
+            size = target.nbytes
         else:
             raise SyclError("a copy needs a buffer")
         if isinstance(target, Accessor):
@@ -131,8 +137,8 @@ class Handler:
             raise SyclError("an array that is not writable cannot be the target of a copy")
         ends = [end if isinstance(end, Accessor) else _bytes(end) for end in (target, source)]
         for end in ends:
-            if (room := end.buffer.nbytes if isinstance(end, Accessor) else end.nbytes) < size:
-                raise SyclError(f"{size} bytes cannot be copied from or to {room} bytes")
+            if end.nbytes < size:
+                raise SyclError(f"{size} bytes cannot be copied from or to {end.nbytes} bytes")
         self._only("copy")
 
         def enqueue(queue: cl.CommandQueue, events: list[cl.Event]) -> cl.Event:
@@ -149,7 +155,7 @@ class Handler:
         pattern = np.array(value, buffer.dtype)
         self._only("fill")
         self.operation = lambda queue, events: cl.enqueue_fill_buffer(
-            queue, _native(target), pattern, 0, buffer.nbytes, wait_for=events
+            queue, _native(target), pattern, 0, target.nbytes, wait_for=events
         )
 
     def update_host(self, accessor: Accessor) -> None:
@@ -173,8 +179,14 @@ class Handler:
 
 
 def _native(accessor: Accessor) -> Any:
-    assert accessor.allocation is not None
-    return accessor.allocation.native
+    allocation = accessor.allocation
+    assert allocation is not None
+    return allocation.parts[accessor.part.part] if accessor.part else allocation.native
+
+
+def _parts(handler: Handler, buffer: Buffer) -> list[Part]:
+    """Returns the sub-buffers of a buffer that a command group accesses."""
+    return [each.part.part for each in handler.accessors if each.part and each.buffer is buffer]
 
 
 def _bytes(array: Array) -> Array:
@@ -239,14 +251,17 @@ class Queue:
     def _start(self, handler: Handler) -> Command:
         if handler.updated is not None:
             self._modes(handler, HOST)
-            return self.graph.prepare(handler.updated.buffer.record, HOST, None, Mode.READ)[1][-1]
+            buffer = handler.updated.buffer
+            return self.graph.prepare(buffer.record, HOST, None, Mode.READ, _parts(handler, buffer))[1][-1]
         on_host = handler.task is not None
         context, native = (HOST, None) if on_host else (self.context, self.native)
         modes = self._modes(handler, context)
         after: list[Command] = []
         allocations = {}
         for buffer, mode in modes.items():
-            allocations[buffer], before = self.graph.prepare(buffer.record, context, native, mode)
+            allocations[buffer], before = self.graph.prepare(
+                buffer.record, context, native, mode, _parts(handler, buffer)
+            )
             after += before
         for accessor in handler.accessors:
             accessor.allocation = allocations[accessor.buffer]

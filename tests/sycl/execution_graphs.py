@@ -42,8 +42,8 @@ Graph = list[list[str]]
 
 
 def closed(steps: list[str]) -> list[str]:
-    """Returns the steps of a program, with one for each buffer that is still open at their end."""
-    made = [step.split()[1] for step in steps if step.startswith("buffer ")]
+    """Returns the steps of a program, with one for each buffer that is still open at their end, sub-buffers first."""
+    made = [step.split()[1] for kind in ("part", "buffer") for step in steps if step.startswith(f"{kind} ")]
     return steps + [f"close {name}" for name in made if f"close {name}" not in steps]
 
 
@@ -201,7 +201,8 @@ class Reader:
 
     def _line(self, node: Node, step: str, before: set[str]) -> Iterator[str]:
         kind = node.label
-        names = [self.names[address] for address in dict.fromkeys(node.objects)]
+        # an edge to a command of a host accessor that has ended may have any address
+        names = [self.names[address] for address in dict.fromkeys(node.objects) if address in self.names]
         if kind.startswith("ALLOCA"):
             place = "host" if "ON HOST" in kind else self.contexts[step.split()[1]]
             link = re.search(r"Link : (0x\w+)", kind)

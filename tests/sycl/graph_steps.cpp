@@ -4,7 +4,7 @@
 // behind the name of a step that makes a buffer the address by which the graphs identify the buffer.
 //
 //     queue Q CONTEXT DEVICE      a queue of a context, which is made at its first use; DEVICE: an accelerator's index, or cpu
-//     buffer B KIND               a buffer of 96 int: over memory of the host (suitable, const, unaligned, use_host_ptr), or none
+//     buffer B KIND               a buffer of 1024 int: over memory of the host (suitable, const, unaligned, use_host_ptr), or none
 //     part B WHOLE BEGIN SIZE     a sub-buffer
 //     kernel Q B:MODE...          a kernel that accesses buffers
 //     task Q B:MODE...            a host task that accesses buffers
@@ -28,7 +28,7 @@
 
 namespace {
 
-constexpr size_t SIZE = 96;
+constexpr size_t SIZE = 1024;
 using Buffer = sycl::buffer<int, 1>;
 using Mode = sycl::access_mode;
 

@@ -15,9 +15,18 @@ import numpy as np
 import pyopencl as cl
 
 from fpgart import sycl
-from fpgart.sycl.commands import AllocaCommand, Command, Context, Host, MapMemObject, MemCpyCommand, UnmapMemObject
+from fpgart.sycl.commands import (
+    AllocaCommand,
+    AllocaSubBufCommand,
+    Command,
+    Context,
+    Host,
+    MapMemObject,
+    MemCpyCommand,
+    UnmapMemObject,
+)
 
-SIZE = 96
+SIZE = 1024
 MEMORY = np.zeros(SIZE, np.int32)
 NOTHING = sycl.Kernel("kernel void nothing() {}", "nothing")
 DEVICES = cl.get_platforms()[0].get_devices()
@@ -31,6 +40,7 @@ class Player:
         self.contexts: dict[str, cl.Context] = {}
         self.queues: dict[str, sycl.Queue] = {}
         self.buffers: dict[str, sycl.Buffer] = {}
+        self.parts: dict[str, sycl.SubBuffer] = {}
         self.names: dict[int, str] = {}
 
     def play(self, step: str) -> list[str]:
@@ -59,9 +69,15 @@ class Player:
             self.buffers[name] = sycl.Buffer(array, graph=self.graph)
         self.names[self.buffers[name].number] = name
 
+    def part(self, name: str, whole: str, begin: str, size: str) -> None:
+        self.parts[name] = sycl.SubBuffer(self.buffers[whole], int(begin), int(size))
+
+    def _accessible(self, name: str) -> sycl.Buffer | sycl.SubBuffer:
+        return self.parts.get(name) or self.buffers[name]
+
     def _accessors(self, handler: sycl.Handler, *uses: str) -> list[sycl.Accessor]:
         found = (use.split(":") for use in uses)
-        return [handler.access(self.buffers[name], mode) for name, mode in found]
+        return [handler.access(self._accessible(name), mode) for name, mode in found]
 
     def kernel(self, queue: str, *uses: str) -> None:
         def group(handler: sycl.Handler) -> None:
@@ -93,14 +109,15 @@ class Player:
         self.queues[queue].submit(lambda handler: handler.update_host(*self._accessors(handler, target)))
 
     def host(self, name: str, mode: str) -> None:
-        with self.buffers[name].host(mode):
+        with self._accessible(name).host(mode):
             pass
 
     def final(self, name: str) -> None:
         self.buffers[name].set_final_data(None)
 
     def close(self, name: str) -> None:
-        self.buffers[name].close()
+        if name in self.buffers:
+            self.buffers[name].close()
 
     def _place(self, context: Context) -> str:
         if isinstance(context, Host):
@@ -113,6 +130,8 @@ class Player:
         match command:
             case AllocaCommand():
                 yield f"{names[0]}: allocate {place}" + (" linked" if command.linked else "")
+            case AllocaSubBufCommand():
+                yield f"{names[0]}: allocate part {place}"
             case MemCpyCommand():
                 yield f"{names[0]}: copy {self._place(command.source.context)} {self._place(command.target.context)}"
             case MapMemObject():

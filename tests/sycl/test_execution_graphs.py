@@ -86,21 +86,27 @@ def without_write_backs(graph: Graph) -> Graph:
 
 @st.composite
 def step_lists(draw: st.DrawFn) -> list[str]:
-    """Steps with two buffers, on two queues of one context or of two. In two contexts each access is a write that keeps
-    the contents: behind others, DPC++ can end with a segmentation fault (docs/fidelity.md)."""
+    """Steps with two buffers and a sub-buffer, on two queues of one context or of two.
+
+    In two contexts each access is a write that keeps the contents: behind others, DPC++ can end with a segmentation
+    fault (docs/fidelity.md), and it loses contents where a sub-buffer's are discarded.
+    """
     apart = draw(st.booleans())
     device = "0" if apart else draw(st.sampled_from("01"))
     modes = ["write", "read_write"] if apart else MODES
     reads, writes = [m for m in modes if m in ("read", "read_write")], [m for m in modes if m != "read"]
     kinds = st.sampled_from(["suitable", "none"])
     steps = [f"queue q c {device}", f"queue r {'d' if apart else 'c'} {device}"]
-    steps += [f"buffer a {draw(kinds)}", f"buffer b {draw(kinds)}"]
+    steps += [f"buffer a {draw(kinds)}", f"buffer b {draw(kinds)}", "part p a 256 256"]
     for _ in range(draw(st.integers(1, 6))):
         what = draw(st.sampled_from(["kernel", "task", "host", "copy", "get", "put", "fill"]))
-        buffers = draw(st.permutations("ab"))
+        buffers = draw(st.permutations("ab" if what == "copy" else "abp"))
         wanted = {"copy": [reads, writes], "get": [reads], "put": [writes], "fill": [writes], "host": [modes]}
         each = wanted.get(what) or [modes] * draw(st.integers(1, 2))
-        uses = [(buffer, draw(st.sampled_from(some))) for buffer, some in zip(buffers, each, strict=False)]
+        uses = [
+            (buffer, draw(st.sampled_from([mode for mode in some if buffer != "p" or "discard" not in mode])))
+            for buffer, some in zip(buffers, each, strict=False)
+        ]
         if what == "host":
             steps.append(f"host {' '.join(uses[0])}")
         else:
