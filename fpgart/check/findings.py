@@ -18,8 +18,8 @@ from typing import Any
 from fpgart.base import log
 from fpgart.base.notices import NOTICES
 from fpgart.base.output_file import KeptOutput, open_output
+from fpgart.kernels.cpp_names import with_kernel_names
 from fpgart.watch.callers import Site
-from fpgart.watch.cpp_names import with_kernel_names
 from fpgart.watch.mistake import Mistake
 from fpgart.watch.origins import NoOrigins, Origins
 from fpgart.watch.places import Places

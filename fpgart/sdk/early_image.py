@@ -15,11 +15,11 @@ from fpgart.board.catalogue import describe, shipped
 from fpgart.board.description import BoardDescription
 from fpgart.icpx.command_line import CommandLine
 from fpgart.icpx.errors import UsageError
+from fpgart.kernels.cpp_names import INLINE_NAMESPACE, kernel_name
 from fpgart.kernels.interface import ArgumentInterface, KernelInterface
 from fpgart.kernels.spirv import interfaces
 from fpgart.kernels.spirv_facts import SpirvFacts, read_facts
 from fpgart.sdk.board_packages import default_board
-from fpgart.watch.cpp_names import INLINE_NAMESPACE, kernel_name
 
 REPLACED = (".a", ".o", ".aocr")
 """Endings of early images; others, such as .report, stay in the folder's name."""

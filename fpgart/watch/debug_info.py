@@ -18,8 +18,8 @@ from elftools.dwarf.descriptions import describe_form_class
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
+from fpgart.kernels.cpp_names import plain
 from fpgart.watch.code_location import CodeLocation
-from fpgart.watch.cpp_names import plain
 from fpgart.watch.modules import Modules
 
 C_LIBRARY = ("libc.so", "libc-")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from fpgart.watch.cpp_names import kernel_name
+from fpgart.kernels.cpp_names import kernel_name
 from fpgart.watch.family import is_fpga
 from fpgart.watch.mistake import mistake_in
 from fpgart.watch.report.advice import Adviser

@@ -11,7 +11,7 @@ from typing import Any
 
 from fpgart.base.input_file import LARGEST_TRACE, LONGEST_EVENT, check_size
 from fpgart.base.json_input import parse_json, parse_whole
-from fpgart.watch.cpp_names import SYMBOL, with_kernel_names
+from fpgart.kernels.cpp_names import SYMBOL, with_kernel_names
 from fpgart.watch.report.inflating import Reader
 
 Args = dict[str, Any]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from processes import fpgart
 
-from fpgart.watch.cpp_names import kernel_name, plain, without_parameters
+from fpgart.kernels.cpp_names import kernel_name, plain, without_parameters
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = ROOT / "fpgart" / "libfpgart.so"
