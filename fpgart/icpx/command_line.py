@@ -13,7 +13,7 @@ from pathlib import Path
 
 from fpgart.icpx.errors import UsageError
 
-SOURCES = (".cpp", ".cc", ".cxx", ".c++", ".C", ".cp")
+SOURCES = (".cpp", ".cc", ".cxx", ".c++", ".C", ".cp", ".CPP", ".CXX", ".c")
 MOST_FILES = 100
 """The most response files that may name each other; more count as a circle."""
 
@@ -21,9 +21,25 @@ MOST_FILES = 100
 class Wanted(enum.Enum):
     """The kind of output."""
 
-    OBJECTS = enum.auto()
     PROGRAM = enum.auto()
+    OBJECTS = enum.auto()
+    ASSEMBLY = enum.auto()
+    """Of the host's code."""
+    NOTHING = enum.auto()
+    """Only errors and warnings."""
+    TEXT = enum.auto()
+    """That of the host's preprocessor, or its dependencies."""
     EARLY_IMAGE = enum.auto()
+    """A static library for a later link, and the report."""
+    IMAGE = enum.auto()
+    """The same without the report."""
+
+
+ENDS = {"-MM": Wanted.TEXT, "-M": Wanted.TEXT, "-E": Wanted.TEXT,
+        "-fsyntax-only": Wanted.NOTHING, "-S": Wanted.ASSEMBLY, "-c": Wanted.OBJECTS}  # fmt: skip
+"""The options that end the compilation before the link, the earliest end first."""
+ENDINGS = {Wanted.OBJECTS: ".o", Wanted.ASSEMBLY: ".s"}
+"""The endings of outputs, of which there is one for each source."""
 
 
 @dataclass
@@ -31,6 +47,10 @@ class CommandLine:
     """The command line of `icpx`."""
 
     wanted: Wanted = Wanted.PROGRAM
+    end: str = ""
+    """The first option of ENDS that was given."""
+    language: str = ""
+    """That of the inputs that follow (-x); their names tell it where it is empty."""
     output: Path | None = None
     host_compiler: str = ""
     sources: list[Path] = field(default_factory=list)
@@ -42,13 +62,37 @@ class CommandLine:
     host: list[str] = field(default_factory=list)
     hardware: list[str] = field(default_factory=list)
     """-Xs...: options for hardware only."""
+    division: str = "off"
+    """How kernels are distributed to device images: not, as on a board, so that they share pipes and variables."""
     dependencies: Path | None = None
     """The file of make's dependencies (-MF)."""
     verbose: bool = False
 
+    def output_of(self, source: Path) -> Path:
+        """Returns the output of a source that is compiled alone."""
+        return self.output or Path(source.stem + ENDINGS[self.wanted])
 
+    def dependencies_of(self, source: Path) -> Path | None:
+        """Returns the file of make's dependencies for a source; None if there is none."""
+        if self.dependencies is not None or not DEPENDENCIES_TOO.intersection(self.host):
+            return self.dependencies
+        return self.output.with_suffix(".d") if self.output and len(self.sources) == 1 else Path(source.stem + ".d")
+
+    def dependency_options(self, source: Path, file: Path) -> list[str]:
+        """Returns options that write make's dependencies into a file, with the output as their target."""
+        if self.end not in DEPENDENCIES and not DEPENDENCIES_TOO.intersection(self.host):
+            return []
+        words = ["-MF", str(file)] if self.dependencies_of(source) is not None else []
+        if not {"-MT", "-MQ"}.intersection(self.host):
+            output = self.output if self.output and self.end not in DEPENDENCIES else source.stem + ".o"
+            words += ["-MQ", str(output)]
+        return words
+
+
+DEPENDENCIES = ("-M", "-MM")
+DEPENDENCIES_TOO = {"-MD", "-MMD"}
 BOTH_NEXT = ("-I", "-D", "-U", "-isystem", "-iquote", "-include", "-idirafter")
-HOST_NEXT = ("-MT", "-MQ", "-x", "-Xclang", "-mllvm", "-arch", "-target", "--param")
+HOST_NEXT = ("-MT", "-MQ", "-Xclang", "-mllvm", "-arch", "-target", "--param")
 LINKER_NEXT = ("-L", "-l", "-Xlinker", "-u", "-T", "-z")
 BOTH = ("-std=", "-fbracket-depth", "-fconstexpr-", "-ftemplate-", "-ffp-", "-ffast-math", "-fno-fast-math",
         "-ffinite-math", "-fno-finite-math", "-fsigned-char", "-funsigned-char", "-fms-", "-fno-rtti",
@@ -60,11 +104,35 @@ ONE_KERNEL = "-D__SYCL_DISABLE_PARALLEL_FOR_RANGE_ROUNDING__"
 WITHOUT_EFFECT = ("-fsycl", "-fno-sycl-rdc", "-qactypes", "-Qactypes", "-reuse-exe=", "-fsycl-targets=",
                   "-fno-sycl-unnamed-lambda", "-fsycl-unnamed-lambda", "-fsycl-early-optimizations",
                   "-fsycl-max-parallel-link-jobs", "-fsycl-add-default-spec-consts-image",
-                  "-qopt-report", "-qoverride-limits", "-ax", "-xHost", "-xCORE", "-xCOMMON", "-ipo")  # fmt: skip
+                  "-qopt-report", "-qoverride-limits", "-ax", "-ipo", "-flto", "-static-intel", "-shared-intel",
+                  "-x")  # fmt: skip
+LANGUAGE = ("-xc", "-xnone")
+"""The first letters of options for the language; -xHost and others with a capital letter name processors."""
+DIVISION = "-fsycl-device-code-split"
+DIVISIONS = {"per_kernel": "per_kernel", "per_source": "per_source", "off": "off", "auto": "off"}
+"""The values of that option: Intel's, and those of the device compiler."""
+OF_BACKENDS = ("-Xsycl-target-backend", "-Xsycl-target-frontend", "-Xsycl-target-linker")
+FOR_SYCL = ("-fsycl", "-fno-sycl", FOR_FPGAS, "-Xs", "-qactypes", "-Qactypes", "-reuse-exe=")
+"""Options that clang++ does not know."""
+QUERIES = ("-###", "-dump", "-print-", "--print-")
+"""Questions about the host's compiler, which need no source."""
 FP_MODELS = {"precise": "-ffp-model=precise", "fast": "-ffp-model=fast", "strict": "-ffp-model=strict"}
 TARGETS_HERE = ("spir64", "spir64-unknown-unknown", "spir64_fpga", "spir64_fpga-unknown-unknown")
 INSTEAD = "without this option, icpx makes a program for the emulator and the boards of fpgart"
 BOARD_FLAGS = ("-Xshardware", "-Xssimulation")
+
+
+def is_query(words: Iterable[str]) -> bool:
+    """Returns whether the words ask for facts of the host's compiler, as CMake, libtool and others do."""
+    given = list(words)
+    return any(word.startswith(QUERIES) for word in given) or (
+        "-v" in given and all(word.startswith("-") for word in given)
+    )
+
+
+def of_host(words: Iterable[str]) -> list[str]:
+    """Returns the words without those that are for device code."""
+    return [word for word in words if not word.startswith(FOR_SYCL)]
 
 
 def expanded(words: Iterable[str], depth: int = 0) -> list[str]:
@@ -93,21 +161,9 @@ def read_command_line(words: list[str]) -> CommandLine:
     rest = deque(words)
     while rest:
         _read(made, rest.popleft(), rest)
+    made.wanted = ENDS.get(made.end, made.wanted)
     _check(made)
-    _name_dependencies(made)
     return made
-
-
-def _name_dependencies(made: CommandLine) -> None:
-    """Sets options by which make's dependencies (-MD, -MMD) name the output, not a temporary file."""
-    if not {"-MD", "-MMD"}.intersection(made.host) or not made.sources:
-        return
-    output = made.output or Path(made.sources[0].stem + ".o")
-    if made.dependencies is None:
-        made.dependencies = output.with_suffix(".d")
-        made.host += ["-MF", str(made.dependencies)]
-    if not {"-MT", "-MQ"}.intersection(made.host):
-        made.host += ["-MT", str(output)]
 
 
 def _value(word: str, name: str, rest: deque[str]) -> str:
@@ -120,27 +176,30 @@ def _value(word: str, name: str, rest: deque[str]) -> str:
 
 
 def _read(made: CommandLine, word: str, rest: deque[str]) -> None:
-    if not word.startswith("-") or word == "-":
-        if word.endswith(SOURCES):
+    if word == "-":
+        raise UsageError("-: sources with kernels are read from files only, not from standard input")
+    if not word.startswith("-"):
+        if made.language or word.endswith(SOURCES):
             made.sources.append(Path(word))
         else:
             made.inputs.append(word)
-    elif word == "-c":
-        made.wanted = Wanted.OBJECTS
+    elif word in ENDS:
+        made.end = next(end for end in ENDS if end in (word, made.end))
+    elif word == "-x" or word.startswith(LANGUAGE):
+        _language(made, _value(word, "-x", rest))
     elif word == "-o" or (word.startswith("-o") and not word.startswith("-openmp")):
         made.output = Path(_value(word, "-o", rest))
     elif word.startswith("-Xs"):
-        made.hardware.append(word if len(word) > 3 else f"-Xs{_value(word, '-Xs', rest)}")
-    elif word in ("-fsycl-link", "-fsycl-link=early"):
-        made.wanted = Wanted.EARLY_IMAGE
-    elif word.startswith("-fsycl-link="):
-        raise UsageError(f"{word} makes an image for hardware, which needs Intel's compiler; {INSTEAD}")
+        _hardware(made, word, rest)
+    elif word.startswith("-fsycl-link"):
+        _link(made, word)
     elif word.startswith("-fsycl-host-compiler="):
         made.host_compiler = word.partition("=")[2]
     elif word.startswith(("-fp-model=", "-fp-model", "-fp:")):
         _fp_model(made, word, rest)
     elif word in ("-v", "--verbose"):
         made.verbose = True
+        made.host.append("-v")
     else:
         _read_other(made, word, rest)
 
@@ -151,13 +210,12 @@ def _read_other(made: CommandLine, word: str, rest: deque[str]) -> None:
         _targets(word)
     elif word == FOR_FPGAS:
         made.common.append(ONE_KERNEL)
-    elif word.startswith("-fsycl-device-code-split"):
-        made.device.append(word)
+    elif word.startswith(DIVISION):
+        _division(made, word)
     elif name := next((name for name in BOTH_NEXT if word.startswith(name)), ""):
         made.common += [name, _value(word, name, rest)]
-    elif word == "-MF":
-        made.dependencies = Path(_value(word, word, rest))
-        made.host += [word, str(made.dependencies)]
+    elif word.startswith("-MF"):
+        made.dependencies = Path(_value(word, "-MF", rest))
     elif word in HOST_NEXT:
         made.host += [word, _value(word, word, rest)]
     elif name := next((name for name in LINKER_NEXT if word.startswith(name)), ""):
@@ -167,9 +225,41 @@ def _read_other(made: CommandLine, word: str, rest: deque[str]) -> None:
     elif word.startswith(BOTH):
         made.common.append(word)
     elif not word.startswith(WITHOUT_EFFECT):
-        if word.startswith("-W"):
+        if word.startswith("-W") and not word.startswith(("-Wp,", "-Wa,")):
             made.device.append(word)
         made.host.append(word)
+
+
+def _language(made: CommandLine, name: str) -> None:
+    if name not in ("c++", "none"):
+        raise UsageError(f"-x {name}: with -fsycl, icpx compiles c++ only; compile this source without -fsycl")
+    made.language = name if name != "none" else ""
+
+
+def _link(made: CommandLine, word: str) -> None:
+    kinds = {"": Wanted.EARLY_IMAGE, "early": Wanted.EARLY_IMAGE, "image": Wanted.IMAGE}
+    kind = word.removeprefix("-fsycl-link").removeprefix("=")
+    if kind not in kinds:
+        raise UsageError(f"{word}: not one of early, image")
+    made.wanted = kinds[kind]
+
+
+def _division(made: CommandLine, word: str) -> None:
+    value = word.removeprefix(DIVISION).removeprefix("=") if word != DIVISION else "auto"
+    if value not in DIVISIONS:
+        raise UsageError(f"{word}: not one of {', '.join(DIVISIONS)}")
+    made.division = DIVISIONS[value]
+
+
+def _hardware(made: CommandLine, word: str, rest: deque[str]) -> None:
+    """Reads -Xs<option>, -Xs <option> and -Xsycl-target-backend <option>."""
+    if word != "-Xs" and not word.startswith(OF_BACKENDS):
+        made.hardware.append(word)
+        return
+    if not rest:
+        raise UsageError(f"{word} needs a value")
+    value = rest.popleft()
+    made.hardware += ["-Xs" + each.removeprefix("-").removeprefix("Xs") for each in value.split()]
 
 
 def _fp_model(made: CommandLine, word: str, rest: deque[str]) -> None:
@@ -188,17 +278,27 @@ def _targets(word: str) -> None:
 def _check(made: CommandLine) -> None:
     """Checks the command line; raises UsageError."""
     for word in made.hardware:
-        if word in BOARD_FLAGS and made.wanted is Wanted.PROGRAM:
+        if word in BOARD_FLAGS and made.wanted in (Wanted.PROGRAM, Wanted.IMAGE):
             raise UsageError(f"{word} makes hardware or its simulation, which needs Intel's compiler; {INSTEAD}")
+    if "-emit-llvm" in made.host:
+        raise UsageError("-emit-llvm: icpx makes objects with code for the host and devices only")
     if not (made.sources or made.inputs):
         raise UsageError("no input files")
-    if made.wanted is Wanted.OBJECTS and made.output is not None and len(made.sources) > 1:
-        raise UsageError(f"-o {made.output} is one file, but -c makes {len(made.sources)}, one for each source")
-    if made.output is not None and (made.output.is_dir() or not made.output.parent.is_dir()):
-        why = "this is a folder" if made.output.is_dir() else f"there is no folder {made.output.parent}"
-        raise UsageError(f"-o {made.output}: {why}")
+    _check_files(made)
+
+
+def _check_files(made: CommandLine) -> None:
+    output = made.output
+    if output is not None:
+        if made.end and made.wanted is not Wanted.NOTHING and len(made.sources) > 1:
+            raise UsageError(f"-o {output} is one file, but {made.end} makes {len(made.sources)}, one for each source")
+        if output.is_dir() or not output.parent.is_dir():
+            why = "this is a folder" if output.is_dir() else f"there is no folder {output.parent}"
+            raise UsageError(f"-o {output}: {why}")
     for source in made.sources:
         if not source.is_file():
             raise UsageError(f"{source}: {'this is a folder' if source.is_dir() else 'no such file'}")
         if not os.access(source, os.R_OK):
             raise UsageError(f"{source}: this file cannot be read")
+        if output is not None and output.exists() and output.samefile(source):
+            raise UsageError(f"-o {output}: the output would replace this source")

@@ -4,18 +4,31 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
-from fpgart.icpx.command_line import CommandLine, Wanted
+from fpgart.icpx.command_line import DIVISION, ENDINGS, CommandLine, Wanted, of_host
 from fpgart.icpx.device_sections import add_section, bitcodes_of, remove_section
 from fpgart.icpx.errors import IcpxError
 from fpgart.icpx.headers import write_headers
 from fpgart.icpx.images import DeviceImage
-from fpgart.icpx.passes import Source, Tools, both_passes, clock_pass, link_pass, registration_pass, run
+from fpgart.icpx.passes import (
+    Source,
+    Tools,
+    both_passes,
+    clock_pass,
+    link_pass,
+    registration_pass,
+    run,
+    run_host_compiler,
+)
 from fpgart.icpx.pieces import ac_types, host_compiler, sycl_runtime
 from fpgart.icpx.private_folder import private_folder
+from fpgart.kernels.cpp_names import kernel_name
+from fpgart.kernels.spirv_facts import read_facts
 
 SAMPLE = """\
 #include <sycl/sycl.hpp>
@@ -23,6 +36,7 @@ int main() {
   sycl::queue().single_task<class Sample>([] {});
 }
 """
+ANONYMOUS = "_GLOBAL__N_"
 
 
 def find_tools(folder: Path, asked: str = "") -> Tools:
@@ -49,31 +63,50 @@ def compile_all(asked: CommandLine) -> list[bytes]:
     """
     with private_folder() as folder:
         tools = find_tools(folder, asked.host_compiler)
-        objects = []
-        for number, path in enumerate(asked.sources):
-            place = folder / str(number)
-            place.mkdir()
-            objects.append(compile_source(Source(path.absolute(), place), asked, tools))
-            if asked.wanted is Wanted.OBJECTS:
-                write_output(objects[-1], asked.output or Path(path.stem + ".o"))
+        made = [_compile(path, folder / str(number), asked, tools) for number, path in enumerate(asked.sources)]
         if asked.wanted is Wanted.PROGRAM:
-            link_program([*objects, clock_pass(folder, asked, tools)], folder, asked, tools)
-        elif asked.wanted is Wanted.EARLY_IMAGE:
-            return early_image(objects, folder, asked, tools)
+            link_program([*made, clock_pass(folder, asked, tools)], folder, asked, tools)
+        elif asked.wanted in (Wanted.EARLY_IMAGE, Wanted.IMAGE):
+            return early_image(made, folder, asked, tools)
         return []
 
 
+def _compile(path: Path, folder: Path, asked: CommandLine, tools: Tools) -> Path:
+    """Compiles a source in a new folder, and writes the output if there is one for each source."""
+    folder.mkdir()
+    source = Source(path.absolute(), folder)
+    if asked.wanted is Wanted.TEXT:
+        made = run_host_compiler(source, source.path, [], asked, tools)
+    elif asked.wanted is Wanted.ASSEMBLY or asked.wanted is Wanted.NOTHING:
+        made = both_passes(source, asked, tools)[1]
+    else:
+        made = compile_source(source, asked, tools)
+    if asked.wanted in ENDINGS or (asked.wanted is Wanted.TEXT and asked.output):
+        write_output(made, asked.output_of(path))
+    elif asked.wanted is Wanted.TEXT and made.exists():
+        sys.stdout.buffer.write(made.read_bytes())
+    if (dependencies := asked.dependencies_of(path)) is not None:
+        write_output(source.dependencies, dependencies)
+    return made
+
+
 def write_output(made: Path, output: Path) -> None:
-    """Copies a file to the output; a disk that is full leaves none. Raises IcpxError, or OSError if it cannot begin."""
-    data = made.read_bytes()
-    with output.open("wb", buffering=0) as file:
-        try:
-            while data:
-                data = data[file.write(data) :]
-        except OSError as error:
-            if output.is_file():
-                output.unlink()
-            raise IcpxError(f"{output}: {error.strerror}") from None
+    """Copies a file to the output, which is the old one or whole at any time. Raises IcpxError."""
+    try:
+        if output.exists() and not output.is_file():
+            shutil.copyfile(made, output)  # a device or a pipe
+            return
+        with NamedTemporaryFile(prefix=".icpx-", dir=output.parent, delete=False) as new:
+            try:
+                new.write(made.read_bytes())
+                new.close()
+                shutil.copymode(made, new.name)
+                os.replace(new.name, output)
+            except BaseException:
+                os.unlink(new.name)
+                raise
+    except OSError as error:
+        raise IcpxError(f"{output}: {error.strerror}") from None
 
 
 def compile_source(source: Source, asked: CommandLine, tools: Tools) -> Path:
@@ -94,7 +127,9 @@ def link_program(objects: Sequence[Path], folder: Path, asked: CommandLine, tool
     if images:
         said = link([*objects, registration_pass(images, folder, asked, tools)], linked, asked, tools)
     sys.stderr.write(said)
-    remove_section(linked, asked.output or Path("a.out"), asked.verbose)
+    program = folder / "without_section"
+    remove_section(linked, program, asked.verbose)
+    write_output(program, asked.output or Path("a.out"))
 
 
 def device_link(linked: Path, folder: Path, asked: CommandLine, tools: Tools) -> list[DeviceImage]:
@@ -103,20 +138,39 @@ def device_link(linked: Path, folder: Path, asked: CommandLine, tools: Tools) ->
     for number, bitcode in enumerate(bitcodes_of(linked)):
         codes.append(folder / f"{number}.bc")
         codes[-1].write_bytes(bitcode)
-    return link_pass(codes, folder, asked, tools) if codes else []
+    images = link_pass(codes, folder, asked, tools) if codes else []
+    check_pipes(images)
+    return images
+
+
+def check_pipes(images: Sequence[DeviceImage]) -> None:
+    """Raises IcpxError for a pipe of two images: the kernels at its ends would wait for each other without end."""
+    if len(images) < 2:
+        return
+    kernels: dict[str, str] = {}
+    for image in images:
+        for pipe in read_facts(image.code.read_bytes()).pipes:
+            if ANONYMOUS in pipe.name or not pipe.kernels:
+                continue  # a name that two sources may have for two pipes, or the pipe of no kernel
+            if pipe.name in kernels:
+                ends = f"{kernel_name(kernels[pipe.name])} and {kernel_name(pipe.kernels[0])}"
+                raise IcpxError(f"kernels of two device images, {ends}, share a pipe: link without {DIVISION}")
+            kernels[pipe.name] = pipe.kernels[0]
 
 
 def early_image(objects: Sequence[Path], folder: Path, asked: CommandLine, tools: Tools) -> list[bytes]:
     """Writes a static library of the host's and the device's code; returns the device's as SPIR-V."""
     merged = folder / "early.o"
-    files = [word for word in asked.inputs if not word.startswith("-")]
-    run(["ld", "-r", *map(str, objects), *files, "-o", str(merged)], asked.verbose)
+    words = [*map(str, objects), *asked.inputs]
+    if all(word.endswith(".a") for word in words):
+        words = ["-Wl,--whole-archive", *words]  # nothing else would ask for what they contain
+    run([str(tools.host), "-r", "-nostdlib", *words, "-o", str(merged)], asked.verbose)
     images = device_link(merged, folder, asked, tools)
     if not images:
-        raise IcpxError("-fsycl-link=early: there is no kernel in the sources and objects")
-    output = asked.output or Path("a.a")
-    output.unlink(missing_ok=True)
-    run(["ar", "rcs", str(output), str(merged)], asked.verbose)
+        raise IcpxError("-fsycl-link: there is no kernel in the sources and objects")
+    library = folder / "early.a"
+    run(["ar", "rcs", str(library), str(merged)], asked.verbose)
+    write_output(library, asked.output or Path("a.a"))
     return [image.code.read_bytes() for image in images]
 
 
@@ -136,5 +190,4 @@ def link(objects: Sequence[Path], output: Path, asked: CommandLine, tools: Tools
 def become_host_compiler(words: list[str]) -> None:
     """Replaces this process by clang++, for sources without device code."""
     compiler = host_compiler()
-    left = [word for word in words if not word.lower().startswith(("-qactypes", "-fno-sycl", "-fsycl-host-compiler="))]
-    os.execv(compiler, [str(compiler), *left])
+    os.execv(compiler, [str(compiler), *of_host(words)])

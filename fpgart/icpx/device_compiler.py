@@ -81,11 +81,11 @@ def elements(kind: Any, array: Array) -> Any:
 
 def compile_source(library: Path, source: Path, options: list[str]) -> Result:
     """Calls the compiler."""
+    file = File(os.fsencode(source), source.read_bytes())
     function = ctypes.CDLL(str(library)).compileSYCL
     function.restype = Result
     function.argtypes = [File, Array, Array, Array, ctypes.c_bool, ctypes.c_uint32]
     words = (ctypes.c_char_p * len(options))(*(os.fsencode(option) for option in options))
-    file = File(os.fsencode(source), source.read_bytes())
     nothing = Array(None, 0)
     given = Array(ctypes.cast(words, ctypes.c_void_p), len(options))
     made = function(file, nothing, given, nothing, True, SPIRV)
@@ -126,6 +126,10 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    status = main()
+    try:
+        status = main()
+    except OSError as error:
+        sys.stderr.write(f"error: {error.filename or sys.argv[2]}: {error.strerror}\n")
+        status = 1
     sys.stdout.flush()
     os._exit(status)  # the result must not be destroyed, and the compiler's own exit handlers take long

@@ -3,26 +3,30 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from fpgart.icpx.command_line import CommandLine
+from fpgart.icpx.command_line import DEPENDENCIES, DIVISION, CommandLine
 from fpgart.icpx.errors import IcpxError, PassFailed
 from fpgart.icpx.images import DeviceImage, read_images
 from fpgart.icpx.pieces import OWN_HEADERS, SyclRuntime
+from fpgart.icpx.private_folder import signals_held
 from fpgart.icpx.registration import registration_of
 
 DEVICE_COMPILER = Path(__file__).with_name("device_compiler.py")
 EMULATOR_CLOCK = Path(__file__).with_name("emulator_clock.c")
 NO_DEVICE_LIBRARIES = "-fno-sycl-device-lib=all"
-ONE_IMAGE = ("-fsycl-device-code-split=off",)
-"""Kernels of all sources are in one image, as on a board: they share pipes and variables."""
+NOISE = (NO_DEVICE_LIBRARIES, "Device compilation failed\n", "Detailed information:\n")
+"""Parts of lines in the device compiler's log that tell its user nothing."""
+LANGUAGE = ("-x", "c++")
 BITCODE = "device.bc"
 UNDEFINED = "warning: Undefined function "
 HEADER = "integration.h"
@@ -72,16 +76,36 @@ class Source:
     def footer(self) -> Path:
         return self.folder / FOOTER
 
+    @property
+    def dependencies(self) -> Path:
+        return self.folder / "host.d"
+
+
+@contextmanager
+def started(words: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
+    """Starts a program, whose output is that of its own processes, too; an exception ends all of them."""
+    with subprocess.Popen(
+        words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
+    ) as process:
+        try:
+            yield process
+        except BaseException:
+            with suppress(ProcessLookupError):  # they have ended
+                os.killpg(process.pid, signal.SIGKILL)
+            raise
+
 
 def run(words: Sequence[str], verbose: bool) -> str:
     """Runs a program; returns its output. Raises PassFailed with that if it refuses, IcpxError if it cannot run."""
     if verbose:
         print(shlex.join(words), file=sys.stderr, flush=True)
-    try:
-        done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    except OSError as error:
-        raise IcpxError(f"{words[0]}: {error.strerror}") from None
-    said = done.stdout.decode(errors="replace")
+    with ExitStack() as stack:
+        try:
+            with signals_held():
+                done = stack.enter_context(started(words))
+        except OSError as error:
+            raise IcpxError(f"{words[0]}: {error.strerror}") from None
+        said = done.communicate()[0].decode(errors="replace")
     if done.returncode < 0:
         name = Path(words[0]).name if DEVICE_COMPILER.name not in " ".join(words[:3]) else "the device compiler"
         raise PassFailed(f"{said}error: {name} was ended by {signal.Signals(-done.returncode).name}\n")
@@ -118,7 +142,7 @@ def device_pass(source: Source, asked: CommandLine, tools: Tools, *more: str) ->
         source.path,
         source.folder,
         [
-            *asked.common, *source.beside, *tools.headers, *asked.device,
+            *asked.common, *source.beside, *tools.headers, *asked.device, *LANGUAGE,
             "-include", "sycl/__spirv/spirv_ops.hpp", *more,
             "-fcomplex-arithmetic=improved",  # without functions of a library that engines do not have
             "-Xclang", f"-fsycl-int-header={source.header}",
@@ -138,7 +162,8 @@ def link_pass(bitcodes: Sequence[Path], folder: Path, asked: CommandLine, tools:
     made.mkdir()
     inputs = [word for path in bitcodes for word in ("-Xclang", "-mlink-bitcode-file", "-Xclang", str(path))]
     once = ["-Xclang", "-disable-llvm-passes"]  # the code was optimised in each source's own pass
-    sys.stderr.writelines(_run_device_compiler(empty, made, [*ONE_IMAGE, *asked.device, *inputs, *once], asked, tools))
+    words = [f"{DIVISION}={asked.division}", *asked.device, *inputs, *once]
+    sys.stderr.writelines(_run_device_compiler(empty, made, words, asked, tools))
     return read_images(made)
 
 
@@ -146,41 +171,59 @@ def _run_device_compiler(
     source: Path, folder: Path, words: Sequence[str], asked: CommandLine, tools: Tools
 ) -> list[str]:
     """Runs the device compiler, which writes into the folder; returns the lines of its log."""
-    said = run(
-        [
-            sys.executable, "-I", "-S", str(DEVICE_COMPILER), str(tools.runtime.compiler), str(folder), str(source),
-            *words, "-fno-discard-value-names", NO_DEVICE_LIBRARIES, "-fno-sycl-dead-args-optimization",
-        ],
-        asked.verbose,
-    )  # fmt: skip
-    return [line for line in said.splitlines(keepends=True) if NO_DEVICE_LIBRARIES not in line]
+    try:
+        said = run(
+            [
+                sys.executable, "-I", "-S", str(DEVICE_COMPILER), str(tools.runtime.compiler), str(folder), str(source),
+                *words, "-fno-discard-value-names", NO_DEVICE_LIBRARIES, "-fno-sycl-dead-args-optimization",
+            ],
+            asked.verbose,
+        )  # fmt: skip
+    except PassFailed as failed:
+        raise PassFailed("".join(_without_noise(failed.words))) from None
+    return _without_noise(said)
+
+
+def _without_noise(log: str) -> list[str]:
+    """Returns the lines of the device compiler's log, except those that are not about the program."""
+    lines = (line.removeprefix("\t") for line in log.splitlines(keepends=True))
+    return [line for line in lines if not any(each in line for each in NOISE)]
 
 
 def host_pass(source: Source, asked: CommandLine, tools: Tools) -> Path:
-    """Returns the object of the host's code.
+    """Returns the host's code: an object, or what else the command line asks for.
 
     Its warnings are those of the device pass, which has read the same text.
     """
-    made = source.folder / "host.o"
     text = source.path
     if source.footer.exists() and source.footer.stat().st_size:
         text = source.folder / "host.cpp"
         text.write_text(f'#include "{source.path}"\n#include "{source.footer}"\n')
-    standard = [] if any(word.startswith("-std=") for word in asked.common) else ["-std=c++17"]
     unnamed = UNNAMED in source.header.read_text(errors="replace")
-    run(
+    more = ["-include", str(source.header)]
+    more += ["-Xclang", "-fsycl-is-host", "-D__SYCL_UNNAMED_LAMBDA__=1"] if unnamed else []
+    return run_host_compiler(source, text, more, asked, tools)
+
+
+def run_host_compiler(source: Source, text: Path, more: Sequence[str], asked: CommandLine, tools: Tools) -> Path:
+    """Compiles a text as a source's code for the host, up to where the command line ends; returns the output."""
+    made = source.folder / "host.o"
+    standard = [] if any(word.startswith("-std=") for word in asked.common) else ["-std=c++17"]
+    said = run(
         [
-            str(tools.host), *standard, *asked.common, *source.beside,
-            "-include", str(source.header),
-            *(["-Xclang", "-fsycl-is-host", "-D__SYCL_UNNAMED_LAMBDA__=1"] if unnamed else []),
+            str(tools.host), *standard, *asked.common, *source.beside, *more,
             *tools.headers, "-isystem", str(tools.runtime.headers),
             *(["-O2"] if not any(word.startswith("-O") for word in asked.host) else []),
-            *asked.host, "-w", "-c", str(text), "-o", str(made),
+            *asked.host, *asked.dependency_options(source.path, source.dependencies),
+            "-w", asked.end or "-c", *LANGUAGE, str(text), "-o", str(made),
         ],
         asked.verbose,
     )  # fmt: skip
-    if asked.dependencies is not None:
-        forget_temporary(asked.dependencies, tools.copies.parent)
+    if asked.verbose:
+        sys.stderr.write(said)  # CMake looks for the folders of headers here
+    for file in (made,) if asked.end in DEPENDENCIES else (source.dependencies,):
+        if file.exists():
+            forget_temporary(file, tools.copies.parent)
     return made
 
 

@@ -3,13 +3,20 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from fpgart.icpx.errors import IcpxError, PassFailed
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Those by which users end a compilation."""
+FULL = (errno.ENOSPC, errno.EDQUOT)
 REMOVE = 'read -r end; exec rm -rf -- "$0"'
 
 
@@ -20,15 +27,37 @@ def private_folder() -> Iterator[Path]:
     A process that gets SIGKILL can remove nothing. A shell therefore removes the folder: it waits for the end of a pipe
     that this process alone keeps open, in a session of its own, so that no signal to this process's group reaches it.
     Programs that are run within the block have it as TMPDIR, so that their temporary files are removed, too.
-    Raises OSError.
+    If there is no room, an IcpxError or the log of a PassFailed says so. Raises OSError.
     """
-    folder = tempfile.mkdtemp(prefix="icpx-")
     before = os.environ.get("TMPDIR")
-    with subprocess.Popen(["/bin/sh", "-c", REMOVE, folder], stdin=subprocess.PIPE, start_new_session=True):
+    with ExitStack() as stack:
+        with signals_held():
+            folder = tempfile.mkdtemp(prefix="icpx-")
+            words = ["/bin/sh", "-c", REMOVE, folder]
+            stack.enter_context(subprocess.Popen(words, stdin=subprocess.PIPE, start_new_session=True))
+        no_room = f"{Path(folder).parent}: {os.strerror(errno.ENOSPC)}; TMPDIR names the folder for temporary files"
         os.environ["TMPDIR"] = folder
         try:
             yield Path(folder)
+        except OSError as error:
+            if error.errno in FULL:
+                raise IcpxError(no_room) from None
+            raise
+        except PassFailed as failed:
+            if any(os.strerror(number) in failed.words for number in FULL):
+                raise PassFailed(f"{failed.words}icpx: {no_room}\n") from None
+            raise
         finally:
             del os.environ["TMPDIR"]
             if before is not None:
                 os.environ["TMPDIR"] = before
+
+
+@contextmanager
+def signals_held() -> Iterator[None]:
+    """Has signals of users wait until the end of the block."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -45,7 +45,10 @@ export INTELFPGAOCLSDKROOT
 # Nothing is imported from the folder in which a program is started.
 exec {python} -c 'import sys
 sys.path[:] = filter(None, sys.path)
-from fpgart.sdk.{module} import main
+try:
+    from fpgart.sdk.{module} import main
+except KeyboardInterrupt:
+    sys.exit(130)
 main()' "$@"
 """
 BOARD_ENV = """\

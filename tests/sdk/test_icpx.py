@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
+import tempfile
 from importlib import metadata
 from pathlib import Path
 
@@ -17,7 +19,7 @@ from fpgart.icpx.compilation import write_output
 from fpgart.icpx.device_sections import SECTION, add_section, bitcodes_of, remove_section
 from fpgart.icpx.errors import IcpxError, NotInstalled, PassFailed, UsageError
 from fpgart.icpx.images import DeviceImage
-from fpgart.icpx.passes import Source, explained, forget_temporary
+from fpgart.icpx.passes import DEVICE_COMPILER, Source, explained, forget_temporary
 from fpgart.icpx.private_folder import private_folder
 from fpgart.icpx.registration import registration_of
 from fpgart.sdk.icpx import compile_command
@@ -51,7 +53,14 @@ def test_options_reach_the_compiler_that_they_are_for(source: Path) -> None:
         (["-Xshardware"], "without this option, icpx makes a program"),
         (["-Xssimulation"], "needs Intel's compiler"),
         (["-fsycl-targets=nvptx64-nvidia-cuda"], "compiles for spir64"),
-        (["-fsycl-link=image"], "without this option, icpx makes a program"),
+        (["-fsycl-link=image", "-Xshardware"], "without this option, icpx makes a program"),
+        (["-Xsycl-target-backend=spir64_fpga", "-hardware -board=x"], "-Xshardware makes hardware"),
+        (["-Xsycl-target-backend"], "needs a value"),
+        (["-fsycl-link=late"], "not one of early, image"),
+        (["-fsycl-device-code-split=none"], "not one of per_kernel, per_source, off, auto"),
+        (["-x", "fortran"], "compiles c++ only"),
+        (["-c", "-"], "not from standard input"),
+        (["-c", "-emit-llvm"], "makes objects with code for the host and devices only"),
         (["-fp-model=quick"], "precise, fast, strict"),
         (["-o"], "needs a value"),
         (["-c", "-o", "one.o", "other.cpp"], "is one file"),
@@ -68,6 +77,34 @@ def test_what_cannot_be_done_is_said_in_one_line(
     assert len(told) == 1
     assert told[0].startswith("icpx: ")
     assert said in told[0]
+
+
+@pytest.mark.parametrize("words", [["-MM", "-c"], ["-c", "-MM"], ["-S", "-fsycl-link", "-MM"]])
+def test_the_earliest_end_counts(source: Path, words: list[str]) -> None:
+    asked = read_command_line(["-fsycl", *words, str(source)])
+    assert (asked.end, asked.wanted) == ("-MM", Wanted.TEXT)
+
+
+def test_an_output_does_not_replace_its_source(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = source.read_text()
+    assert compile_command(["-fsycl", "-c", str(source), "-o", str(source)]) == 1
+    assert "would replace this source" in capsys.readouterr().err
+    assert source.read_text() == text
+
+
+def test_options_for_hardware_have_one_form(source: Path) -> None:
+    words = ["-Xsboard=a", "-Xs", "-board=b -fast-compile", "-Xsycl-target-backend=spir64_fpga", "-seed=3"]
+    asked = read_command_line([*words, "-Xs", "v", str(source)])
+    assert asked.hardware == ["-Xsboard=a", "-Xsboard=b", "-Xsfast-compile", "-Xsseed=3", "-Xsv"]
+    assert asked.sources == [source]
+
+
+@pytest.mark.parametrize(("words", "division"), [
+    ([], "off"), (["per_kernel"], "per_kernel"), (["per_kernel", "auto"], "off"), (["off", "per_source"], "per_source"),
+])  # fmt: skip
+def test_the_last_division_of_kernels_counts(source: Path, words: list[str], division: str) -> None:
+    given = [f"-fsycl-device-code-split={word}" for word in words]
+    assert read_command_line(["-fsycl", *given, str(source)]).division == division
 
 
 def test_no_input_is_an_error() -> None:
@@ -155,6 +192,24 @@ def test_programs_that_icpx_runs_have_their_temporary_files_in_that_folder(
     assert os.environ["TMPDIR"] == str(tmp_path / "missing")
 
 
+def test_a_full_folder_of_temporary_files_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    said = f"{tmp_path}: No space left on device; TMPDIR names the folder for temporary files"
+    with pytest.raises(IcpxError) as refused, private_folder():
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    assert str(refused.value) == said
+    with pytest.raises(PassFailed) as failed, private_folder():
+        raise PassFailed("ld: final link failed: No space left on device\n")
+    assert failed.value.words == f"ld: final link failed: No space left on device\nicpx: {said}\n"
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_device_compiler_names_a_file_that_it_cannot_read(tmp_path: Path) -> None:
+    words = [sys.executable, DEVICE_COMPILER, "libm.so.6", tmp_path / "missing", tmp_path / "q.cpp"]
+    made = finished(*words)
+    assert (made.returncode, made.stderr) == (1, f"error: {tmp_path}/q.cpp: No such file or directory\n")
+
+
 def test_an_output_that_does_not_fit_is_removed_and_named(tmp_path: Path) -> None:
     made, output = tmp_path / "made.o", tmp_path / "output.o"
     made.write_bytes(bytes(5000))
@@ -167,9 +222,10 @@ write_output(Path({str(made)!r}), Path({str(output)!r}))
 """
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert ended.stderr.splitlines()[-1] == f"fpgart.icpx.errors.IcpxError: {output}: File too large"
-    assert not output.exists()
+    assert list(tmp_path.iterdir()) == [made]
     write_output(made, output)
     assert output.read_bytes() == bytes(5000)
+    assert output.stat().st_mode == made.stat().st_mode
 
 
 def test_a_runtime_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
