@@ -28,7 +28,7 @@ class Wanted(enum.Enum):
     NOTHING = enum.auto()
     """Only errors and warnings."""
     TEXT = enum.auto()
-    """That of the host's preprocessor, or its dependencies."""
+    """The output of the host's preprocessor, or make's dependencies."""
     EARLY_IMAGE = enum.auto()
     """A static library for a later link, and the report."""
     IMAGE = enum.auto()
@@ -50,7 +50,7 @@ class CommandLine:
     end: str = ""
     """The first option of ENDS that was given."""
     language: str = ""
-    """That of the inputs that follow (-x); their names tell it where it is empty."""
+    """The language of the inputs that follow (-x); empty if their names tell it."""
     output: Path | None = None
     host_compiler: str = ""
     sources: list[Path] = field(default_factory=list)
@@ -63,7 +63,7 @@ class CommandLine:
     hardware: list[str] = field(default_factory=list)
     """-Xs...: options for hardware only."""
     division: str = "off"
-    """How kernels are distributed to device images: not, as on a board, so that they share pipes and variables."""
+    """The division of kernels into device images: none, as on a board, so that they share pipes and variables."""
     dependencies: Path | None = None
     """The file of make's dependencies (-MF)."""
     verbose: bool = False

@@ -15,7 +15,7 @@ from pathlib import Path
 from fpgart.icpx.errors import IcpxError, PassFailed
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""Those by which users end a compilation."""
+"""The signals by which users end a compilation."""
 FULL = (errno.ENOSPC, errno.EDQUOT)
 REMOVE = 'read -r end; exec rm -rf -- "$0"'
 
