@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from fpgart._native import ffi, lib
 from fpgart.base.errors import CLError, InvalidValue, without_frames
-from fpgart.channels.network import Fifo, Network
+from fpgart.channels.interface import Channel, KernelNetwork, Variable
 from fpgart.engine.interface import BuildFailed, BuiltProgram, Engine, EngineKernel
 from fpgart.engine.isolated import messages as m
 from fpgart.engine.opencl_engine.engine import OpenCLEngine
@@ -43,7 +43,7 @@ class Served:
         self._kernels: dict[int, ServedKernel] = {}
         self._number_of: dict[int, int] = {}
         """The numbers of the engine's kernels, by their identity."""
-        self._networks: dict[int, Network] = {}
+        self._networks: dict[int, KernelNetwork] = {}
         self._making = threading.Lock()
         self._answers: dict[type[Any], Callable[[Any], object]] = {
             m.DeviceInfo: lambda ask: m.Data(engine.device_info(ask.query)),
@@ -110,7 +110,7 @@ class Served:
     def _kernel(self, number: int) -> EngineKernel:
         return _found(self._kernels, number, "kernel").kernel
 
-    def _network(self, number: int) -> Network:
+    def _network(self, number: int) -> KernelNetwork:
         return _found(self._networks, number, "network")
 
     def _new_program(self, program: BuiltProgram) -> m.Number:
@@ -203,7 +203,6 @@ class Served:
         network = self._program(ask.program).network()
         if network is None:
             return m.NetworkMade(0, ())
-        assert isinstance(network, Network)
         number = next(self._numbers)
         self._networks[number] = network
         return m.NetworkMade(number, tuple(network.autorun.items()))
@@ -212,7 +211,7 @@ class Served:
         self._network(ask.network).stop()
         return m.Done()
 
-    def _channel(self, network: int, name: str) -> Fifo:
+    def _channel(self, network: int, name: str) -> Channel:
         found = self._network(network).channel(name)
         if found is None:
             raise InvalidValue(f"the program has no channel '{name}'")
@@ -235,25 +234,28 @@ class Served:
         packet = ffi.from_buffer(ask.packet)
         return m.Truth(channel.write(int(ffi.cast("uintptr_t", packet)), _patience(ask.wait_ms)))
 
-    def _variable(self, network: int, name: str, offset: int, size: int) -> int:
-        """Returns the address of a range of a variable. Raises InvalidValue if it is in none."""
+    def _variable(self, network: int, name: str, offset: int, size: int) -> Variable:
+        """Returns a variable. Raises InvalidValue if it does not have the range."""
         found = self._network(network).variable(name)
-        begin, whole = (found.address, found.size) if found is not None else (0, 0)
-        if not 0 <= offset <= whole or not 0 <= size <= whole - offset:
+        whole = found.size if found is not None else 0
+        if found is None or not 0 <= offset <= whole or not 0 <= size <= whole - offset:
             raise InvalidValue(f"'{name}' has {whole} bytes, {size} at {offset} are beyond its end")
-        return begin + offset
+        return found
 
     def _find_variable(self, ask: m.FindVariable) -> m.Number:
         found = self._network(ask.network).variable(ask.name)
         return m.Number(found.size if found is not None else -1)
 
     def _read_variable(self, ask: m.ReadVariable) -> m.Data:
-        begin = self._variable(ask.network, ask.name, ask.offset, ask.size)
-        return m.Data(bytes(ffi.buffer(ffi.cast("char *", begin), ask.size)))
+        variable = self._variable(ask.network, ask.name, ask.offset, ask.size)
+        data = ffi.new("char[]", ask.size)
+        variable.read(ask.offset, int(ffi.cast("uintptr_t", data)), ask.size)
+        return m.Data(bytes(ffi.buffer(data)))
 
     def _write_variable(self, ask: m.WriteVariable) -> m.Done:
-        begin = self._variable(ask.network, ask.name, ask.offset, len(ask.data))
-        ffi.memmove(ffi.cast("char *", begin), ask.data, len(ask.data))
+        variable = self._variable(ask.network, ask.name, ask.offset, len(ask.data))
+        data = ffi.from_buffer(ask.data)
+        variable.write(ask.offset, int(ffi.cast("uintptr_t", data)), len(ask.data))
         return m.Done()
 
 

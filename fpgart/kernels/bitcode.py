@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The global variables of a module in LLVM's bitcode, an engine's compiled object, with their sizes.
+"""The global variables and the functions of a module in LLVM's bitcode, an engine's compiled object.
 
-Of the file the blocks with types, global variables and names are read; all others are skipped by their length. The
-format is that of LLVM 5 and later ("LLVM Bitcode File Format"). Sizes are those of x86-64 and AArch64.
+The blocks with types, declarations and names are read; all others are skipped by their length. The format is that of
+LLVM 5 and later ("LLVM Bitcode File Format"). Sizes are those of x86-64 and AArch64.
 """
 
 from __future__ import annotations
@@ -22,6 +22,19 @@ class Variable(NamedTuple):
     name: str
     size: int
     is_constant: bool
+
+
+class Function(NamedTuple):
+    """A function of a module.
+
+    `spaces`: the address space that each argument points to, in the numbers of SPIR; NO_POINTER for other arguments.
+    """
+
+    name: str
+    is_kernel: bool
+    is_declared: bool
+    """True if the module does not have its code."""
+    spaces: tuple[int, ...]
 
 
 class Damaged(Exception):
@@ -60,6 +73,10 @@ class Encoding(IntEnum):
 Operand = tuple[Encoding, int]
 SET_BLOCK = 1
 GLOBAL_VARIABLE = 7
+FUNCTION = 8
+SPIR_KERNEL = 76
+"""The calling convention of kernels."""
+NO_POINTER = -1
 NAMES_BLOB = 1
 CHARACTER_BITS = 6
 
@@ -235,6 +252,7 @@ PLAIN = {
     25: Layout(POINTER_BYTES, POINTER_BYTES),  # a pointer
 }
 INTEGER, ARRAY, VECTOR, ANONYMOUS_STRUCTURE, NAMED_STRUCTURE = 7, 11, 12, 18, 20
+TYPED_POINTER, FUNCTION_TYPE, POINTER = 8, 21, 25
 NUMBER_OF_TYPES, STRUCTURE_NAME = 1, 19
 """Records of the block of types that define no types."""
 LARGEST_ALIGNMENT_OF_INTEGERS = 16
@@ -276,19 +294,57 @@ def _of_structure(members: list[Layout], *, is_packed: bool) -> Layout:
     return Layout(-(-end // alignment) * alignment, alignment)
 
 
-def global_variables(bitcode: bytes) -> Iterator[Variable]:
-    """Yields each global variable of a module. Raises Damaged."""
-    layouts: list[Layout] = []
-    variables: list[list[int]] = []
+class _Module(NamedTuple):
+    """The records that define types, variables and functions, and the names of all."""
+
+    types: list[Record]
+    globals: list[list[int]]
+    functions: list[list[int]]
+    names: bytes
+
+    def name(self, begin: int, length: int) -> str:
+        return self.names[begin : begin + length].decode(errors="replace")
+
+    def space(self, type_number: int) -> int:
+        """Returns the address space that values of a type point to; NO_POINTER for other types."""
+        match self.types[type_number] if type_number < len(self.types) else None:
+            case Record(code=code, numbers=[space, *_]) if code == POINTER:
+                return space
+            case Record(code=code, numbers=[_, space, *_]) if code == TYPED_POINTER:
+                return space
+        return NO_POINTER
+
+
+def _read(bitcode: bytes) -> _Module:
+    types: list[Record] = []
+    found: dict[int, list[list[int]]] = {GLOBAL_VARIABLE: [], FUNCTION: []}
     names = b""
     for record in _Stream(bitcode).records():
         if record.block == Block.TYPES and record.code not in (NUMBER_OF_TYPES, STRUCTURE_NAME):
-            layouts.append(_layout(record, layouts))
-        elif record.block == Block.MODULE and record.code == GLOBAL_VARIABLE and len(record.numbers) >= 4:
-            variables.append(record.numbers)
+            types.append(record)
+        elif record.block == Block.MODULE and record.code in found and len(record.numbers) >= 5:
+            found[record.code].append(record.numbers)
         elif record.block == Block.NAMES and record.code == NAMES_BLOB:
             names = record.blob
-    for begin, length, type_number, flags, *_ in variables:
-        name = names[begin : begin + length].decode(errors="replace")
+    return _Module(types, found[GLOBAL_VARIABLE], found[FUNCTION], names)
+
+
+def global_variables(bitcode: bytes) -> Iterator[Variable]:
+    """Yields each global variable of a module. Raises Damaged."""
+    module = _read(bitcode)
+    layouts: list[Layout] = []
+    for record in module.types:
+        layouts.append(_layout(record, layouts))
+    for begin, length, type_number, flags, *_ in module.globals:
         layout = layouts[type_number] if type_number < len(layouts) else NOTHING
-        yield Variable(name, layout.stride, bool(flags & 1))
+        yield Variable(module.name(begin, length), layout.stride, bool(flags & 1))
+
+
+def functions(bitcode: bytes) -> Iterator[Function]:
+    """Yields each function of a module. Raises Damaged."""
+    module = _read(bitcode)
+    for begin, length, type_number, convention, is_declared, *_ in module.functions:
+        record = module.types[type_number] if type_number < len(module.types) else None
+        arguments = record.numbers[2:] if record is not None and record.code == FUNCTION_TYPE else []
+        spaces = tuple(module.space(each) for each in arguments)
+        yield Function(module.name(begin, length), convention == SPIR_KERNEL, bool(is_declared), spaces)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from fpgart._native import ffi, lib
 from fpgart.base import opencl as cl
+from fpgart.base.errors import CLError, InvalidBinary
 from fpgart.base.named_tuples import NamedTuple
 from fpgart.base.notices import NOTICES
 from fpgart.channels.interface import History
@@ -23,6 +24,7 @@ from fpgart.engine.opencl_engine.concurrent import SeatedKernel
 from fpgart.engine.opencl_engine.engine import OpenCLEngine
 from fpgart.engine.opencl_engine.kernel import DriverKernel, KernelProgram
 from fpgart.engine.opencl_engine.program import DriverProgram
+from fpgart.kernels.emulator_image import is_image, read_image
 from fpgart.kernels.fpga_spirv import FpgaModule, read_fpga_module
 from fpgart.kernels.spirv_pipes import kernels_with_pipes
 
@@ -39,6 +41,14 @@ class EmulatorEngine(OpenCLEngine):
     def from_il(self, il: bytes) -> BuiltProgram:
         return EmulatorProgram(self, self.driver, ProgramInput(il=il))
 
+    def from_binary(self, binary: bytes) -> BuiltProgram:
+        if not is_image(binary):
+            return super().from_binary(binary)
+        try:
+            return EmulatorProgram(self, self.driver, ProgramInput(binary=binary))
+        except CLError as error:
+            raise InvalidBinary(f"the emulator does not accept this image ({error.name})") from None
+
     def make_kernel(self, program: DriverProgram, name: str) -> DriverKernel:
         if isinstance(program, EmulatorProgram) and name in program.kernels_with_pipes:
             return EmulatorKernel(program, name)
@@ -46,7 +56,7 @@ class EmulatorEngine(OpenCLEngine):
 
 
 class EmulatorProgram(DriverProgram):
-    """A program from SPIR-V."""
+    """A program from SPIR-V, or from an image of it."""
 
     @cached_property
     def module(self) -> FpgaModule:
@@ -55,10 +65,14 @@ class EmulatorProgram(DriverProgram):
 
     @cached_property
     def kernels_with_pipes(self) -> frozenset[str]:
+        """The kernels that may wait for others: in an image with pipes, all."""
+        if self._given.binary:
+            image = read_image(self._given.binary)
+            return frozenset(image.kernels) if image.has_pipes else frozenset()
         return kernels_with_pipes(self._given.il) if self.module.has_pipes else frozenset()
 
     def network(self, plugs: Plugs = no_plugs) -> EmulatorNetwork | None:
-        return EmulatorNetwork(self) if self.module.has_pipes or self.module.names else None
+        return EmulatorNetwork(self) if self.kernels_with_pipes or self.module.names else None
 
 
 class EmulatorKernel(SeatedKernel):

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Creates programs from binaries: those of clGetProgramInfo, .aocx files with source, and those for real boards."""
+"""Creates programs from binaries.
+
+They are those of clGetProgramInfo, .aocx files with source or for real boards, and images for Intel's FPGA emulator.
+"""
 
 from __future__ import annotations
 
 from hashlib import sha1
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fpgart.aocx.binary import SIGNATURE, ProgramBinary
@@ -11,7 +15,9 @@ from fpgart.aocx.container import BOARD, BOARD_IMAGE, EMULATOR_BOARD, MAGIC, RAN
 from fpgart.aocx.errors import AocxError
 from fpgart.base import opencl as cl
 from fpgart.base.errors import CLError, InvalidBinary
+from fpgart.engine.choice import EMULATOR
 from fpgart.engine.models import ModelProgram
+from fpgart.kernels.emulator_image import is_image, read_image
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.programs.program import Origin, Program
 
@@ -20,7 +26,9 @@ if TYPE_CHECKING:
 
 
 def from_binary(context: ProgramContext, devices: list[Device], data: bytes) -> Program:
-    """Returns a program. Raises InvalidBinary for bytes that clGetProgramInfo did not return."""
+    """Returns a program. Raises InvalidBinary for bytes that are no binary, or one of another engine."""
+    if is_image(data):
+        return _from_image(context, devices, data)
     if data.startswith(MAGIC):
         return _from_container(context, devices, data)
     binary = ProgramBinary.decode(data)
@@ -29,6 +37,19 @@ def from_binary(context: ProgramContext, devices: list[Device], data: bytes) -> 
         raise InvalidBinary(
             f"the binary was made with engine '{binary.engine}', this process runs '{engine.name} {engine.version}'"
         )
+    return _of_engine(context, devices, binary)
+
+
+def _from_image(context: ProgramContext, devices: list[Device], data: bytes) -> Program:
+    engine = context.platform.engine
+    if not Path(engine.path).name.startswith(EMULATOR):
+        raise InvalidBinary("the binary is an image for Intel's FPGA emulator, which FPGART_ENGINE=emulator selects")
+    made_with, kind = f"{engine.name} {engine.version}", cl.CL_PROGRAM_BINARY_TYPE_EXECUTABLE
+    return _of_engine(context, devices, ProgramBinary(made_with, kind, "", read_image(data).kernels, data))
+
+
+def _of_engine(context: ProgramContext, devices: list[Device], binary: ProgramBinary) -> Program:
+    engine = context.platform.engine
     program = Program(context, devices, made=engine.from_binary(binary.payload), origin=Origin(binary=binary))
     for build in program.builds.values():
         build.kind = binary.kind
