@@ -123,7 +123,7 @@ BOARD_FLAGS = ("-Xshardware", "-Xssimulation")
 
 
 def is_query(words: Iterable[str]) -> bool:
-    """Returns whether the words ask for facts of the host's compiler, as CMake, libtool and others do."""
+    """True if the words ask for facts of the host's compiler, as CMake, libtool and others do."""
     given = list(words)
     return any(word.startswith(QUERIES) for word in given) or (
         "-v" in given and all(word.startswith("-") for word in given)

@@ -46,7 +46,7 @@ static int is_own(const void *address)
 
 #ifdef __x86_64__
 #define STACKS 4
-#define PLACES 24
+#define PLACES 48 /* as many as callers want, and those of this library and the loader */
 
 /* The return addresses on this thread's stack, and their places there, from `frame` outwards. */
 struct stack {
@@ -65,9 +65,9 @@ static _Unwind_Reason_Code add_place(struct _Unwind_Context *context, void *data
     uintptr_t place = _Unwind_GetCFA(context) - sizeof(uintptr_t), address = _Unwind_GetIP(context);
     if (place <= stack->frame)
         return _URC_NO_REASON;
-    if (address == 0) /* behind the thread's first function */
+    if (address == 0 || stack->count == PLACES) /* behind the thread's first function, or enough */
         return _URC_NORMAL_STOP;
-    if (stack->count == PLACES || *(const uintptr_t *)place != address) {
+    if (*(const uintptr_t *)place != address) {
         stack->frame = 0;
         return _URC_NORMAL_STOP;
     }
@@ -86,10 +86,10 @@ static int is_still(const struct stack *stack, uintptr_t frame)
     return 1;
 }
 
-/* Returns the return addresses outside of `frame`, or NULL if they are too many or in other
- * places. Unwinding takes longer than the rest of a launch, and a host makes most of its calls
- * in a loop: if an earlier call had the same frame, and all return addresses are still in
- * their places, they are those of this call. */
+/* Returns the return addresses outside of `frame`, or NULL if they are in other places. Unwinding
+ * takes longer than the rest of a launch, and a host makes most of its calls in a loop: if an
+ * earlier call had the same frame, and all return addresses are still in their places, they are
+ * those of this call. */
 static const struct stack *stack_outside(uintptr_t frame)
 {
     for (unsigned i = 0; i < STACKS; i++)
