@@ -30,6 +30,7 @@ from fpgart.base.input_file import LARGEST_CONTAINER, LARGEST_SOURCE, LONGEST_OP
 from fpgart.bridge import info
 from fpgart.bridge.entry import Attempt, bytes_at, cast, entry, string_at, text_at
 from fpgart.bridge.handles import find, references
+from fpgart.engine.choice import HOW_TO_GET, is_sycl_host
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.objects.context import Context
 from fpgart.runtime.objects.programming import program_device
@@ -103,7 +104,10 @@ def check_takes_il(context: ProgramContext) -> None:
     """Raises InvalidOperation if no device of the context accepts an intermediate language."""
     engine = context.platform.engine
     if not engine.device_info(cl.CL_DEVICE_IL_VERSION).rstrip(b"\0"):
-        raise InvalidOperation(f"engine '{engine.name}' does not accept intermediate language")
+        what = f"engine '{engine.name}' does not accept intermediate language"
+        if is_sycl_host():  # which ends the program without this sentence
+            log.warning(f"{what}, which SYCL programs are; unset FPGART_ENGINE; {HOW_TO_GET['emulator']}")
+        raise InvalidOperation(what)
 
 
 @entry("clCreateProgramWithIL", "clCreateProgramWithILKHR")

@@ -169,7 +169,12 @@ def wanted_engine() -> str:
         return wanted
     if "kernels" in config.CHECK.value:
         return "oclgrind"
-    return "emulator" if lib.driver_is_open(SYCL_RUNTIME) and candidates("emulator") else wanted
+    return "emulator" if is_sycl_host() and candidates("emulator") else wanted
+
+
+def is_sycl_host() -> bool:
+    """Returns whether the SYCL runtime is in this process."""
+    return bool(lib.driver_is_open(SYCL_RUNTIME))
 
 
 def checks_kernels(wanted: str) -> bool:

@@ -27,7 +27,8 @@ from fpgart.icpx.passes import (
 )
 from fpgart.icpx.pieces import ac_types, host_compiler, sycl_runtime
 from fpgart.icpx.private_folder import private_folder
-from fpgart.kernels.cpp_names import kernel_name
+from fpgart.kernels.cpp_names import MANGLED, kernel_name
+from fpgart.kernels.spirv import imports
 from fpgart.kernels.spirv_facts import read_facts
 
 SAMPLE = """\
@@ -37,6 +38,8 @@ int main() {
 }
 """
 ANONYMOUS = "_GLOBAL__N_"
+OF_ENGINES = "__"
+"""Part of the names of C++ functions that engines provide."""
 
 
 def find_tools(folder: Path, asked: str = "") -> Tools:
@@ -124,6 +127,7 @@ def link_program(objects: Sequence[Path], folder: Path, asked: CommandLine, tool
     linked = folder / "program"
     said = link(objects, linked, asked, tools)
     images = device_link(linked, folder, asked, tools)
+    warn_of_undefined(images)
     if images:
         said = link([*objects, registration_pass(images, folder, asked, tools)], linked, asked, tools)
     sys.stderr.write(said)
@@ -156,6 +160,15 @@ def check_pipes(images: Sequence[DeviceImage]) -> None:
                 ends = f"{kernel_name(kernels[pipe.name])} and {kernel_name(pipe.kernels[0])}"
                 raise IcpxError(f"kernels of two device images, {ends}, share a pipe: link without {DIVISION}")
             kernels[pipe.name] = pipe.kernels[0]
+
+
+def warn_of_undefined(images: Sequence[DeviceImage]) -> None:
+    """Names C++ functions that no source defines on stderr; the emulator finds those of the C library itself."""
+    named = {name for image in images for name in imports(image.code.read_bytes())}
+    names = {name for name in named if name.startswith(MANGLED) and OF_ENGINES not in name}
+    for name in sorted(names):
+        what = f"no source defines {kernel_name(name)} for devices (SYCL_EXTERNAL), which a kernel calls"
+        print(f"icpx: warning: {what}: such a program cannot start its kernels", file=sys.stderr)
 
 
 def early_image(objects: Sequence[Path], folder: Path, asked: CommandLine, tools: Tools) -> list[bytes]:

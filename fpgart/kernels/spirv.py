@@ -37,6 +37,10 @@ class Op(enum.IntEnum):
     TYPE_UNTYPED_POINTER = 4417
 
 
+IMPORT = 1
+"""The kind of linkage of a name that another module defines."""
+
+
 class Decoration(enum.IntEnum):
     """The decorations that are read."""
 
@@ -44,6 +48,7 @@ class Decoration(enum.IntEnum):
     VOLATILE = 21
     CONSTANT = 22
     PARAMETER_ATTRIBUTE = 38
+    LINKAGE = 41
     BUFFER_LOCATION = 5921
 
 
@@ -155,6 +160,19 @@ def hardware(il: bytes) -> dict[str, dict[str, tuple[int, ...]]]:
         for name in names
         if function in module.hardware
     }
+
+
+def imports(il: bytes) -> list[str]:
+    """Returns the functions and variables that a module names, but does not define."""
+    words = words_of(il)
+    return [
+        text_of(words[at + 3 : at + length - 1].tolist())
+        for code, at, length in heads(words)
+        if code == Op.DECORATE
+        and length > 4
+        and words[at + 2] == Decoration.LINKAGE
+        and words[at + length - 1] == IMPORT
+    ]
 
 
 def _read(words: array[int]) -> Module:

@@ -123,6 +123,16 @@ def test_execution_modes_are_the_attributes_for_hardware() -> None:
     }
 
 
+@pytest.mark.parametrize("order", "<>")
+def test_names_that_a_module_does_not_define_are_its_imports(order: str) -> None:
+    module = Module()
+    kernel_of(module)
+    for name, kind in (("elsewhere", 1), ("here", 0), ("far away", 1)):
+        module.decorate(module.new(), spirv.Decoration.LINKAGE, *literal(name), kind)
+    assert spirv.imports(module.bytes(order)) == ["elsewhere", "far away"]
+    assert spirv.imports(b"no SPIR-V") == []
+
+
 def test_every_kernel_has_its_own_arguments_and_work_group_size() -> None:
     module = Module()
     first, _ = module.begin_kernel("first", module.integer())

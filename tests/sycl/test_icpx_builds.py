@@ -19,6 +19,7 @@ import pytest
 from processes import finished, fpgart, output
 from sycl_builds import NEEDS_COMPILERS, Icpx, icpx_in, on_board
 
+from fpgart.cli.running import environment
 from fpgart.icpx import pieces
 from fpgart.sdk.folder import lay_out
 
@@ -307,6 +308,32 @@ def test_a_source_has_any_name_behind_x(folder: Path, icpx: Icpx) -> None:
     assert (made.returncode, made.stderr) == (0, "")
     assert "unused" in (folder / "odd.s").read_text()
     assert not (folder / "odd.o").exists()
+
+
+# Bad input
+
+
+def test_a_function_that_no_source_has_for_devices_is_named(objects: Path, icpx: Icpx) -> None:
+    (objects / "host.cpp").write_text(
+        "namespace sycl { inline namespace _V1 { class queue; } }\n"
+        "int twice(int x) { return 2 * x; }\nvoid consume(sycl::queue &, int *) {}\n"
+    )
+    assert icpx("-c", "host.cpp", "-o", "host.o").returncode == 0
+    made = icpx("-fsycl", "producer.o", "host.o", "-o", "undefined")
+    assert (made.returncode, made.stderr.count("\n")) == (0, 1)
+    assert made.stderr.startswith("icpx: warning: no source defines twice for devices (SYCL_EXTERNAL)")
+
+
+def test_an_engine_without_spirv_is_named_with_the_remedy(objects: Path, icpx: Icpx) -> None:
+    """As where no emulator is installed; the SYCL runtime shows a number only."""
+    made = icpx("-fsycl", "producer.o", "consumer.o", "-o", "refused")
+    assert (made.returncode, made.stderr) == (0, "")
+    done = finished(objects / "refused", env={**os.environ, **environment({"FPGART_ENGINE": "pocl"})})
+    if done.returncode == 0:
+        pytest.skip("this PoCL accepts SPIR-V")
+    (line,) = (line for line in done.stderr.splitlines() if line.startswith("fpgart: "))
+    assert "engine 'pocl' does not accept intermediate language, which SYCL programs are" in line
+    assert "pip install 'fpgart[sycl]'" in line
 
 
 # Ends
