@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from fpgart.aocx.compiler import SPACE_OF, memories_of
@@ -14,7 +15,7 @@ from fpgart.board.board_spec import BoardSpecError
 from fpgart.board.catalogue import describe, shipped
 from fpgart.board.description import BoardDescription
 from fpgart.icpx.command_line import CommandLine
-from fpgart.icpx.errors import UsageError
+from fpgart.icpx.errors import IcpxError, UsageError
 from fpgart.kernels.cpp_names import INLINE_NAMESPACE, kernel_name
 from fpgart.kernels.interface import ArgumentInterface, KernelInterface
 from fpgart.kernels.spirv import interfaces
@@ -38,11 +39,10 @@ def board_for(hardware: Sequence[str]) -> BoardDescription:
 
 
 def write_report(modules: Sequence[bytes], board: BoardDescription, asked: CommandLine) -> Path:
-    """Writes the page of some modules; returns its path. Raises OSError."""
+    """Writes the page of some modules; returns its path. Raises IcpxError, and leaves no incomplete page."""
     output = asked.output or Path("a.a")
     name = output.stem if output.suffix in REPLACED else output.name
     page = output.with_name(f"{name}.prj") / "reports" / "report.html"
-    page.parent.mkdir(parents=True, exist_ok=True)
     facts = [read_facts(module) for module in modules]
     kernels = [
         _kernel(kernel, each, board)
@@ -50,7 +50,14 @@ def write_report(modules: Sequence[bytes], board: BoardDescription, asked: Comma
         for kernel in interfaces(module).values()
     ]
     system = Autodiscovery("", board.name, memories_of(board), tuple(kernels))
-    page.write_text(page_of(_sections(facts), " ".join(asked.hardware), system, output.name), encoding="utf-8")
+    text = page_of(_sections(facts), " ".join(asked.hardware), system, output.name)
+    try:
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_text(text, encoding="utf-8")
+    except OSError as error:
+        with suppress(OSError):  # there is none
+            page.unlink()
+        raise IcpxError(f"{page}: {error.strerror}") from None
     return page
 
 

@@ -10,6 +10,7 @@ from typing import NoReturn
 
 import click
 
+from fpgart.aocx.errors import of_file
 from fpgart.base.standard_output import end_with
 from fpgart.icpx.command_line import CommandLine, Wanted, expanded, is_query, read_command_line
 from fpgart.icpx.compilation import become_host_compiler, compile_all
@@ -66,7 +67,7 @@ def compile_command(words: list[str]) -> int:
         click.echo(failed.words.rstrip(), err=True)
         return FAILED
     except OSError as error:
-        click.echo(f"icpx: {error.filename or ''}: {error.strerror}", err=True)
+        click.echo(f"icpx: {of_file(error)}", err=True)
         return FAILED
     return 0
 

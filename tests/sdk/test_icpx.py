@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 from processes import finished
 
+from fpgart.board.catalogue import describe
 from fpgart.icpx import pieces
-from fpgart.icpx.command_line import ONE_KERNEL, Wanted, expanded, read_command_line
+from fpgart.icpx.command_line import ONE_KERNEL, CommandLine, Wanted, expanded, read_command_line
 from fpgart.icpx.compilation import write_output
 from fpgart.icpx.device_sections import SECTION, add_section, bitcodes_of, remove_section
 from fpgart.icpx.errors import IcpxError, NotInstalled, PassFailed, UsageError
@@ -22,6 +23,7 @@ from fpgart.icpx.images import DeviceImage
 from fpgart.icpx.passes import DEVICE_COMPILER, Source, explained, forget_temporary
 from fpgart.icpx.private_folder import private_folder
 from fpgart.icpx.registration import registration_of
+from fpgart.sdk.early_image import write_report
 from fpgart.sdk.icpx import compile_command
 
 
@@ -226,6 +228,18 @@ write_output(Path({str(made)!r}), Path({str(output)!r}))
     write_output(made, output)
     assert output.read_bytes() == bytes(5000)
     assert output.stat().st_mode == made.stat().st_mode
+
+
+def test_a_page_that_does_not_fit_is_removed_and_named(tmp_path: Path) -> None:
+    page = tmp_path / "early.prj" / "reports" / "report.html"
+    page.parent.mkdir(parents=True)
+    page.symlink_to("/dev/full")
+    asked = CommandLine(output=tmp_path / "early.a")
+    with pytest.raises(IcpxError) as refused:
+        write_report([], describe("usm_s10"), asked)
+    assert str(refused.value) == f"{page}: No space left on device"
+    assert not page.is_symlink()
+    assert "usm_s10" in write_report([], describe("usm_s10"), asked).read_text()
 
 
 def test_a_runtime_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
