@@ -17,7 +17,7 @@ from fpgart.icpx.errors import IcpxError, PassFailed
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """The signals by which users end a compilation."""
 FULL = (errno.ENOSPC, errno.EDQUOT)
-REMOVE = 'read -r end; exec rm -rf -- "$0"'
+REMOVE = 'read -r end; PATH=$PATH:/usr/bin:/bin; exec rm -rf -- "$0"'
 
 
 @contextmanager

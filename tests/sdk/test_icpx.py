@@ -178,7 +178,7 @@ with private_folder() as folder:
     {end}
 """
     # What removes the folder has the output open until it has done so.
-    ended = finished(sys.executable, "-c", script)
+    ended = finished(sys.executable, "-c", script, PATH="/missing")
     folder, mode = ended.stdout.split()
     assert mode == "0o700"
     assert not Path(folder).exists()
