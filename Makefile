@@ -29,6 +29,7 @@ help:
 	@echo "make nightly  all tests, ten times the random examples and schedules, and those for Intel's engine"
 	@echo "make roots    both commands of the README in new roots of Debian 13 and the newest Ubuntu; ROOTS=bookworm for others"
 	@echo "make intel    the tests that PoCL cannot run, on Intel's engine, which is downloaded into build/intel (810 MB)"
+	@echo "make sycl     SYCL programs with Intel's packages, which are downloaded into build/sycl (2 GB), and clang++"
 	@echo "make isolated the conformance tests with kernels in a process of their own, and what they may do wrong there"
 	@echo "make ways     the conformance tests as they are, with traces, with traces and checks, and with every command decided by Python"
 	@echo "make served   the conformance tests on the boards of a service"

@@ -1,6 +1,6 @@
 # Tests, from the quick ones to those that take hours.
 
-.PHONY: fuzz test shake nightly roots intel-engine intel isolated served ways check-remote soak sanitize surroundings limits
+.PHONY: fuzz test shake nightly roots intel-engine intel isolated served ways check-remote soak sanitize surroundings limits sycl
 
 # One worker more than processors: tests also wait for timers. Whoever has run out of tests takes some of another's.
 WORKERS ?= $(shell expr $$(nproc) + 1)
@@ -32,6 +32,13 @@ nightly: build
 ROOTS ?= trixie ubuntu
 roots:
 	for suite in $(ROOTS); do scripts/fresh-root --suite $$suite "make demo && make test" || test $$? = 125 || exit 1; done
+
+# An environment of its own: Intel's packages beside the driver would be the engine of other tests, too.
+SYCL = build/sycl
+sycl: build
+	scripts/system-packages sycl
+	test -e $(SYCL)/.installed || scripts/environment $(SYCL) test,pocl,sycl
+	$(SYCL)/bin/pytest --numprocesses $(WORKERS) --dist worksteal tests/sycl
 
 # An environment of its own: where it is installed beside PoCL, hosts find one platform more.
 INTEL = build/intel
