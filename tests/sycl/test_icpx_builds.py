@@ -12,7 +12,6 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -389,14 +388,19 @@ def test_a_signal_in_the_host_pass_ends_all_and_leaves_nothing(tmp_path: Path) -
 
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_signal_in_the_device_pass_ends_all_and_leaves_nothing(
-    folder: Path, icpx: Icpx, tmp_path: Path, number: signal.Signals
+    folder: Path, icpx: Icpx, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, number: signal.Signals
 ) -> None:
-    command = [folder / "sdk" / "bin" / "icpx", "-fsycl", folder / "consumer.cpp", "-o", "program"]
+    """The compiler waits for a header, which is a pipe."""
+    sources = tmp_path_factory.mktemp("sources")
+    (sources / "p.cpp").write_text('#include "pipe"\n')
+    os.mkfifo(sources / "pipe")
+    command = [folder / "sdk" / "bin" / "icpx", "-fsycl", sources / "p.cpp", "-o", "program"]
     variables = {**os.environ, "TMPDIR": str(tmp_path)}
-    with subprocess.Popen(command, cwd=tmp_path, env=variables, stderr=subprocess.PIPE, text=True) as running:
-        while not list(tmp_path.glob("icpx-*/0")):
-            assert running.poll() is None
-            time.sleep(0.01)
+    with (
+        subprocess.Popen(command, cwd=tmp_path, env=variables, stderr=subprocess.PIPE, text=True) as running,
+        (sources / "pipe").open("wb"),
+    ):
+        assert running.poll() is None
         assert (next(tmp_path.glob("icpx-*")).stat().st_mode & 0o777) == 0o700
         running.send_signal(number)
         assert running.communicate()[1] == ""
