@@ -173,7 +173,7 @@ def wanted_engine() -> str:
 
 
 def is_sycl_host() -> bool:
-    """Returns whether the SYCL runtime is in this process."""
+    """True if the SYCL runtime is in this process."""
     return bool(lib.driver_is_open(SYCL_RUNTIME))
 
 

@@ -7,6 +7,7 @@ An image is an ELF file with the bitcode of its kernels, before the emulator has
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from io import BytesIO
 
 from fpgart.base import opencl as cl
@@ -44,6 +45,7 @@ def is_image(data: bytes) -> bool:
     return data.startswith(MAGIC) and data[TYPE] == EXECUTABLE
 
 
+@lru_cache(maxsize=1)  # several parts of the driver ask for one image in turn
 def read_image(data: bytes) -> EmulatorImage:
     """Returns the kernels of an image, without the names and types of their arguments. Raises InvalidBinary."""
     from elftools.elf.elffile import ELFFile  # few hosts need it

@@ -7,29 +7,16 @@ SPV_INTEL_function_pointers.
 
 from __future__ import annotations
 
-import enum
-
 from fpgart.kernels.spirv import KERNEL_MODEL, heads, text_of, words_of
+from fpgart.kernels.spirv_code import Op
 
-
-class Op(enum.IntEnum):
-    """The instructions that are read."""
-
-    ENTRY_POINT = 15
-    FUNCTION = 54
-    CALL = 57
-    READ_PIPE = 274
-    LAST_OF_PIPES = 288
-    PIPE_FROM_STORAGE = 324
-    CALL_OF_POINTER = 5601
-    READ_PIPE_BLOCKING = 5946
-    WRITE_PIPE_BLOCKING = 5947
-    CREATE_TASK_SEQUENCE = 6163
-
-
+LAST_OF_PIPES = 288
+"""The last of the instructions of pipes, the first of which is OpReadPipe."""
+CALL_OF_POINTER = 5601
+CREATE_TASK_SEQUENCE = 6163
 USES_OF_PIPES = frozenset((
-    *range(Op.READ_PIPE, Op.LAST_OF_PIPES + 1), Op.PIPE_FROM_STORAGE, Op.READ_PIPE_BLOCKING, Op.WRITE_PIPE_BLOCKING,
-    Op.CALL_OF_POINTER,
+    *range(Op.READ_PIPE, LAST_OF_PIPES + 1), Op.PIPE_FROM_STORAGE, Op.READ_PIPE_BLOCKING, Op.WRITE_PIPE_BLOCKING,
+    CALL_OF_POINTER,
 ))  # fmt: skip
 """A function that is called by its address counts as one that uses pipes, because it is not known."""
 
@@ -47,7 +34,7 @@ def kernels_with_pipes(il: bytes) -> frozenset[str]:
             users.append(function)
         elif code == Op.FUNCTION and length > 2:
             function = operands[1]
-        elif code in (Op.CALL, Op.CREATE_TASK_SEQUENCE) and length > 3:
+        elif code in (Op.CALL, CREATE_TASK_SEQUENCE) and length > 3:
             callers.setdefault(operands[2], set()).add(function)
         elif code == Op.ENTRY_POINT and length > 3 and operands[0] == KERNEL_MODEL:
             kernels.append((operands[1], text_of(operands[2:].tolist())))

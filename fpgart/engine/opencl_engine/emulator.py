@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from fpgart._native import ffi, lib
 from fpgart.base import opencl as cl
-from fpgart.base.errors import CLError, InvalidBinary
 from fpgart.base.named_tuples import NamedTuple
 from fpgart.base.notices import NOTICES
 from fpgart.channels.interface import History
@@ -30,6 +29,8 @@ from fpgart.kernels.spirv_pipes import kernels_with_pipes
 
 if TYPE_CHECKING:
     from fpgart.channels.links import Links
+    from fpgart.engine.driver import Driver
+    from fpgart.kernels.lowering import Lowered
 
 POLL_S = 0.0005
 """The interval, in seconds, at which a packet is tried again: the emulator cannot wait for a limited time."""
@@ -39,15 +40,12 @@ class EmulatorEngine(OpenCLEngine):
     """An `Engine` on the emulator's library."""
 
     def from_il(self, il: bytes) -> BuiltProgram:
-        return EmulatorProgram(self, self.driver, ProgramInput(il=il))
+        return self.new_program(self.driver, ProgramInput(il=il))
 
-    def from_binary(self, binary: bytes) -> BuiltProgram:
-        if not is_image(binary):
-            return super().from_binary(binary)
-        try:
-            return EmulatorProgram(self, self.driver, ProgramInput(binary=binary))
-        except CLError as error:
-            raise InvalidBinary(f"the emulator does not accept this image ({error.name})") from None
+    def new_program(self, driver: Driver, given: ProgramInput, lowered: Lowered | None = None) -> DriverProgram:
+        if given.il or is_image(given.binary):
+            return EmulatorProgram(self, driver, given)
+        return super().new_program(driver, given, lowered)
 
     def make_kernel(self, program: DriverProgram, name: str) -> DriverKernel:
         if isinstance(program, EmulatorProgram) and name in program.kernels_with_pipes:

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from fpgart._native import ffi, lib
 from fpgart.base import log
@@ -28,6 +29,9 @@ from fpgart.engine.opencl_engine.steps import Result, do, link, load, release
 from fpgart.engine.opencl_engine.version_refusals import VersionRefusal
 from fpgart.kernels.dialect import HALF_EXTENSION, Compiler, predefined_macros
 from fpgart.kernels.signs import TABLE
+
+if TYPE_CHECKING:
+    from fpgart.kernels.lowering import Lowered
 
 EMPTY = input_of("kernel void nothing(void) {}\n")
 
@@ -139,7 +143,7 @@ class OpenCLEngine:
     def from_il(self, il: bytes) -> BuiltProgram:
         if not self.device_info(cl.CL_DEVICE_IL_VERSION).rstrip(b"\0"):
             raise InvalidOperation(f"the engine '{self.name}' does not accept intermediate language")
-        return DriverProgram(self, self.driver, ProgramInput(il=il))
+        return self.new_program(self.driver, ProgramInput(il=il))
 
     def from_binary(self, binary: bytes) -> BuiltProgram:
         driver, lowered = self.driver, None
@@ -151,10 +155,13 @@ class OpenCLEngine:
         if has_objects(binary):
             return DriverProgram(self, driver, ProgramInput(), lowered=lowered, objects=objects_in(binary))
         try:
-            made = DriverProgram(self, driver, ProgramInput(binary=binary), lowered=lowered)
+            return self.new_program(driver, ProgramInput(binary=binary), lowered)
         except CLError as error:
             raise InvalidBinary(f"the engine '{self.name}' does not accept this binary ({error.name})") from None
-        return made
+
+    def new_program(self, driver: Driver, given: ProgramInput, lowered: Lowered | None = None) -> DriverProgram:
+        """Creates a program from intermediate language or a binary; raises CLError."""
+        return DriverProgram(self, driver, given, lowered=lowered)
 
     def link(self, options: str, programs: Sequence[BuiltProgram]) -> tuple[BuiltProgram, str]:
         parts = [p for p in programs if isinstance(p, DriverProgram)]
