@@ -216,7 +216,8 @@ def check_sycl() -> str:
         raise Missing(f"{error}; only SYCL programs for FPGAs need it") from None
     except (IcpxError, PassFailed) as error:
         raise Failure(f"icpx cannot compile: {error}") from None
-    return f"{tools.runtime.compiler} ({tools.runtime.version}) for devices, {tools.host} for hosts"
+    limits = "" if tools.device.has_properties else ", without device globals, host pipes and specialization constants"
+    return f"{tools.runtime.compiler} ({tools.runtime.version}) for devices{limits}, {tools.host} for hosts"
 
 
 def check_ac_types() -> str:

@@ -4,17 +4,17 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 from fpgart.icpx.command_line import DIVISION, ENDINGS, CommandLine, Wanted, of_host
+from fpgart.icpx.device_compilers import device_compiler
 from fpgart.icpx.device_sections import add_section, bitcodes_of, remove_section
 from fpgart.icpx.errors import IcpxError
 from fpgart.icpx.headers import write_headers
 from fpgart.icpx.images import DeviceImage
+from fpgart.icpx.outputs import write_output
 from fpgart.icpx.passes import (
     Source,
     Tools,
@@ -22,11 +22,11 @@ from fpgart.icpx.passes import (
     clock_pass,
     link_pass,
     registration_pass,
-    run,
     run_host_compiler,
 )
 from fpgart.icpx.pieces import ac_types, host_compiler, sycl_runtime
 from fpgart.icpx.private_folder import private_folder
+from fpgart.icpx.programs import run
 from fpgart.kernels.cpp_names import MANGLED, kernel_name
 from fpgart.kernels.spirv import imports
 from fpgart.kernels.spirv_facts import read_facts
@@ -42,11 +42,12 @@ OF_ENGINES = "__"
 """Part of the names of C++ functions that engines provide."""
 
 
-def find_tools(folder: Path, asked: str = "") -> Tools:
-    """Returns the tools; `asked` names a compiler for the host, `folder` is private. Raises IcpxError."""
+def find_tools(folder: Path, asked: str = "", verbose: bool = False) -> Tools:
+    """Returns the tools; `asked` names a compiler for the host, `folder` is private. Raises IcpxError, PassFailed."""
     runtime = sycl_runtime()
-    ac = ac_types()
-    return Tools(runtime, host_compiler(asked), ac, write_headers(runtime, ac, folder))
+    ac, host = ac_types(), host_compiler(asked)
+    device = device_compiler(runtime, host, folder, verbose)
+    return Tools(runtime, device, host, ac, write_headers(runtime, ac, folder))
 
 
 def compile_sample() -> Tools:
@@ -65,7 +66,7 @@ def compile_all(asked: CommandLine) -> list[bytes]:
     Raises IcpxError, PassFailed or OSError.
     """
     with private_folder() as folder:
-        tools = find_tools(folder, asked.host_compiler)
+        tools = find_tools(folder, asked.host_compiler, asked.verbose)
         made = [_compile(path, folder / str(number), asked, tools) for number, path in enumerate(asked.sources)]
         if asked.wanted is Wanted.PROGRAM:
             link_program([*made, clock_pass(folder, asked, tools)], folder, asked, tools)
@@ -91,25 +92,6 @@ def _compile(path: Path, folder: Path, asked: CommandLine, tools: Tools) -> Path
     if (dependencies := asked.dependencies_of(path)) is not None:
         write_output(source.dependencies, dependencies)
     return made
-
-
-def write_output(made: Path, output: Path) -> None:
-    """Copies a file to the output, which is the old one or whole at any time. Raises IcpxError."""
-    try:
-        if output.exists() and not output.is_file():
-            shutil.copyfile(made, output)  # a device or a pipe
-            return
-        with NamedTemporaryFile(prefix=".icpx-", dir=output.parent, delete=False) as new:
-            try:
-                new.write(made.read_bytes())
-                new.close()
-                shutil.copymode(made, new.name)
-                os.replace(new.name, output)
-            except BaseException:
-                os.unlink(new.name)
-                raise
-    except OSError as error:
-        raise IcpxError(f"{output}: {error.strerror}") from None
 
 
 def compile_source(source: Source, asked: CommandLine, tools: Tools) -> Path:

@@ -11,7 +11,7 @@ from pathlib import Path
 from struct import Struct
 
 from fpgart.icpx.errors import IcpxError
-from fpgart.icpx.passes import run
+from fpgart.icpx.programs import run
 
 SECTION = ".fpgart.sycl"
 HEADER = Struct("<8sQ")

@@ -47,9 +47,10 @@ CONSTANT_FLOOR = """\
 def write_headers(runtime: SyclRuntime, ac_types: Path | None, folder: Path) -> Path:
     """Writes the headers below a folder, which precedes the installed ones; returns the folder."""
     made = folder / "headers"
-    file = made / HEADER
+    file, installed = made / HEADER, runtime.headers / HEADER
     file.parent.mkdir(parents=True)
-    file.write_text(DEMAND.sub("", (runtime.headers / HEADER).read_text()))
+    if installed.exists():  # the versions before 2025.3 neither have it nor demand anything
+        file.write_text(DEMAND.sub("", installed.read_text()))
     if ac_types is not None:
         for name in AC_HEADERS:
             (made / name).write_text(with_constexpr((ac_types / name).read_text()))

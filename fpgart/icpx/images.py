@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Device images, as device_compiler.py writes them."""
+"""Device images, as the device compilers write them."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
 from pathlib import Path
+
+from fpgart.kernels.spirv import interfaces
 
 Property = int | bytes
 
@@ -21,8 +23,8 @@ class DeviceImage:
     """By set, such as "SYCL/kernel param opt", and by name."""
 
 
-def read_images(folder: Path) -> list[DeviceImage]:
-    """Returns the images of a device pass, except those without kernels, functions or variables."""
+def described_images(folder: Path) -> list[DeviceImage]:
+    """Returns the images that images.json describes, except those without kernels, functions or variables."""
     found = []
     for image in json.loads((folder / "images.json").read_text()):
         properties = {
@@ -32,3 +34,10 @@ def read_images(folder: Path) -> list[DeviceImage]:
         if image["symbols"]:
             found.append(DeviceImage(folder / image["file"], tuple(image["symbols"]), properties))
     return found
+
+
+def undescribed_images(folder: Path) -> list[DeviceImage]:
+    """Returns the images with kernels among the files of a folder. Their properties are not known."""
+    files = sorted(folder.glob("*.spv"), key=lambda file: int(file.stem))
+    found = [DeviceImage(file, tuple(interfaces(file.read_bytes())), {}) for file in files]
+    return [image for image in found if image.kernels]

@@ -3,31 +3,24 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shlex
-import signal
-import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from fpgart.icpx.command_line import DEPENDENCIES, DIVISION, CommandLine
+from fpgart.icpx.device_compilers import BITCODE, DeviceCompiler
 from fpgart.icpx.errors import IcpxError, PassFailed
-from fpgart.icpx.images import DeviceImage, read_images
-from fpgart.icpx.pieces import OWN_HEADERS, SyclRuntime
-from fpgart.icpx.private_folder import signals_held
+from fpgart.icpx.images import DeviceImage
+from fpgart.icpx.pieces import INSTALL, OWN_HEADERS, SYCL_RUNTIME, SYCL_VERSION, SyclRuntime
+from fpgart.icpx.programs import run
 from fpgart.icpx.registration import registration_of
 
-DEVICE_COMPILER = Path(__file__).with_name("device_compiler.py")
 EMULATOR_CLOCK = Path(__file__).with_name("emulator_clock.c")
-NO_DEVICE_LIBRARIES = "-fno-sycl-device-lib=all"
-NOISE = (NO_DEVICE_LIBRARIES, "Device compilation failed\n", "Detailed information:\n")
-"""Parts of lines in the device compiler's log that tell its user nothing."""
 LANGUAGE = ("-x", "c++")
-BITCODE = "device.bc"
+OF_PROPERTIES = re.compile(r"get_spec_constant_symbolic_ID_impl<|__sycl_(?:device_global|host_pipe)_registration::")
+"""Parts of the footer of sources with specialization constants, device globals or host pipes."""
 UNDEFINED = "warning: Undefined function "
 HEADER = "integration.h"
 FOOTER = "integration_footer.h"
@@ -44,6 +37,7 @@ class Tools:
     """The tools of the passes."""
 
     runtime: SyclRuntime
+    device: DeviceCompiler
     host: Path
     ac_types: Path | None
     copies: Path
@@ -81,39 +75,6 @@ class Source:
         return self.folder / "host.d"
 
 
-@contextmanager
-def started(words: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
-    """Starts a program, whose output is that of its own processes, too; an exception ends all of them."""
-    with subprocess.Popen(
-        words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
-    ) as process:
-        try:
-            yield process
-        except BaseException:
-            with suppress(ProcessLookupError):  # they have ended
-                os.killpg(process.pid, signal.SIGKILL)
-            raise
-
-
-def run(words: Sequence[str], verbose: bool) -> str:
-    """Runs a program; returns its output. Raises PassFailed with that if it refuses, IcpxError if it cannot run."""
-    if verbose:
-        print(shlex.join(words), file=sys.stderr, flush=True)
-    with ExitStack() as stack:
-        try:
-            with signals_held():
-                done = stack.enter_context(started(words))
-        except OSError as error:
-            raise IcpxError(f"{words[0]}: {error.strerror}") from None
-        said = done.communicate()[0].decode(errors="replace")
-    if done.returncode < 0:
-        name = Path(words[0]).name if DEVICE_COMPILER.name not in " ".join(words[:3]) else "the device compiler"
-        raise PassFailed(f"{said}error: {name} was ended by {signal.Signals(-done.returncode).name}\n")
-    if done.returncode:
-        raise PassFailed(said)
-    return said
-
-
 def both_passes(source: Source, asked: CommandLine, tools: Tools) -> tuple[Path, Path]:
     """Returns the bitcode of a source's kernels and functions, and the object of its host's code.
 
@@ -138,21 +99,27 @@ def device_pass(source: Source, asked: CommandLine, tools: Tools, *more: str) ->
 
     The compiler's log is printed, except for functions without a body, which another source may define.
     """
-    said = _run_device_compiler(
-        source.path,
-        source.folder,
-        [
-            *asked.common, *source.beside, *tools.headers, *asked.device, *LANGUAGE,
-            "-include", "sycl/__spirv/spirv_ops.hpp", *more,
-            "-fcomplex-arithmetic=improved",  # without functions of a library that engines do not have
-            "-Xclang", f"-fsycl-int-header={source.header}",
-            "-Xclang", f"-fsycl-int-footer={source.footer}",
-        ],
-        asked,
-        tools,
-    )  # fmt: skip
+    words = [
+        *asked.common, *source.beside, *tools.headers, *asked.device, *LANGUAGE,
+        "-include", "sycl/__spirv/spirv_ops.hpp", *more,
+        "-fcomplex-arithmetic=improved",  # without functions of a library that engines do not have
+        "-Xclang", f"-fsycl-int-header={source.header}",
+        "-Xclang", f"-fsycl-int-footer={source.footer}",
+    ]  # fmt: skip
+    said = tools.device.compile(source.path, source.folder, words, asked.verbose)
     sys.stderr.writelines(line for line in said if UNDEFINED not in line)
+    if not tools.device.has_properties and source.footer.exists():
+        refuse_globals(source, tools.runtime)
     return source.folder / BITCODE
+
+
+def refuse_globals(source: Source, runtime: SyclRuntime) -> None:
+    """Raises IcpxError for a source whose host code registers what only properties of images describe."""
+    if OF_PROPERTIES.search(source.footer.read_text(errors="replace")):
+        raise IcpxError(
+            f"{source.path}: the documented interface of {SYCL_RUNTIME} {runtime.version} does not describe "
+            f"specialization constants, device globals and host pipes; {SYCL_VERSION} works with them: {INSTALL}"
+        )
 
 
 def link_pass(bitcodes: Sequence[Path], folder: Path, asked: CommandLine, tools: Tools) -> list[DeviceImage]:
@@ -163,31 +130,9 @@ def link_pass(bitcodes: Sequence[Path], folder: Path, asked: CommandLine, tools:
     inputs = [word for path in bitcodes for word in ("-Xclang", "-mlink-bitcode-file", "-Xclang", str(path))]
     once = ["-Xclang", "-disable-llvm-passes"]  # the code was optimised in each source's own pass
     words = [f"{DIVISION}={asked.division}", *asked.device, *inputs, *once]
-    sys.stderr.writelines(_run_device_compiler(empty, made, words, asked, tools))
-    return read_images(made)
-
-
-def _run_device_compiler(
-    source: Path, folder: Path, words: Sequence[str], asked: CommandLine, tools: Tools
-) -> list[str]:
-    """Runs the device compiler, which writes into the folder; returns the lines of its log."""
-    try:
-        said = run(
-            [
-                sys.executable, "-I", "-S", str(DEVICE_COMPILER), str(tools.runtime.compiler), str(folder), str(source),
-                *words, "-fno-discard-value-names", NO_DEVICE_LIBRARIES, "-fno-sycl-dead-args-optimization",
-            ],
-            asked.verbose,
-        )  # fmt: skip
-    except PassFailed as failed:
-        raise PassFailed("".join(_without_noise(failed.words))) from None
-    return _without_noise(said)
-
-
-def _without_noise(log: str) -> list[str]:
-    """Returns the lines of the device compiler's log, except those that are not about the program."""
-    lines = (line.removeprefix("\t") for line in log.splitlines(keepends=True))
-    return [line for line in lines if not any(each in line for each in NOISE)]
+    said, images = tools.device.link(empty, made, words, asked.verbose)
+    sys.stderr.writelines(said)
+    return images
 
 
 def host_pass(source: Source, asked: CommandLine, tools: Tools) -> Path:

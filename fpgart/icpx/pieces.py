@@ -12,7 +12,8 @@ from fpgart.icpx.errors import IcpxError, NotInstalled
 
 SYCL_RUNTIME = "intel-sycl-rt"
 SYCL_VERSION = "2025.3.3"
-"""The version whose device compiler has the interface in device_compiler.py; later ones have no FPGAs."""
+"""The version whose device compiler has the interface in private_entry.py."""
+FPGA_HEADER = Path("sycl", "ext", "intel", "fpga_extensions.hpp")
 COMPILER_LIBRARY = "libsycl-jit.so"
 INSTALL = "pip install 'fpgart[sycl]'"
 HOST_COMPILERS = ("clang++-19", "clang++-18", "clang++-17", "clang++-16", "clang++")
@@ -56,18 +57,19 @@ def _file_of(distribution: str, ending: str) -> Path | None:
 
 
 def sycl_runtime() -> SyclRuntime:
-    """Returns the installed runtime; raises IcpxError if it is missing, or has another version."""
+    """Returns the installed runtime; raises IcpxError if it is missing, or lacks the compiler or headers for FPGAs."""
     try:
         version = metadata.version(SYCL_RUNTIME)
     except metadata.PackageNotFoundError:
         raise NotInstalled(f"{SYCL_RUNTIME} is not installed, which has the device compiler: {INSTALL}") from None
-    if version != SYCL_VERSION:
-        raise IcpxError(f"{SYCL_RUNTIME} {version} is installed, but icpx works with {SYCL_VERSION} only: {INSTALL}")
+    again = f"pip install --force-reinstall {SYCL_RUNTIME}=={SYCL_VERSION}"
     library = _file_of(SYCL_RUNTIME, f"/{COMPILER_LIBRARY}")
     if library is None or not library.exists():
-        again = f"pip install --force-reinstall {SYCL_RUNTIME}=={SYCL_VERSION}"
         raise IcpxError(f"{SYCL_RUNTIME} {version} is installed without {COMPILER_LIBRARY}: {again}")
-    return SyclRuntime(version, library.parent.parent)
+    found = SyclRuntime(version, library.parent.parent)
+    if not (found.headers / FPGA_HEADER).exists():
+        raise IcpxError(f"{SYCL_RUNTIME} {version} is installed, which has no headers for FPGAs: {again}")
+    return found
 
 
 def host_compiler(asked: str = "") -> Path:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from c_hosts import plain_environment
 from processes import fpgart
 
 from fpgart.cli import doctor
+from fpgart.icpx.pieces import SyclRuntime
 
 
 def test_doctor_tells_programs_of_checks_versions_and_every_variable_in_force() -> None:
@@ -64,6 +67,23 @@ def test_a_host_that_fails_is_told_with_what_it_said() -> None:
     )
     with pytest.raises(doctor.Failure, match=r"status 1: failed: clThing returned -5; fpgart: no platform"):
         doctor.run_host(sys.executable, "-c", program)
+
+
+@pytest.mark.parametrize(
+    ("has_properties", "limits"),
+    [(True, ""), (False, ", without device globals, host pipes and specialization constants")],
+)
+def test_the_limits_of_another_sycl_runtime_are_told(
+    monkeypatch: pytest.MonkeyPatch, has_properties: bool, limits: str
+) -> None:
+    tools = SimpleNamespace(
+        runtime=SyclRuntime("2025.2.0", Path("/sycl")),
+        device=SimpleNamespace(has_properties=has_properties),
+        host=Path("/bin/clang++"),
+    )
+    monkeypatch.setattr(doctor, "compile_sample", lambda: tools)
+    library = "/sycl/lib/libsycl-jit.so"
+    assert doctor.check_sycl() == f"{library} (2025.2.0) for devices{limits}, /bin/clang++ for hosts"
 
 
 def test_one_cause_is_told_once(checks: dict[str, object], capsys: pytest.CaptureFixture[str]) -> None:

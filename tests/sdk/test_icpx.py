@@ -9,6 +9,7 @@ import sys
 import tempfile
 from importlib import metadata
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from processes import finished
@@ -16,15 +17,30 @@ from processes import finished
 from fpgart.board.catalogue import describe
 from fpgart.icpx import pieces
 from fpgart.icpx.command_line import ONE_KERNEL, CommandLine, Wanted, expanded, read_command_line
-from fpgart.icpx.compilation import write_output
+from fpgart.icpx.device_compilers import (
+    PRIVATE_ENTRY,
+    KernelCompilerExtension,
+    PrivateEntry,
+    device_compiler,
+    kernel_compiler,
+)
 from fpgart.icpx.device_sections import SECTION, add_section, bitcodes_of, remove_section
 from fpgart.icpx.errors import IcpxError, NotInstalled, PassFailed, UsageError
 from fpgart.icpx.images import DeviceImage
-from fpgart.icpx.passes import DEVICE_COMPILER, Source, explained, forget_temporary
+from fpgart.icpx.outputs import write_output
+from fpgart.icpx.passes import Source, explained, forget_temporary
+from fpgart.icpx.pieces import SyclRuntime
 from fpgart.icpx.private_folder import private_folder
 from fpgart.icpx.registration import registration_of
 from fpgart.sdk.early_image import write_report
 from fpgart.sdk.icpx import compile_command
+
+
+def program(path: Path, script: str) -> Path:
+    """Writes a program of the shell."""
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return path
 
 
 @pytest.fixture
@@ -171,6 +187,7 @@ def test_a_section_that_is_cut_off_is_an_error(tmp_path: Path) -> None:
 def test_the_folder_of_temporary_files_is_gone_however_icpx_ends(end: str) -> None:
     script = f"""
 import os, signal
+from fpgart.icpx.pieces import SyclRuntime
 from fpgart.icpx.private_folder import private_folder
 with private_folder() as folder:
     (folder / "file").touch()
@@ -207,7 +224,7 @@ def test_a_full_folder_of_temporary_files_is_named(monkeypatch: pytest.MonkeyPat
 
 
 def test_the_device_compiler_names_a_file_that_it_cannot_read(tmp_path: Path) -> None:
-    words = [sys.executable, DEVICE_COMPILER, "libm.so.6", tmp_path / "missing", tmp_path / "q.cpp"]
+    words = [sys.executable, PRIVATE_ENTRY, "libm.so.6", tmp_path / "missing", tmp_path / "q.cpp"]
     made = finished(*words)
     assert (made.returncode, made.stderr) == (1, f"error: {tmp_path}/q.cpp: No such file or directory\n")
 
@@ -218,7 +235,7 @@ def test_an_output_that_does_not_fit_is_removed_and_named(tmp_path: Path) -> Non
     script = f"""
 import resource
 from pathlib import Path
-from fpgart.icpx.compilation import write_output
+from fpgart.icpx.outputs import write_output
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 write_output(Path({str(made)!r}), Path({str(output)!r}))
 """
@@ -251,14 +268,77 @@ def test_a_runtime_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> 
         pieces.sycl_runtime()
 
 
-def test_a_runtime_of_another_version_is_refused(
-    monkeypatch: pytest.MonkeyPatch, source: Path, capsys: pytest.CaptureFixture[str]
+def installed(folder: Path, *missing: str) -> SimpleNamespace:
+    """Returns an installed runtime without some of its files."""
+    files = ["lib/libsycl-jit.so", "include/sycl/ext/intel/fpga_extensions.hpp"]
+    for file in files:
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        if file not in missing:
+            (folder / file).touch()
+    return SimpleNamespace(files=files, locate_file=lambda file: folder / file)
+
+
+@pytest.mark.parametrize(
+    ("missing", "said"),
+    [
+        ("lib/libsycl-jit.so", "is installed without libsycl-jit.so"),
+        ("include/sycl/ext/intel/fpga_extensions.hpp", "is installed, which has no headers for FPGAs"),
+    ],
+)
+def test_a_runtime_without_compiler_or_headers_for_fpgas_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    source: Path,
+    capsys: pytest.CaptureFixture[str],
+    missing: str,
+    said: str,
 ) -> None:
     monkeypatch.setattr(metadata, "version", lambda name: "2026.1.0")
+    monkeypatch.setattr(metadata, "distribution", lambda name: installed(tmp_path, missing))
     assert compile_command(["-fsycl", str(source)]) == 1
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1
-    assert "intel-sycl-rt 2026.1.0 is installed, but icpx works with 2025.3.3 only" in said
+    remedy = "pip install --force-reinstall intel-sycl-rt==2025.3.3"
+    assert capsys.readouterr().err == f"icpx: intel-sycl-rt 2026.1.0 {said}: {remedy}\n"
+
+
+def test_the_private_entry_is_for_the_tested_version_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    host = program(tmp_path / "c++", 'echo "$@" >> "$0.words"; for made; do true; done; : > "$made"')
+    tested, other = (SyclRuntime(version, tmp_path) for version in (pieces.SYCL_VERSION, "2025.2.0"))
+    assert isinstance(device_compiler(tested, host, tmp_path, False), PrivateEntry)
+    first, second = (device_compiler(other, host, tmp_path, False) for _ in range(2))
+    assert isinstance(first, KernelCompilerExtension)
+    assert first == second
+    assert first.program.parent == tmp_path / "cache" / "fpgart" / "icpx"
+    assert Path(f"{host}.words").read_text().count("\n") == 1, "the program is built once"
+
+
+def test_a_cache_that_cannot_be_written_does_not_keep_the_extension_from_being_called(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")
+    host = program(tmp_path / "c++", 'for made; do true; done; : > "$made"')
+    assert kernel_compiler(SyclRuntime("2025.2.0", tmp_path), host, tmp_path, False).parent == tmp_path
+
+
+def compiler_that_keeps(folder: Path, content: str, status: int) -> KernelCompilerExtension:
+    """Returns a compiler with "log" as log, which writes this content into the cache of the SYCL runtime."""
+    kept = "$SYCL_CACHE_DIR/ext_kernel_compiler/hash"
+    script = f"mkdir -p {kept}; printf '{content}' > {kept}/ir.bin; echo log; exit {status}"
+    return KernelCompilerExtension(program(folder / "compiler", script))
+
+
+@pytest.mark.parametrize(("status", "log"), [(0, ["log\n"]), (1, [])])  # 1: a function of another source is missing
+def test_the_code_of_a_source_is_what_the_runtime_keeps(tmp_path: Path, status: int, log: list[str]) -> None:
+    compiler = compiler_that_keeps(tmp_path, "number and sizeBC\\300\\336code", status)
+    assert compiler.compile(tmp_path / "a.cpp", tmp_path, [], False) == log
+    assert (tmp_path / "device.bc").read_bytes() == b"BC\xc0\xdecode"
+
+
+def test_a_runtime_that_keeps_no_code_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(IcpxError, match="keeps no code that could be linked"):
+        compiler_that_keeps(tmp_path, "", 0).compile(tmp_path / "a.cpp", tmp_path, [], False)
+    with pytest.raises(PassFailed, match="log"):
+        compiler_that_keeps(tmp_path, "", 1).compile(tmp_path / "a.cpp", tmp_path, [], False)
 
 
 def test_without_clang_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -119,6 +120,18 @@ add_executable(parts producer.cpp $<TARGET_OBJECTS:objects>)
 target_link_libraries(parts static)
 """
 
+GLOBAL = """\
+#include <sycl/sycl.hpp>
+sycl::ext::oneapi::experimental::device_global<int> counter;
+int main() { sycl::queue().single_task<class Count>([] { counter = 1; }).wait(); }
+"""
+OF_ANOTHER_VERSION = """\
+from fpgart.icpx import device_compilers
+device_compilers.SYCL_VERSION = "another"
+from fpgart.sdk.icpx import main
+main()
+"""
+
 pytestmark = NEEDS_COMPILERS
 
 
@@ -154,6 +167,43 @@ def library(folder: Path, icpx: Icpx) -> Path:
     made = icpx("-fsycl", "-fintelfpga", "-fPIC", "-shared", "library.cpp", "-o", "libalone.so")
     assert (made.returncode, made.stderr) == (0, "")
     return folder / "libalone.so"
+
+
+@pytest.fixture(scope="module")
+def by_extension(folder: Path) -> Icpx:
+    """`icpx` for a runtime that is not the tested one: it calls the device compiler by the documented extension."""
+    variables = {**os.environ, "XDG_CACHE_HOME": str(folder / "user's cache")}
+
+    def compile(*words: str) -> subprocess.CompletedProcess[str]:
+        return finished(sys.executable, "-c", OF_ANOTHER_VERSION, *words, cwd=folder, env=variables)
+
+    return compile
+
+
+def test_the_documented_extension_compiles_sources_whose_kernels_share_pipes(folder: Path, by_extension: Icpx) -> None:
+    made = by_extension("-fsycl", "-fintelfpga", "-c", "producer.cpp", "consumer.cpp")
+    assert (made.returncode, made.stderr) == (0, "")
+    (program,) = (folder / "user's cache" / "fpgart" / "icpx").iterdir()
+    built = program.stat()
+    made = by_extension("-fsycl", "-fintelfpga", "producer.o", "consumer.o", "-o", "by_extension")
+    assert (made.returncode, made.stderr) == (0, "")
+    assert on_board(folder / "by_extension") == SAYS
+    assert program.stat() == built
+
+
+def test_the_documented_extension_names_errors_by_the_lines_of_the_source(folder: Path, by_extension: Icpx) -> None:
+    (folder / "wrong.cpp").write_text("int f() { return 0; }\nint main() { return missing; }\n")
+    made = by_extension("-fsycl", "-c", "wrong.cpp")
+    assert made.returncode == 1
+    assert made.stderr.startswith(f"{folder}/wrong.cpp:2:21: error: use of undeclared identifier 'missing'\n")
+
+
+def test_the_documented_extension_refuses_device_globals(folder: Path, by_extension: Icpx) -> None:
+    (folder / "global.cpp").write_text(GLOBAL)
+    made = by_extension("-fsycl", "-c", "global.cpp")
+    assert (made.returncode, made.stderr.count("\n")) == (1, 1)
+    assert "does not describe specialization constants, device globals and host pipes" in made.stderr
+    assert not (folder / "global.o").exists()
 
 
 def test_each_of_several_sources_has_its_object_and_its_dependencies(objects: Path) -> None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The program that calls the device compiler in libsycl-jit.so.
 
-    python device_compiler.py LIBRARY FOLDER SOURCE OPTION...
+    python private_entry.py LIBRARY FOLDER SOURCE OPTION...
 
 It writes FOLDER/<number>.spv, a device image each, FOLDER/images.json: for each image its file, its symbols and its
 properties, and FOLDER/device.bc: the code before it is divided into images, as LLVM's bitcode. The compiler's log goes
