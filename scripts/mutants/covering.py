@@ -134,7 +134,7 @@ def _measure_file(file: str, without: list[str], kept: Path) -> bool:
         data_file=None, config_file=False, source=["fpgart"], concurrency=_concurrency(file), messages=False
     )
     measuring = Measuring(measured)
-    options = ["-x", "-q", "--tb=short", "-p", "no:cacheprovider", *(f"--deselect={name}" for name in without)]
+    options = ["-x", "-q", "--tb=short", *sandbox.PLUGINS, *(f"--deselect={name}" for name in without)]
     measured.start()
     with all_threads_traced():
         status = pytest.main([*options, file], plugins=[measuring])

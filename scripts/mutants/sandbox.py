@@ -37,7 +37,9 @@ PROCESSOR_S, PROCESSOR_FACTOR = 3.0, 5.0
 """A test is given so many seconds of the processor, and so many times as long as it took before."""
 CLOCK_S, CLOCK_FACTOR = 20.0, 40.0
 """The same by the clock, without the time in which the machine was busy with other things: for those that wait."""
-OPTIONS = ["-x", "-q", "--no-header", "--tb=no", "-p", "no:cacheprovider", "-p", "no:terminalreporter"]
+PLUGINS = ["-p", "pytest_timeout", "-p", "no:cacheprovider"]
+"""Plugins are not loaded by themselves here, and pytest refuses the option `timeout` without its plugin."""
+OPTIONS = ["-x", "-q", "--no-header", "--tb=no", *PLUGINS, "-p", "no:terminalreporter"]
 
 
 def warm_up() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import json
+import os
 import signal
 import sys
 import threading
@@ -326,7 +327,7 @@ NAME = named()
 
 def test_changes_are_tried_on_tests_that_are_collected_once(tmp_path: Path) -> None:
     """A status of 0 where the change has to be imported: no test noticed, the function is gone, or the test is bad."""
-    files = {"m.py": DRIVER, "test_one.py": TRIED, "pytest.ini": "[pytest]\n"}
+    files = {"m.py": DRIVER, "test_one.py": TRIED, "pytest.ini": "[pytest]\ntimeout = 300\nfilterwarnings = error\n"}
     for name, text in files.items():
         (tmp_path / name).write_text(text)
     program = """
@@ -350,7 +351,7 @@ sandbox.PROCESSOR_S = 0
 print(sorted(sandbox.try_swaps(trials, Path("."), 2)))
 """
     command = [sys.executable, "-c", program, str(ROOT / "scripts" / "mutants")]
-    ran = finished(*command, cwd=tmp_path)
+    ran = finished(*command, cwd=tmp_path, env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"})
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout == f"{[(0, 1), (1, 0), (2, 1), (3, 0), (4, 0), (5, 0), (6, -24)]}\n"
 
