@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 from fpgart._native import lib
 from fpgart.base.closed_memory import driver_address
-from fpgart.check.accesses import Mode, accesses, buffers_of
+from fpgart.check.accesses import Access, Interval, Mode, accesses, buffers_of
 from fpgart.check.findings import CheckPart, Finding, Findings
 from fpgart.check.words import buffer_maker, buffer_name, command, context_of, span
 from fpgart.runtime.commands.operation import DeviceOperation, operation_of, running_kernel
@@ -39,6 +39,11 @@ class _Region:
     @property
     def for_writing(self) -> bool:
         return bool(self.flags & HOST_WRITES)
+
+    def within(self, access: Access) -> list[Interval]:
+        """Returns the bytes of the access that are mapped."""
+        common = ((max(begin, self.begin), min(end, self.end)) for begin, end in access.where)
+        return [(begin, end) for begin, end in common if begin < end]
 
 
 @dataclass(slots=True)
@@ -113,6 +118,8 @@ class Mappings(CheckPart):
         for access in accesses(operation):
             kind, number = access.key
             regions = list(self._regions.get(number, ())) if kind == "buffer" else []
+            if regions and access.mode & Mode.READ:
+                self._check_read(event, operation, access, regions)
             if not regions or not access.mode & (Mode.WRITE | Mode.MAYBE_WRITE):
                 continue
             if operation.launch is not None:
@@ -121,10 +128,30 @@ class Mappings(CheckPart):
                 self._threatened.setdefault(event, []).extend(threatened)
             else:
                 for region in regions:
-                    for begin, end in access.where:
-                        if begin < region.end and region.begin < end:
-                            common = max(begin, region.begin), min(end, region.end)
-                            self._report(region, command(event), common, self._origins.of(event))
+                    for common in region.within(access):
+                        self._report(
+                            region,
+                            command(event),
+                            "written while mapped",
+                            f"writes within {span(*common)}, which the host has mapped",
+                            self._origins.of(event),
+                        )
+
+    def _check_read(self, event: Event, operation: DeviceOperation, access: Access, regions: list[_Region]) -> None:
+        """Reports a read of a region that is mapped for writing: its contents are undefined until it is unmapped.
+
+        A kernel may read a part of its argument only, so the region has to contain the whole argument.
+        """
+        for region in regions:
+            where = region.within(access)
+            if region.for_writing and where and (operation.launch is None or where == list(access.where)):
+                self._report(
+                    region,
+                    command(event),
+                    "read while mapped for writing",
+                    f"reads {span(*where[0])}, which the host has mapped for writing",
+                    self._origins.of(event),
+                )
 
     def operation_began(self, event: Event, operation: DeviceOperation) -> None:
         regions = self._threatened.get(event)
@@ -146,18 +173,23 @@ class Mappings(CheckPart):
         for each in seen:
             region = each.region
             if int(lib.checksum(0, each.address, region.end - region.begin)) != each.sum:
-                whole = region.begin, region.end
-                self._report(region, command(event, operation), whole, self._origins.of(event))
+                self._report(
+                    region,
+                    command(event, operation),
+                    "written while mapped",
+                    f"writes within {span(region.begin, region.end)}, which the host has mapped",
+                    self._origins.of(event),
+                )
 
-    def _report(self, region: _Region, user: str, where: tuple[int, int], misused_at: Site | None) -> None:
+    def _report(self, region: _Region, user: str, rule: str, words: str, misused_at: Site | None) -> None:
         self._findings.report(
             Finding(
                 "buffers",
-                "written while mapped",
+                rule,
                 region.name,
                 region.maker,
                 user,
-                f"{user} writes within {span(*where)}, which the host has mapped (at {region.pointer:#x})",
+                f"{user} {words} (at {region.pointer:#x})",
                 "call clEnqueueUnmapMemObject first, in the same queue or with its event in the wait list",
                 region.made_at,
                 misused_at,

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * finds: buffers: read while mapped for writing */
+#include "check.h"
+
+int main(int argc, char **argv)
+{
+    cl_int status;
+    begin(argc, argv, ADD_ONE);
+    cl_mem from = new_buffer(&host, SIZE), to = new_buffer(&host, SIZE);
+    fill(host.queue, from, 0, SIZE);
+    void *mapped = clEnqueueMapBuffer(host.queue, from, CL_TRUE, CL_MAP_WRITE_INVALIDATE_REGION,
+                                      SIZE / 2, SIZE / 2, 0, NULL, NULL, &status);
+    must(status, "clEnqueueMapBuffer");
+    must(clEnqueueCopyBuffer(host.queue, from, to, 0, 0, fixed ? SIZE / 2 : SIZE, 0, NULL, NULL),
+         "copy");
+    must(clEnqueueUnmapMemObject(host.queue, from, mapped, 0, NULL, NULL), "unmap");
+    finish();
+    return 0;
+}
