@@ -10,6 +10,7 @@ from typing import Generic, TypeVar
 from fpgart.base.option_paths import Holds, absolute, names_files
 from fpgart.base.option_values import (
     CHECKS,
+    ENGINES,
     PLATFORMS,
     Launches,
     checks,
@@ -158,7 +159,7 @@ ENGINE = Option(
     "FPGART_ENGINE",
     str,
     "auto",
-    "Engine that runs kernels: auto, pocl, intel, emulator, oclgrind, none, or the path of a driver (.so).",
+    f"Engine that runs kernels: {', '.join(ENGINES)}, or the path of a driver (.so).",
     holds=Holds.NAMES,
 )
 ENGINE_BUFFERS = Option(

@@ -125,6 +125,8 @@ def size(text: str) -> int:
     return value
 
 
+ENGINES = ("auto", "pocl", "intel", "emulator", "oclgrind", "none")
+
 HOST_CHECKS = ("usm", "buffers", "order", "fpga")
 CHECKS = (*HOST_CHECKS, "kernels")
 

@@ -28,11 +28,7 @@ from fpgart.cli.validation import refuse_wrong_options
     metavar="FILE|NAME|CABLES",
     help="Cables between I/O channels: a .toml file, ring, torus:2x4, ..., or a list of cables (docs/clusters.md).",
 )
-@click.option(
-    "--engine",
-    metavar="NAME",
-    help="Engine that runs kernels: auto, pocl, intel, emulator, oclgrind, none, or the path of a driver.",
-)
+@click.option("--engine", metavar="NAME", help=config.ENGINE.sentence)
 @click.option("--trace", metavar="FILE", help="Write a trace of the run, for `fpgart report` and Perfetto.")
 @click.option(
     "--faults",

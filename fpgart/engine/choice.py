@@ -21,6 +21,7 @@ from fpgart.base import config, log
 from fpgart.base import opencl as cl
 from fpgart.base.errors import CLError
 from fpgart.base.named_tuples import NamedTuple
+from fpgart.base.option_values import ENGINES
 from fpgart.engine.compiling.cache import cache_folder
 from fpgart.engine.contents import Contents
 from fpgart.engine.driver import Driver, DriverError, open_driver, set_variable
@@ -43,7 +44,6 @@ HOW_TO_GET = {
     "emulator": "Intel's FPGA emulator: pip install 'fpgart[sycl]'",
     "oclgrind": "Oclgrind, which checks kernels: apt install oclgrind, or name its driver in FPGART_ENGINE",
 }
-ENGINES = ("auto", "pocl", "intel", "emulator", "oclgrind", "none")
 NO_CACHE = "POCL_KERNEL_CACHE"
 """PoCL keeps no compiled kernels if this variable is 0."""
 STANDARD_PATH = ("/usr/local/bin", "/usr/bin", "/bin")
