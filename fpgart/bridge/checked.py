@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import wraps
-from typing import Any, Protocol, cast
+from typing import Any
 
 from _fpgart_icd import lib
 
@@ -18,6 +18,7 @@ from fpgart._native import ffi as native_ffi
 from fpgart._native import lib as native
 from fpgart.base.notices import NOTICES
 from fpgart.bridge.watched import Run, WatchedLaunches, launch_of, place_of
+from fpgart.check.findings import CheckPart
 from fpgart.check.words import CALLS
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.device import Device
@@ -27,23 +28,16 @@ from fpgart.runtime.scheduling.event import Event
 from fpgart.watch.callers import Site
 
 
-class PreparingPart(Protocol):
-    """A part of a family that may have to prepare launches."""
-
-    def prepares(self, kernel: Kernel) -> bool:
-        """True if it has to prepare launches of the kernel with its present arguments."""
-
-
 class CheckedLaunches(WatchedLaunches):
     """Gives notices of launches that C carries. Listens to others, in front of the parts of checks."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._parts: list[PreparingPart] = []
+        self._parts: list[CheckPart] = []
 
-    def check_with(self, parts: Iterable[object], *, marks: bool) -> None:
+    def check_with(self, parts: Iterable[CheckPart], *, marks: bool) -> None:
         """Lets C carry launches that no part has to prepare. `marks`: blocks have marks."""
-        self._parts = [cast("PreparingPart", part) for part in parts if hasattr(part, "prepares")]
+        self._parts = list(parts)
         around = int(native_ffi.cast("uintptr_t", native_ffi.addressof(native, "marks_around"))) if marks else 0
         self.begin(lib.FPGART_CHECKED, around)
 

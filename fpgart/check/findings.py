@@ -13,7 +13,7 @@ import re
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fpgart.base import log
 from fpgart.base.notices import NOTICES
@@ -24,6 +24,9 @@ from fpgart.watch.mistake import Mistake
 from fpgart.watch.origins import NoOrigins, Origins
 from fpgart.watch.places import Places
 from fpgart.watch.words import times
+
+if TYPE_CHECKING:
+    from fpgart.runtime.programs.kernel import Kernel
 
 NUMBER = re.compile(r"0x[0-9a-f]+|\d+")
 MOST_REMEMBERED = 10_000
@@ -180,7 +183,14 @@ def _in_names_of_source(finding: Finding) -> Finding:
 
 
 class CheckPart:
-    """A part of a family of checks; its methods are named after the notices that it listens to."""
+    """A part of a family of checks; its other methods are named after the notices that it listens to."""
+
+    def prepares(self, kernel: Kernel) -> bool:
+        """True if Python has to run launches of the kernel with its present arguments; C may carry all others.
+
+        That is so if the part reads or changes something when the operation begins or ends.
+        """
+        return False
 
     def finish(self) -> None:
         """Reports findings that depend on the whole run, at the end of the process; by default there are none."""
