@@ -107,7 +107,7 @@ def load(queue: CommandQueue, program: Program) -> None:
     device = queue.device
     program.interfaces()
     if program.on(device).identity not in device.loaded:
-        program_device(queue.context, device, program.on(device), unless_loaded=True)
+        program_device(queue.context, device, program.on(device))
 
 
 def symbol(name: int, ptr: int) -> str:

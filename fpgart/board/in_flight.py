@@ -20,8 +20,8 @@ class InFlight:
 
     def __init__(self) -> None:
         self._ended = threading.Condition()
-        self._ends = 0
-        self._seen = 0
+        self._has_ended = False
+        """True if a transfer has ended since the last call of wait()."""
         self.handler: StatusHandler = ignored
         """Called on the transfer's thread with the operation's number, and None or the error that it ended with."""
 
@@ -49,15 +49,15 @@ class InFlight:
         finally:
             del error  # or it and this frame would hold each other, and the transfer with them
             with self._ended:
-                self._ends += 1
+                self._has_ended = True
                 self._ended.notify_all()
 
     def wait(self) -> bool:
         """Sleeps up to PATIENCE_S until a transfer ends. Returns True if one has ended since the last call."""
         with self._ended:
-            if self._ends == self._seen:
+            if not self._has_ended:
                 self._ended.wait(PATIENCE_S)
-            progress, self._seen = self._ends != self._seen, self._ends
+            progress, self._has_ended = self._has_ended, False
             return progress
 
 

@@ -312,7 +312,7 @@ class SimulatedBoard:
             return 0
         if not locked[0]:
             tell_unlocked(size)
-        address = round_up(mapping, max(alignment, 1))
+        address = round_up(mapping, alignment)
         self._host_allocations[address] = mapping, length
         self._traffic[call].add(size)
         return address

@@ -30,10 +30,9 @@ def pieces(region: tuple[int, int, int], first: Box, second: Box) -> Iterator[tu
     Rows and slices that are adjacent in both boxes are joined, at best into one piece; otherwise there is one per row.
     """
     width, height, depth = region
-    rows_join = height == 1 or width == first.row_pitch == second.row_pitch
-    if rows_join:
+    if width == first.row_pitch == second.row_pitch:
         width, height = width * height, 1
-        if depth == 1 or width == first.slice_pitch == second.slice_pitch:
+        if width == first.slice_pitch == second.slice_pitch:
             width, depth = width * depth, 1
     for z in range(depth):
         for y in range(height):

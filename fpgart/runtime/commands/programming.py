@@ -124,21 +124,20 @@ def restore(saved: list[tuple[Block, HostStore]]) -> None:
 class ProgramDevice:
     """Programs a board; nothing else runs on it meanwhile.
 
-    With `unless_loaded` it does nothing if a launch has loaded the program before: that launch's kernel may wait for
-    what the host does next.
+    It does nothing if a launch has loaded the program before: that launch's kernel may wait for what the host does
+    next.
     """
 
-    __slots__ = ("device", "is_needed", "program", "unless_loaded")
+    __slots__ = ("device", "is_needed", "program")
     name = "program"
     needs_thread = False
     launch: None = None
     compute_unit: None = None
     direction = Direction.BOTH
 
-    def __init__(self, device: Device, program: Program, *, unless_loaded: bool = False) -> None:
+    def __init__(self, device: Device, program: Program) -> None:
         self.device = device
         self.program = program
-        self.unless_loaded = unless_loaded
         self.is_needed = True
 
     @property
@@ -147,7 +146,7 @@ class ProgramDevice:
 
     def claim(self) -> Claim:
         occupancy = self.device.occupancy
-        if self.unless_loaded and not occupancy.programming and self.program.identity in self.device.loaded:
+        if not occupancy.programming and self.program.identity in self.device.loaded:
             self.is_needed, occupancy.closing = False, False
             return Claim.TAKEN
         return occupancy.claim_programming()

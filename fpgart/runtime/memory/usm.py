@@ -12,7 +12,6 @@ from __future__ import annotations
 import enum
 import re
 import threading
-from bisect import insort
 from collections.abc import Iterator, Sequence
 from time import monotonic_ns
 from typing import Protocol
@@ -131,9 +130,9 @@ class UsmAllocation:
             self._move_from_others(begin, end, side, reason)
         now = monotonic_ns()
         moved = sum(stop - start for start, stop, owner in self._within(begin, end) if owner is not side)
-        kept = list(self._without(begin, end))
-        insort(kept, (begin, end, side), key=lambda part: part[0])
-        self.sides = _joined(kept)
+        before = [(start, min(stop, begin), owner) for start, stop, owner in self.sides if start < begin]
+        behind = [(max(start, end), stop, owner) for start, stop, owner in self.sides if stop > end]
+        self.sides = _joined([*before, (begin, end, side), *behind])
         if self.watched and side is not None:
             self._forget_touches(begin, end)
         for listener in NOTICES.usm_migrated:
@@ -184,13 +183,6 @@ class UsmAllocation:
         for start, stop, owner in self.sides:
             if start < end and stop > begin:
                 yield max(start, begin), min(stop, end), owner
-
-    def _without(self, begin: int, end: int) -> Iterator[tuple[int, int, Device | None]]:
-        for start, stop, owner in self.sides:
-            if start < begin:
-                yield start, min(stop, begin), owner
-            if stop > end:
-                yield max(start, end), stop, owner
 
 
 def _runs(marks: bytes) -> Iterator[tuple[int, int]]:

@@ -168,7 +168,7 @@ class Planner:
     @steps.register
     def _program(self, operation: ProgramDevice) -> list[Step]:
         device, identity = operation.device, operation.program.identity
-        if operation.unless_loaded and self._loaded.get(device) == identity:
+        if self._loaded.get(device) == identity:
             return []
         self._loaded[device] = identity
         return [Programming(device, operation.program)]

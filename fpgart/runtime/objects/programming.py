@@ -10,10 +10,7 @@ from fpgart.runtime.objects.queue import auto_queue
 from fpgart.runtime.programs.program import Program
 
 
-def program_device(context: Context, device: Device, program: Program, *, unless_loaded: bool = False) -> None:
-    """Loads `program` and returns when it is loaded. Raises CLError.
-
-    With `unless_loaded` it does nothing if the board holds the program when the command's turn comes.
-    """
-    operation = ProgramDevice(device, program, unless_loaded=unless_loaded)
+def program_device(context: Context, device: Device, program: Program) -> None:
+    """Returns when the board holds `program`; loads it, unless a launch has done so meanwhile. Raises CLError."""
+    operation = ProgramDevice(device, program)
     auto_queue(context, device).run(PROGRAM_COMMAND, operation, blocking=True)
