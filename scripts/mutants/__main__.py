@@ -18,6 +18,7 @@ import argparse
 import hashlib
 import json
 import os
+import re
 import signal
 import sys
 from collections import Counter
@@ -40,6 +41,8 @@ KILLED, TIMEOUT, EXPLAINED, SURVIVED, UNREACHED = "killed", "timeouts", "explain
 LEFT_OUT = "not run"
 IDENTITY = ("module", "function", "before", "after")
 ALL = ("fpgart/runtime", "fpgart/board", "fpgart/serving")
+PARAMETERS = re.compile(r"def |self, |\w+: [^=]+=.*,$")
+"""The beginning of lines with a function's parameters, whose defaults are made when the module is imported."""
 OF_THE_ENGINE = ["kernels/interface", "engine/interface", "engine/mirrors", "engine/copying/resident"]
 
 
@@ -102,7 +105,7 @@ def read_module(name: str) -> Module:
 
 
 def tests_for(mutant: mutate.Mutant, module: Module, reached: covering.Covering) -> dict[str, float]:
-    importing = mutant.function == "(module)" or mutant.before.startswith(("def ", "self, "))
+    importing = mutant.function == "(module)" or PARAMETERS.match(mutant.before) is not None
     return reached.tests_of(str(module.path), mutant.first, mutant.last, importing=importing)
 
 
