@@ -112,6 +112,18 @@ def test_a_host_reads_what_the_kernel_wrote_once_the_kernel_was_enqueued(host: H
         host.read(pipe)
 
 
+def test_a_launch_opens_the_pipes_that_are_its_arguments(host: Host) -> None:
+    pipe, kernel = host.pipe(TO_HOST), host.machine.kernel(lambda *_: None, "")
+    (argument,) = kernel.interface.arguments
+    kernel.interface = kernel.interface._replace(arguments=(argument._replace(pipe=declared(writes=True)),))
+    kernel.set_pipe(0, pipe)
+    assert from_kernel(host, pipe, b"abcd")
+    with pytest.raises(PipeEmpty):
+        host.read(pipe)
+    host.machine.launch_of(kernel)
+    assert host.read(pipe) == b"abcd"
+
+
 def test_a_full_pipe_takes_no_packet(host: Host) -> None:
     pipe = host.bound(TO_KERNEL)
     for _ in range(DEPTH):

@@ -15,7 +15,7 @@ from processes import fpgart
 from fpgart.base import opencl as cl
 from fpgart.base.errors import CLError, DeviceNotAvailable, OutOfResources
 from fpgart.engine.choice import engine_on
-from fpgart.engine.copying.resident import ResidentEngine
+from fpgart.engine.copying.resident import MirrorStore, ResidentEngine
 from fpgart.engine.driver import open_driver
 from fpgart.engine.interface import BYTES, NULL, POINTER, BuildFailed, Engine, Reach, pack_arguments
 from fpgart.engine.opencl_engine.kernel import required_size
@@ -182,6 +182,39 @@ def test_whatever_fails_once_the_device_is_gone_says_so(
         patched.setattr(resident.driver, "device_number", lambda query: int(query != cl.CL_DEVICE_AVAILABLE))
         with pytest.raises(DeviceNotAvailable, match=r"does not answer.*ReadBuffer failed"):
             memory.read()
+
+
+@pytest.fixture
+def released(resident: ResidentEngine, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The buffers that are released; the engine's driver makes one with the handle 77."""
+    found: list[int] = []
+    others = resident.driver.function
+    monkeypatch.setattr(resident.driver, "create", lambda *_: 77)
+    monkeypatch.setattr(
+        resident.driver, "function", lambda name: found.append if name == "clReleaseMemObject" else others(name)
+    )
+    return found
+
+
+def test_a_buffer_on_a_device_that_is_gone_is_released(
+    resident: ResidentEngine, released: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resident.driver, "device_number", lambda query: 0)
+    with pytest.raises(DeviceNotAvailable):
+        resident.create_buffer(cl.CL_MEM_READ_WRITE, 64)
+    assert released == [77]
+
+
+def test_a_buffer_that_was_not_created_is_not_released(resident: ResidentEngine, released: list[int]) -> None:
+    with pytest.raises(OutOfResources):
+        resident.create_buffer(cl.CL_MEM_READ_WRITE, resident.largest + 1)
+    assert released == []
+
+
+def test_a_buffer_that_no_mirror_needs_is_released(resident: ResidentEngine, released: list[int]) -> None:
+    store = MirrorStore(resident)
+    store.release(store.create(64))
+    assert released == [77]
 
 
 def test_a_launch_that_the_engine_refuses_says_so_and_changes_nothing(resident: ResidentEngine) -> None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from struct import pack
 
 import pytest
+from machine import Machine
 
 from fpgart.base import opencl as cl
 from fpgart.base.errors import InvalidBinary
 from fpgart.kernels.bitcode import MAGIC, NO_POINTER, SPIR_KERNEL, Block, functions
 from fpgart.kernels.emulator_image import CODE, is_image, read_image
+from fpgart.runtime.programs.binaries import check_binary
 
 FILE_NAMES = b"\0" + CODE.encode() + b"\0.names\0"
 SECTION = "<IIQQQQIIQQ"
@@ -152,6 +154,13 @@ def test_elf_files_of_other_types_are_no_images() -> None:
     assert is_image(whole)
     assert not is_image(image(code(*KERNELS), kind=2))
     assert not is_image(whole[64:])
+
+
+def test_a_host_may_pass_an_image_as_a_binary_if_it_is_whole(boards: Callable[..., Machine]) -> None:
+    device, whole = boards("a10_ref").device, image(code(*KERNELS))
+    check_binary(device, whole)
+    with pytest.raises(InvalidBinary, match="the image is damaged"):
+        check_binary(device, whole[:100])
 
 
 @pytest.mark.parametrize("code_of_none", [b"", MAGIC, code(KERNELS[2])])

@@ -150,6 +150,16 @@ def test_a_process_that_gets_no_engine_is_ended(
     assert processes.was_told_to_end(0)
 
 
+def test_a_process_is_ready_once_it_has_an_engine(processes: Processes, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[tuple[str, Spawned]] = []
+    monkeypatch.setattr(pools, "warm_up", lambda made: done.append(("warm up", made)))
+    monkeypatch.setattr(pools, "await_engine", lambda made, seconds: done.append(("await", made)))
+    made = warm()
+    assert done == [("warm up", made), ("await", made)]
+    assert processes.made == [made]
+    made.discard()
+
+
 def test_the_thread_of_a_pool_ends_with_it_and_keeps_no_process_alive(pool: Pool, processes: Processes) -> None:
     pool.start()
     ready(pool, processes)
@@ -159,7 +169,7 @@ def test_the_thread_of_a_pool_ends_with_it_and_keeps_no_process_alive(pool: Pool
     thread.join()
 
 
-def test_a_pool_rests_before_it_starts_another_process_also_where_none_can_be(
+def test_a_pool_that_can_start_no_process_says_so_and_rests_before_it_tries_again(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rests: list[float | None] = []
@@ -177,7 +187,10 @@ def test_a_pool_rests_before_it_starts_another_process_also_where_none_can_be(
         raise ProcessError("the system does not let a board process start")
 
     monkeypatch.setattr(pools, "warm", fail)
+    notes: list[str] = []
+    monkeypatch.setattr(pools.log, "note", notes.append)
     monkeypatch.setattr(pools, "REST_S", REST_S)
     pool._closed = Closing()
     pool._refill()
+    assert notes == ["no board process is ready for the next host: the system does not let a board process start"]
     assert rests == [REST_S] == [1.0]

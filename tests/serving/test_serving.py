@@ -335,6 +335,18 @@ def test_a_service_that_was_killed_is_in_nobodys_way(runtime: Path) -> None:
     os.close(guard)
 
 
+def test_files_that_are_made_after_a_services_socket_have_the_modes_that_the_user_wants(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        guard, listener = listen(str(tmp_path / "s"))
+        found = os.umask(0o027)
+    finally:
+        os.umask(before)
+    listener.close()
+    os.close(guard)
+    assert found == 0o027
+
+
 def test_a_service_takes_the_place_of_no_file_but_a_socket(tmp_path: Path) -> None:
     file = tmp_path / "results"
     file.write_text("precious")
@@ -485,10 +497,12 @@ def test_who_connects_to_another_users_service_hangs_up(tmp_path: Path, monkeypa
     monkeypatch.setattr(connection, "peer_of", refuse)
     guard, listener = listen(str(tmp_path / "s"))
     with listener:
-        with pytest.raises(ServiceError, match="another user"):
+        with pytest.raises(ServiceError, match="another user") as refused:
             connection.connected(str(tmp_path / "s"))
         with listener.accept()[0] as other:
+            other.setblocking(False)
             assert other.recv(1) == b""
+        del refused  # which keeps what was not closed
     os.close(guard)
 
 

@@ -13,7 +13,7 @@ from machine import Machine, listening
 
 from fpgart.base.errors import OutOfResources
 from fpgart.board.mmd import BoardError
-from fpgart.runtime.commands.programming import load_onto
+from fpgart.runtime.commands.programming import ProgramDevice, load_onto
 
 Boards = Callable[..., Machine]
 
@@ -62,6 +62,30 @@ def test_who_watches_hears_of_channels_and_not_of_programs_without_any(boards: B
 
 def nothing(*addresses: int) -> None:
     """A kernel."""
+
+
+def test_a_board_begins_an_epoch_when_its_memories_become_known_and_not_with_each_program(boards: Boards) -> None:
+    machine = boards("hetero", simulator=True)
+    machine.device.open()
+    epochs: list[str] = []
+    programs = [program_with(machine, None, source) for source in ("first", "second")]
+    for program in programs:
+        machine.device.epoch_ended = lambda program=program: epochs.append(program.identity)
+        load_onto(machine.device, program)
+    assert epochs == [programs[0].identity]
+
+
+@pytest.mark.parametrize("interleaving", [None, (True, False)])
+def test_a_programming_is_told_with_its_program_and_the_banks_that_it_interleaves(
+    boards: Boards, interleaving: tuple[bool, ...] | None
+) -> None:
+    machine = boards("hetero")
+    program = machine.kernel(nothing).program
+    program.origin.interleaving = interleaving
+    told = {"program": program.identity, "size": len(program.image())}
+    if interleaving is not None:
+        told["interleaved"] = [True, False]
+    assert ProgramDevice(machine.device, program).describe() == told
 
 
 class ForgetfulBoard:

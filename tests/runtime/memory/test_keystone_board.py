@@ -358,6 +358,13 @@ def test_an_nd_range_has_all_cores(boards: Boards) -> None:
     assert made.cores == machine.device.board.cores == 8
 
 
+@pytest.mark.parametrize(("items", "waits"), [(1, True), (64, False)])
+def test_a_launch_may_wait_for_others_if_these_may_have_cores_at_the_same_time(
+    boards: Boards, items: int, waits: bool
+) -> None:
+    assert launch_with(boards("k2h"), items=items).needs_thread is waits
+
+
 def test_a_kernel_that_waits_for_others_takes_no_core_from_them(boards: Boards) -> None:
     machine = boards("k2h")
     kernel = kernel_of(machine)

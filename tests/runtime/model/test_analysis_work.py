@@ -232,11 +232,11 @@ def launch(group: Group, streams: Streams, kernel: str) -> list[OpenLaunch]:
     return group.begin(OpenLaunch(kernel, None, None, 0, 0, steps))
 
 
-def held_by(launches: int, monkeypatch: pytest.MonkeyPatch) -> tuple[Group, Streams]:
-    """The kernels of PAIR, with room for the steps of so many launches of `take`."""
+def held_by(launches: int, monkeypatch: pytest.MonkeyPatch, *, more: int = 0) -> tuple[Group, Streams]:
+    """The kernels of PAIR, with room for the steps of so many launches of `take`, and for `more` steps."""
     found = kernel_streams(PAIR)
     steps = found.process("take", {"n": 1}, 1, 0, Fraction(1))
-    monkeypatch.setattr(streaming, "MOST_HELD", launches * len(steps))
+    monkeypatch.setattr(streaming, "MOST_HELD", launches * len(steps) + more)
     return Group(found, found.groups["take"], {}, 300), found
 
 
@@ -248,6 +248,13 @@ def test_steps_of_launches_that_wait_are_not_kept_without_end(monkeypatch: pytes
         f"launches that wait for each other have more than {streaming.MOST_HELD:,} steps"
     }
     assert len(ended) == 21
+
+
+def test_a_launch_waits_only_if_there_is_room_for_all_its_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = len(kernel_streams(PAIR).process("take", {"n": 1}, 1, 0, Fraction(1)))
+    group, found = held_by(1, monkeypatch, more=steps - 1)
+    assert not launch(group, found, "take")
+    assert len(launch(group, found, "take")) == 2
 
 
 def test_steps_of_launches_that_have_ended_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:

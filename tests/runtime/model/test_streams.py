@@ -420,6 +420,18 @@ def length(event: Event) -> int:
     return end - start
 
 
+def test_when_a_launch_was_queued_is_known_while_it_waits_for_others(scene: Callable[[str], Scene], told: Told) -> None:
+    made = scene(
+        "channel int c; kernel void give(int n) { write_channel_intel(c, 1); }\n"
+        "kernel void take(int n) { read_channel_intel(c); }\n"
+    )
+    event = made.launch("take", 1)
+    assert event.context.scheduler.stage_time(event, "queued") > 0
+    assert "take" not in [step.kernel for step in told.steps]
+    assert event.context.scheduler.stage_time(event, "start") > 0
+    assert told.of("take").kernel == "take"
+
+
 SLOW = "for (int i = 0; i < n; i++) { int x = read_channel_intel(c); for (int j = 0; j < 30; j++) f(x); }"
 """30 cycles, 100 ns, for each packet."""
 

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -47,14 +48,17 @@ from fpgart.runtime.commands.transfers import (
 from fpgart.runtime.commands.usm import UsmCopy, UsmPointer
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.usm import UsmAllocation, allocate_device, allocate_host, allocate_shared
+from fpgart.runtime.model import kernel_planning
 from fpgart.runtime.model.board_clock import BoardClocks
 from fpgart.runtime.model.kernel_planning import widths
+from fpgart.runtime.model.planning import Planner
 from fpgart.runtime.model.simulated_clock import HOST_NS, SimulatedClock
-from fpgart.runtime.model.steps import Run
+from fpgart.runtime.model.steps import Movement, Run, Spot
 from fpgart.runtime.model.timeline import MOST, Timeline
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.programs.kernel import Kernel
 from fpgart.runtime.programs.loading import from_binary
+from fpgart.runtime.programs.program import Program
 from fpgart.runtime.scheduling.event import COMPLETE, SUBMITTED, Event
 
 MIB = 1 << 20
@@ -361,6 +365,50 @@ def test_a_kernel_reaches_an_allocation_in_the_memory_of_its_kind(
         launch(machine.queue, kernel, 1)
     step = listener.steps[-1]
     assert (step.size, step.bound) == (MIB, f"memory '{memory}'")
+
+
+def test_a_kernel_reaches_an_allocation_of_a_device_where_that_is(boards: Boards) -> None:
+    machine = boards("usm_s10")
+    allocations = [allocate_device(machine.context, machine.device, size) for size in (MIB, 1024)]
+    kernel = machine.kernel(nothing, "", "", given=[each.pointer for each in allocations])
+    run = Planner().steps(machine.launch_of(kernel))[-1]
+    assert isinstance(run, Run)
+    blocks = [each.block for each in allocations if each.block is not None]
+    assert run.accesses == tuple(Access(block.memory, block.address, block.range.size) for block in blocks)
+
+
+def test_a_transfer_reaches_the_part_of_the_buffer_that_it_is_for(boards: Boards) -> None:
+    machine = boards("a10_ref")
+    buffer = machine.buffer(MIB)
+    address = machine.bind(buffer)
+    (step,) = Planner().steps(WriteBuffer(machine.device, buffer, 1024, 64, HOST))
+    assert step == Movement(None, Spot(machine.device, 0, address + 1024), 64)
+
+
+def test_the_source_of_a_program_is_read_once_for_all_its_launches(
+    boards: Boards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+
+    def reading(name: str) -> Callable[[Program], Any]:
+        work = getattr(kernel_planning, name)
+        return lambda program: (read.append(name), work(program))[1]
+
+    for name in ("loops", "streams"):
+        monkeypatch.setattr(kernel_planning, name, reading(name))
+    machine = boards("a10_ref", modelled=True)
+    kernel = looping(machine, LOOP, 1000)
+    for _ in range(2):
+        launch(machine.queue, kernel, 1)
+    assert sorted(read) == ["loops", "streams"]
+
+
+def test_channels_are_those_of_the_spirv_where_a_program_has_any(monkeypatch: pytest.MonkeyPatch) -> None:
+    found, asked = object(), list[object]()
+    monkeypatch.setattr(kernel_planning, "spirv_streams", lambda *given: (asked.append(given), found)[1])
+    program: Any = SimpleNamespace(modules=(b"il",), specialized={1: b"x"})
+    assert kernel_planning.streams(program) is found
+    assert asked == [((b"il",), {1: b"x"})]
 
 
 def test_first_launch_programs_the_board_before_its_start(boards: Boards) -> None:

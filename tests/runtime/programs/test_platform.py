@@ -49,6 +49,13 @@ def test_an_engine_is_looked_for_when_it_is_first_needed_and_then_kept(boards: B
     assert choices == [contents]
 
 
+def test_no_engine_is_in_use_until_one_is_needed(boards: Boards, choices: list[Any]) -> None:
+    platform = platform_of(boards)
+    assert platform.engine_in_use is None
+    assert choices == []
+    assert platform.engine is platform.engine_in_use
+
+
 def test_what_is_to_be_done_meanwhile_is_left_to_the_choice_of_the_engine(
     boards: Boards, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -27,6 +27,7 @@ from fpgart.runtime.programs.build import Build, first_error
 from fpgart.runtime.programs.library import CompilerMode
 from fpgart.runtime.programs.linking import link
 from fpgart.runtime.programs.loading import from_binaries, from_binary
+from fpgart.runtime.programs.local_memory import engine_local_memory
 from fpgart.runtime.programs.program import Program
 from fpgart.runtime.programs.work_groups import engine_limits
 
@@ -332,6 +333,15 @@ def test_a_container_is_a_binary_for_the_board_that_it_was_made_for(engined: Boa
         check_binary(machine.devices[1], data)
     with pytest.raises(InvalidBinary):
         check_binary(machine.devices[0], data[:-100])
+
+
+# Local memory
+
+
+@pytest.mark.parametrize(("answer", "size"), [((1 << 20).to_bytes(8, "little"), 1 << 20), (b"", 32768)])
+def test_local_memory_has_the_size_that_the_engine_says_or_else_the_least_of_opencl(answer: bytes, size: int) -> None:
+    engine: Any = Engine(CL_DEVICE_LOCAL_MEM_SIZE=answer)
+    assert engine_local_memory(engine) == size
 
 
 # The library
