@@ -10,11 +10,12 @@ import os
 import threading
 import weakref
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
 from fpgart._native import lib
 
-from fpgart.board import in_flight
+from fpgart.board import in_flight, simulated_board
 from fpgart.board.catalogue import describe
 from fpgart.board.in_flight import InFlight
 from fpgart.board.mmd import BoardError, Capability, Info
@@ -136,6 +137,20 @@ def test_host_memory_is_zeros_where_it_was_asked_for_and_counted(board: Simulate
     board.free(address)
     traffic = board.traffic
     assert (traffic["host_alloc"].calls, traffic["host_alloc"].bytes, traffic["free"].calls) == (1, 100, 1)
+
+
+def test_host_memory_that_is_freed_is_given_back_whole(board: SimulatedBoard, monkeypatch: pytest.MonkeyPatch) -> None:
+    address = board.host_alloc(100, 1 << 16)
+    given_back: list[tuple[int, int]] = []
+
+    def unmap(mapping: int, length: int) -> None:
+        given_back.append((mapping, length))
+        lib.unmap(mapping, length)
+
+    monkeypatch.setattr(simulated_board, "lib", SimpleNamespace(unmap=unmap))
+    board.free(address)
+    ((mapping, length),) = given_back
+    assert mapping <= address <= address + 100 <= mapping + length
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,12 @@ def test_the_first_buffer_is_at_the_first_usable_address(boards: Boards, board: 
     assert machine.bind(machine.buffer(1)) == address
 
 
+def test_a_place_that_is_reserved_for_nobody_has_no_user(boards: Boards) -> None:
+    machine = boards("a10_ref")
+    assert not machine.buffer(1).reserve(machine.device).users
+    assert list(machine.buffer(1).reserve(machine.device, user=7).users) == [7]
+
+
 def test_a_buffer_written_before_any_kernel_is_in_the_default_memory(boards: Boards) -> None:
     machine = boards(default_above())
     buffer = machine.buffer(4096)
