@@ -652,6 +652,10 @@ def lent(service: Service) -> Iterator[Callable[[int], SharedBoard]]:
 LOADED = Loaded("program", ("k",), (True, False))
 
 
+def test_a_lent_board_that_is_not_open_tells_no_program(lent: Callable[[int], SharedBoard]) -> None:
+    assert lent(0).loaded() is None
+
+
 def test_a_lent_board_tells_what_the_host_before_has_loaded(lent: Callable[[int], SharedBoard]) -> None:
     first, second, beside = lent(0), lent(0), lent(1)
     first.open()
