@@ -60,6 +60,11 @@ def test_a_place_that_is_reserved_for_nobody_has_no_user(boards: Boards) -> None
     assert list(machine.buffer(1).reserve(machine.device, user=7).users) == [7]
 
 
+def test_a_buffer_keeps_the_properties_that_it_was_created_with(boards: Boards) -> None:
+    machine = boards("a10_ref")
+    assert [machine.buffer(1, property_list=given).property_list for given in (None, (0,))] == [None, (0,)]
+
+
 def test_a_buffer_written_before_any_kernel_is_in_the_default_memory(boards: Boards) -> None:
     machine = boards(default_above())
     buffer = machine.buffer(4096)
