@@ -34,6 +34,15 @@ def test_an_nd_range_has_a_number_per_dimension_and_a_local_size_if_one_was_give
     assert launch.describe().get("local", []) == local
 
 
+def test_a_board_has_the_circuit_of_a_kernel_once_if_that_may_wait_for_others(boards: Boards) -> None:
+    machine = boards("a10_ref")
+    kernel = machine.kernel(nothing)
+    assert machine.launch_of(kernel).compute_unit is None
+    kernel.engine_kernel.waits_for_others = True
+    first, second = machine.launch_of(kernel), machine.launch_of(kernel)
+    assert first.compute_unit is second.compute_unit is not None
+
+
 def test_pointers_reach_their_buffer_or_allocation_and_nothing_else_does(boards: Boards) -> None:
     machine = boards("usm_s10")
     device, flags = machine.device, cl.CL_MEM_READ_ONLY | cl.CL_MEM_HOST_WRITE_ONLY

@@ -335,6 +335,10 @@ def test_a_container_is_a_binary_for_the_board_that_it_was_made_for(engined: Boa
         check_binary(machine.devices[0], data[:-100])
 
 
+def test_a_program_from_source_is_not_linked_from_others(engined: Boards) -> None:
+    assert not built(engined("a10_ref"), ONE).linked
+
+
 # Local memory
 
 
