@@ -195,7 +195,7 @@ def _read(made: CommandLine, word: str, rest: deque[str]) -> None:
         _link(made, word)
     elif word.startswith("-fsycl-host-compiler="):
         made.host_compiler = word.partition("=")[2]
-    elif word.startswith(("-fp-model=", "-fp-model", "-fp:")):
+    elif word.startswith(("-fp-model", "-fp:")):
         _fp_model(made, word, rest)
     elif word in ("-v", "--verbose"):
         made.verbose = True
@@ -212,6 +212,8 @@ def _read_other(made: CommandLine, word: str, rest: deque[str]) -> None:
         made.common.append(ONE_KERNEL)
     elif word.startswith(DIVISION):
         _division(made, word)
+    elif word.startswith(WITHOUT_EFFECT):
+        return
     elif name := next((name for name in BOTH_NEXT if word.startswith(name)), ""):
         made.common += [name, _value(word, name, rest)]
     elif word.startswith("-MF"):
@@ -224,7 +226,7 @@ def _read_other(made: CommandLine, word: str, rest: deque[str]) -> None:
         made.inputs.append(word)
     elif word.startswith(BOTH):
         made.common.append(word)
-    elif not word.startswith(WITHOUT_EFFECT):
+    else:
         if word.startswith("-W") and not word.startswith(("-Wp,", "-Wa,")):
             made.device.append(word)
         made.host.append(word)

@@ -8,6 +8,7 @@ import os
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -149,12 +150,14 @@ def device_compiler(runtime: SyclRuntime, host: Path, folder: Path, verbose: boo
 def kernel_compiler(runtime: SyclRuntime, host: Path, folder: Path, verbose: bool) -> Path:
     """Returns the program that calls the extension, which is built once for each runtime and compiler of the host.
 
-    It stays in the user's cache folder; if that cannot be written, in the private `folder`.
+    It stays in the user's cache folder, with a digest of its content in its name; if that folder cannot be used, it is
+    built in the private `folder`.
     """
     key = "\0".join((str(runtime.folder), runtime.version, str(host), KERNEL_COMPILER.read_text()))
-    name = f"kernel_compiler-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
-    kept = Path(users_cache() or folder, "fpgart", "icpx", name)
-    if kept.exists():
+    name = f"kernel_compiler-{_digest(os.fsencode(key))}"
+    cache = Path(users_cache() or folder, "fpgart", "icpx")
+    kept = _kept(cache, name)
+    if kept is not None:
         return kept
     built = folder / name
     libraries = str(runtime.libraries)
@@ -166,8 +169,21 @@ def kernel_compiler(runtime: SyclRuntime, host: Path, folder: Path, verbose: boo
         verbose,
     )  # fmt: skip
     try:
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        write_output(built, kept)
+        cache.mkdir(parents=True, exist_ok=True)
+        write_output(built, cache / f"{name}-{_digest(built.read_bytes())}")
     except (OSError, IcpxError):
         return built
-    return kept
+    return _kept(cache, name) or built
+
+
+def _kept(cache: Path, name: str) -> Path | None:
+    """Returns the program that is kept as `name`; None if there is none, or if it is damaged or cannot be executed."""
+    with suppress(OSError):  # the folder cannot be read
+        for file in cache.glob(f"{name}-*"):
+            if file.name == f"{name}-{_digest(file.read_bytes())}" and os.access(file, os.X_OK):
+                return file
+    return None
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]

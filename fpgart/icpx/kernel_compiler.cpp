@@ -22,7 +22,8 @@ namespace compiler = sycl::ext::oneapi::experimental;
 /// path.
 static std::string text_of(const std::string &path)
 {
-    return "#include \"" + path + "\"\n";
+    const bool has_quotes = path.find('"') != std::string::npos;
+    return has_quotes ? "#include <" + path + ">\n" : "#include \"" + path + "\"\n";
 }
 
 int main(int count, char **words)
@@ -31,6 +32,12 @@ int main(int count, char **words)
     const std::vector<std::string> options(words + 3, words + count);
     std::string log;
     try {
+        if (sycl::device::get_devices().empty()) {
+            std::cerr << "icpx: the SYCL runtime finds no OpenCL device, for which it compiles "
+                         "kernels; Intel's emulator is one: pip install 'fpgart[sycl]'"
+                      << std::endl;
+            return 1;
+        }
         sycl::context context{sycl::device{sycl::default_selector_v}};
         auto source = compiler::create_kernel_bundle_from_source(
             context, compiler::source_language::sycl, text_of(path));

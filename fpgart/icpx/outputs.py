@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 
 from fpgart.icpx.errors import IcpxError
+from fpgart.icpx.private_folder import signals_held
 
 
 def write_output(made: Path, output: Path) -> None:
@@ -17,7 +18,7 @@ def write_output(made: Path, output: Path) -> None:
         if output.exists() and not output.is_file():
             shutil.copyfile(made, output)  # a device or a pipe
             return
-        with NamedTemporaryFile(prefix=".icpx-", dir=output.parent, delete=False) as new:
+        with signals_held(), NamedTemporaryFile(prefix=".icpx-", dir=output.parent, delete=False) as new:
             try:
                 new.write(made.read_bytes())
                 new.close()

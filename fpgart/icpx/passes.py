@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -19,8 +20,12 @@ from fpgart.icpx.registration import registration_of
 
 EMULATOR_CLOCK = Path(__file__).with_name("emulator_clock.c")
 LANGUAGE = ("-x", "c++")
-OF_PROPERTIES = re.compile(r"get_spec_constant_symbolic_ID_impl<|__sycl_(?:device_global|host_pipe)_registration::")
-"""Parts of the footer of sources with specialization constants, device globals or host pipes."""
+OF_SPECIALIZATION = "get_spec_constant_symbolic_ID_impl<"
+"""Part of the footer of sources with specialization constants."""
+READS_SPECIALIZATION = b"2020SpecConstantValue"
+"""Part of the names of functions by which kernels read these: the device compiler does not replace their calls."""
+OF_GLOBALS = re.compile(r"__sycl_(?:device_global|host_pipe)_registration::")
+"""Parts of the footer of sources with device globals or host pipes."""
 UNDEFINED = "warning: Undefined function "
 HEADER = "integration.h"
 FOOTER = "integration_footer.h"
@@ -106,19 +111,30 @@ def device_pass(source: Source, asked: CommandLine, tools: Tools, *more: str) ->
         "-Xclang", f"-fsycl-int-header={source.header}",
         "-Xclang", f"-fsycl-int-footer={source.footer}",
     ]  # fmt: skip
-    said = tools.device.compile(source.path, source.folder, words, asked.verbose)
+    try:
+        said = tools.device.compile(source.path, source.folder, words, asked.verbose)
+    except PassFailed as failed:
+        if not tools.device.has_properties and not ERROR.search(failed.words):  # its device refuses the kernels
+            refuse_unsupported(source, tools)
+        raise
     sys.stderr.writelines(line for line in said if UNDEFINED not in line)
-    if not tools.device.has_properties and source.footer.exists():
-        refuse_globals(source, tools.runtime)
+    refuse_unsupported(source, tools)
     return source.folder / BITCODE
 
 
-def refuse_globals(source: Source, runtime: SyclRuntime) -> None:
-    """Raises IcpxError for a source whose host code registers what only properties of images describe."""
-    if OF_PROPERTIES.search(source.footer.read_text(errors="replace")):
+def refuse_unsupported(source: Source, tools: Tools) -> None:
+    """Raises IcpxError for a source with constants or variables that the device compiler does not support."""
+    footer = source.footer.read_text(errors="replace") if source.footer.exists() else ""
+    described, bitcode = tools.device.has_properties, source.folder / BITCODE
+    if OF_SPECIALIZATION in footer and (not described or READS_SPECIALIZATION in bitcode.read_bytes()):
         raise IcpxError(
-            f"{source.path}: the documented interface of {SYCL_RUNTIME} {runtime.version} does not describe "
-            f"specialization constants, device globals and host pipes; {SYCL_VERSION} works with them: {INSTALL}"
+            f"{source.path}: the device compiler of {SYCL_RUNTIME} does not support specialization constants; "
+            "capture a variable in the kernel instead, or use a template parameter"
+        )
+    if not described and OF_GLOBALS.search(footer):
+        raise IcpxError(
+            f"{source.path}: the documented interface of {SYCL_RUNTIME} {tools.runtime.version} does not describe "
+            f"device globals and host pipes; {SYCL_VERSION} works with them: {INSTALL}"
         )
 
 
@@ -143,11 +159,17 @@ def host_pass(source: Source, asked: CommandLine, tools: Tools) -> Path:
     text = source.path
     if source.footer.exists() and source.footer.stat().st_size:
         text = source.folder / "host.cpp"
-        text.write_text(f'#include "{source.path}"\n#include "{source.footer}"\n')
+        text.write_bytes(b"".join(include(file) for file in (source.path, source.footer)))
     unnamed = UNNAMED in source.header.read_text(errors="replace")
     more = ["-include", str(source.header)]
     more += ["-Xclang", "-fsycl-is-host", "-D__SYCL_UNNAMED_LAMBDA__=1"] if unnamed else []
     return run_host_compiler(source, text, more, asked, tools)
+
+
+def include(file: Path) -> bytes:
+    """Returns the line that includes a file, whose path may contain quotes."""
+    path = os.fsencode(file)
+    return b"#include <%s>\n" % path if b'"' in path else b'#include "%s"\n' % path
 
 
 def run_host_compiler(source: Source, text: Path, more: Sequence[str], asked: CommandLine, tools: Tools) -> Path:
@@ -189,7 +211,8 @@ def explained(failed: PassFailed, source: Source) -> PassFailed:
 def forget_temporary(dependencies: Path, folder: Path) -> None:
     """Removes the files of the private folder from make's dependencies: they do not exist when make runs."""
     text = dependencies.read_text(errors="surrogateescape")
-    kept = re.sub(rf"(?:\\\n)?[ \t]*{re.escape(str(folder))}/[^\s:]*(?::[ \t]*(?=\n|$))?", "", text)
+    written = re.sub(r"([ #])", r"\\\1", str(folder)).replace("$", "$$")
+    kept = re.sub(rf"(?:\\\n)?[ \t]*{re.escape(written)}/[^\s:]*(?::[ \t]*(?=\n|$))?", "", text)
     dependencies.write_text(kept, errors="surrogateescape")
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
+from contextlib import nullcontext
 from importlib import metadata
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,6 +21,8 @@ from fpgart.board.catalogue import describe
 from fpgart.icpx import pieces
 from fpgart.icpx.command_line import ONE_KERNEL, CommandLine, Wanted, expanded, read_command_line
 from fpgart.icpx.device_compilers import (
+    BITCODE,
+    MAGIC,
     PRIVATE_ENTRY,
     KernelCompilerExtension,
     PrivateEntry,
@@ -28,7 +33,16 @@ from fpgart.icpx.device_sections import SECTION, add_section, bitcodes_of, remov
 from fpgart.icpx.errors import IcpxError, NotInstalled, PassFailed, UsageError
 from fpgart.icpx.images import DeviceImage
 from fpgart.icpx.outputs import write_output
-from fpgart.icpx.passes import Source, explained, forget_temporary
+from fpgart.icpx.passes import (
+    FOOTER,
+    Source,
+    Tools,
+    device_pass,
+    explained,
+    forget_temporary,
+    include,
+    refuse_unsupported,
+)
 from fpgart.icpx.pieces import SyclRuntime
 from fpgart.icpx.private_folder import private_folder
 from fpgart.icpx.registration import registration_of
@@ -147,6 +161,12 @@ def test_response_files_that_cannot_be_read_are_an_error(tmp_path: Path, text: s
         expanded([f"@{tmp_path / 'missing'}"])
 
 
+@pytest.mark.parametrize("word", ["-static-intel", "-shared-intel"])
+def test_intels_options_for_libraries_do_not_reach_the_linker(source: Path, word: str) -> None:
+    asked = read_command_line(["-fsycl", word, str(source)])
+    assert (asked.inputs, asked.host) == ([], [])
+
+
 @pytest.mark.parametrize("word", ["-fsycl-link", "-fsycl-link=early"])
 def test_an_early_image_may_be_for_hardware(source: Path, word: str) -> None:
     asked = read_command_line(["-fsycl", "-Xshardware", word, str(source)])
@@ -247,6 +267,32 @@ write_output(Path({str(made)!r}), Path({str(output)!r}))
     assert output.stat().st_mode == made.stat().st_mode
 
 
+def test_a_signal_between_an_output_and_its_end_leaves_it_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Ended(BaseException):
+        pass
+
+    def end(number: int, frame: object) -> None:
+        raise Ended
+
+    def replace(new: str, output: Path, before: Callable[[str, Path], None] = os.replace) -> None:
+        before(new, output)
+        signal.raise_signal(signal.SIGTERM)
+
+    made, output = tmp_path / "made", tmp_path / "output"
+    made.write_text("whole")
+    monkeypatch.setattr(os, "replace", replace)
+    handler = signal.signal(signal.SIGTERM, end)
+    try:
+        with pytest.raises(Ended):
+            write_output(made, output)
+    finally:
+        signal.signal(signal.SIGTERM, handler)
+    assert output.read_text() == "whole"
+    assert {each.name for each in tmp_path.iterdir()} == {"made", "output"}
+
+
 def test_a_page_that_does_not_fit_is_removed_and_named(tmp_path: Path) -> None:
     page = tmp_path / "early.prj" / "reports" / "report.html"
     page.parent.mkdir(parents=True)
@@ -302,7 +348,7 @@ def test_a_runtime_without_compiler_or_headers_for_fpgas_is_refused(
 
 def test_the_private_entry_is_for_the_tested_version_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    host = program(tmp_path / "c++", 'echo "$@" >> "$0.words"; for made; do true; done; : > "$made"')
+    host = compiler_of_programs(tmp_path)
     tested, other = (SyclRuntime(version, tmp_path) for version in (pieces.SYCL_VERSION, "2025.2.0"))
     assert isinstance(device_compiler(tested, host, tmp_path, False), PrivateEntry)
     first, second = (device_compiler(other, host, tmp_path, False) for _ in range(2))
@@ -312,12 +358,67 @@ def test_the_private_entry_is_for_the_tested_version_alone(tmp_path: Path, monke
     assert Path(f"{host}.words").read_text().count("\n") == 1, "the program is built once"
 
 
-def test_a_cache_that_cannot_be_written_does_not_keep_the_extension_from_being_called(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def compiler_of_programs(folder: Path) -> Path:
+    """Returns a compiler whose programs end at once; it writes a line of its words into `c++.words`."""
+    script = 'echo "$@" >> "$0.words"; for made; do true; done; echo "#!/bin/sh" > "$made"; chmod +x "$made"'
+    return program(folder / "c++", script)
+
+
+@pytest.mark.parametrize("damage", [lambda kept: kept.write_bytes(b""), lambda kept: kept.chmod(0o644)])
+def test_a_kept_program_that_was_damaged_is_built_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: Callable[[Path], object]
 ) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")
-    host = program(tmp_path / "c++", 'for made; do true; done; : > "$made"')
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    runtime, host = SyclRuntime("2025.2.0", tmp_path), compiler_of_programs(tmp_path)
+    kept = kernel_compiler(runtime, host, tmp_path, False)
+    damage(kept)
+    again = kernel_compiler(runtime, host, tmp_path, False)
+    assert again == kept
+    assert again.read_text() == "#!/bin/sh\n"
+    assert os.access(again, os.X_OK)
+
+
+@pytest.mark.parametrize("cache", ["/dev/null", "/" + "x" * 300])  # it cannot be made, it cannot be looked into
+def test_a_cache_that_cannot_be_used_does_not_keep_the_extension_from_being_called(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache: str
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", cache)
+    host = compiler_of_programs(tmp_path)
     assert kernel_compiler(SyclRuntime("2025.2.0", tmp_path), host, tmp_path, False).parent == tmp_path
+
+
+SPECIALIZATION = "get_spec_constant_symbolic_ID_impl<id>"
+GLOBAL = "__sycl_device_global_registration::"
+
+
+@pytest.mark.parametrize(
+    ("footer", "log", "said"),
+    [
+        (SPECIALIZATION, "InvalidInstruction", "does not support specialization constants"),
+        (GLOBAL, "InvalidInstruction", "does not describe device globals and host pipes; 2025.3.3 works with them"),
+        (SPECIALIZATION, "p.cpp:1:2: error: undeclared", None),
+        ("", "InvalidInstruction", None),
+    ],
+)
+def test_a_source_that_the_extension_cannot_describe_is_refused_before_its_device_refuses_it(
+    tmp_path: Path, footer: str, log: str, said: str | None
+) -> None:
+    (tmp_path / "p.cpp").touch()
+    (tmp_path / FOOTER).write_text(footer)
+    compiler = KernelCompilerExtension(program(tmp_path / "compiler", f"echo '{log}'; exit 1"))
+    tools = Tools(SyclRuntime("2025.2.0", tmp_path), compiler, Path("c++"), None, tmp_path)
+    with pytest.raises(PassFailed if said is None else IcpxError, match=said or log):
+        device_pass(Source(tmp_path / "p.cpp", tmp_path), CommandLine(), tools)
+
+
+@pytest.mark.parametrize("reads", [True, False])
+def test_specialization_constants_are_refused_if_a_kernel_reads_them(tmp_path: Path, reads: bool) -> None:
+    (tmp_path / FOOTER).write_text(SPECIALIZATION)
+    read = b"_Z37__sycl_getScalar2020SpecConstantValueIiET_PKcPKvS4_" if reads else b""
+    (tmp_path / BITCODE).write_bytes(MAGIC + read)
+    tools = Tools(SyclRuntime("2025.3.3", tmp_path), PrivateEntry(tmp_path), Path("c++"), None, tmp_path)
+    with pytest.raises(IcpxError, match="capture a variable") if reads else nullcontext():
+        refuse_unsupported(Source(tmp_path / "p.cpp", tmp_path), tools)
 
 
 def compiler_that_keeps(folder: Path, content: str, status: int) -> KernelCompilerExtension:
@@ -347,6 +448,14 @@ def test_without_clang_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatc
         pieces.host_compiler()
     with pytest.raises(IcpxError, match="-fsycl-host-compiler=nothing: there is no such program"):
         pieces.host_compiler("nothing")
+
+
+@pytest.mark.parametrize("name", [b"sp ace'.hpp", b'quo"te.hpp', b"caf\xe9>.hpp"])
+def test_the_host_pass_includes_a_source_of_any_name(tmp_path: Path, name: bytes) -> None:
+    file = tmp_path / os.fsdecode(name)
+    file.write_text("found\n")
+    made = subprocess.run(["gcc", "-E", "-P", "-"], input=include(file), stdout=subprocess.PIPE, check=True)
+    assert made.stdout.endswith(b"found\n")
 
 
 # Registration
@@ -422,15 +531,17 @@ def test_a_kernel_of_another_size_is_told_with_its_line_and_the_cure(tmp_path: P
     assert said.count("\n") == 1
 
 
-def test_dependencies_name_no_file_that_is_gone(tmp_path: Path) -> None:
-    folder = tmp_path / "private"
+@pytest.mark.parametrize(("name", "written"), [("private", "private"), ("a b#c$d", r"a\ b\#c$$d")])
+def test_dependencies_name_no_file_that_is_gone(tmp_path: Path, name: str, written: str) -> None:
+    folder, place = tmp_path / name, tmp_path / written
     file = tmp_path / "p.d"
     file.write_text(
-        f"p.o: {folder}/host.cpp \\\n  {folder}/integration.h /usr/include/a.h \\\n  p.cpp\n\n{folder}/host.cpp:\n"
+        f"p.o: {place}/host.cpp \\\n  {place}/integration.h /usr/include/a.h \\\n  p.cpp\n\n{place}/host.cpp:\n"
     )
     forget_temporary(file, folder)
     text = file.read_text()
-    assert str(folder) not in text
+    assert "host.cpp" not in text
+    assert "integration.h" not in text
     made = finished("make", "-n", "-f", file, cwd=tmp_path)
     assert "p.cpp" in made.stderr, made
     assert "/usr/include/a.h" in text

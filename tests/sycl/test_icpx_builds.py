@@ -125,6 +125,17 @@ GLOBAL = """\
 sycl::ext::oneapi::experimental::device_global<int> counter;
 int main() { sycl::queue().single_task<class Count>([] { counter = 1; }).wait(); }
 """
+SPECIALIZED = """\
+#include <sycl/sycl.hpp>
+constexpr sycl::specialization_id<int> id{7};
+int main() {
+  sycl::queue queue{sycl::accelerator_selector_v};
+  int *to = sycl::malloc_shared<int>(1, queue);
+  queue.submit([&](sycl::handler &handler) {
+    handler.single_task<class Specialized>([=](sycl::kernel_handler h) { *to = h.get_specialization_constant<id>(); });
+  }).wait();
+}
+"""
 OF_ANOTHER_VERSION = """\
 from fpgart.icpx import device_compilers
 device_compilers.SYCL_VERSION = "another"
@@ -169,6 +180,12 @@ def library(folder: Path, icpx: Icpx) -> Path:
     return folder / "libalone.so"
 
 
+WITHOUT_EMULATOR = f"""\
+from fpgart.icpx import device_compilers
+device_compilers.candidates = lambda engine: ()
+{OF_ANOTHER_VERSION}"""
+
+
 @pytest.fixture(scope="module")
 def by_extension(folder: Path) -> Icpx:
     """`icpx` for a runtime that is not the tested one: it calls the device compiler by the documented extension."""
@@ -198,12 +215,42 @@ def test_the_documented_extension_names_errors_by_the_lines_of_the_source(folder
     assert made.stderr.startswith(f"{folder}/wrong.cpp:2:21: error: use of undeclared identifier 'missing'\n")
 
 
+def test_the_documented_extension_needs_an_opencl_device(folder: Path) -> None:
+    variables = {**os.environ, "XDG_CACHE_HOME": str(folder / "user's cache")}
+    variables |= {"OCL_ICD_VENDORS": str(folder / "missing"), "OCL_ICD_FILENAMES": str(folder / "missing.so")}
+    words = ["-fsycl", "-c", "unused.cpp", "-o", "without_device.o"]
+    made = finished(sys.executable, "-c", WITHOUT_EMULATOR, *words, cwd=folder, env=variables)
+    assert (made.returncode, made.stderr.count("\n")) == (1, 1)
+    assert made.stderr.startswith("icpx: the SYCL runtime finds no OpenCL device")
+
+
 def test_the_documented_extension_refuses_device_globals(folder: Path, by_extension: Icpx) -> None:
     (folder / "global.cpp").write_text(GLOBAL)
     made = by_extension("-fsycl", "-c", "global.cpp")
     assert (made.returncode, made.stderr.count("\n")) == (1, 1)
-    assert "does not describe specialization constants, device globals and host pipes" in made.stderr
+    assert "does not describe device globals and host pipes" in made.stderr
     assert not (folder / "global.o").exists()
+
+
+@pytest.mark.parametrize("compiler", ["icpx", "by_extension"])
+def test_specialization_constants_are_refused_by_the_name_of_the_source(
+    folder: Path, request: pytest.FixtureRequest, compiler: str
+) -> None:
+    (folder / "specialized.cpp").write_text(SPECIALIZED)
+    made = request.getfixturevalue(compiler)("-fsycl", "-c", "specialized.cpp")
+    assert (made.returncode, made.stderr.count("\n")) == (1, 1)
+    assert made.stderr.startswith(f"icpx: {folder}/specialized.cpp: the device compiler")
+
+
+@pytest.mark.parametrize(("compiler", "text"), [("icpx", GLOBAL), ("by_extension", UNUSED)])
+def test_a_source_is_in_a_folder_with_quotes_in_its_name(
+    folder: Path, request: pytest.FixtureRequest, compiler: str, text: str
+) -> None:
+    source = folder / f"{compiler} 'quo\"tes" / "quotes.cpp"
+    source.parent.mkdir()
+    source.write_text(text)
+    made = request.getfixturevalue(compiler)("-fsycl", "-c", str(source))
+    assert (made.returncode, made.stderr) == (0, "")
 
 
 def test_each_of_several_sources_has_its_object_and_its_dependencies(objects: Path) -> None:
