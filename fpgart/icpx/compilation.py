@@ -28,8 +28,9 @@ from fpgart.icpx.pieces import ac_types, host_compiler, sycl_runtime
 from fpgart.icpx.private_folder import private_folder
 from fpgart.icpx.programs import run
 from fpgart.kernels.cpp_names import MANGLED, kernel_name
-from fpgart.kernels.spirv import imports
-from fpgart.kernels.spirv_facts import read_facts
+from fpgart.kernels.fpga_spirv import pipes
+from fpgart.kernels.spirv import Module
+from fpgart.kernels.spirv_kernels import imports
 
 SAMPLE = """\
 #include <sycl/sycl.hpp>
@@ -135,7 +136,7 @@ def check_pipes(images: Sequence[DeviceImage]) -> None:
         return
     kernels: dict[str, str] = {}
     for image in images:
-        for pipe in read_facts(image.code.read_bytes()).pipes:
+        for pipe in pipes(Module(image.code.read_bytes())):
             if ANONYMOUS in pipe.name or not pipe.kernels:
                 continue  # a name that two sources may have for two pipes, or the pipe of no kernel
             if pipe.name in kernels:
@@ -146,7 +147,7 @@ def check_pipes(images: Sequence[DeviceImage]) -> None:
 
 def warn_of_undefined(images: Sequence[DeviceImage]) -> None:
     """Names C++ functions that no source defines on stderr; the emulator finds those of the C library itself."""
-    named = {name for image in images for name in imports(image.code.read_bytes())}
+    named = {name for image in images for name in imports(Module(image.code.read_bytes()))}
     names = {name for name in named if name.startswith(MANGLED) and OF_ENGINES not in name}
     for name in sorted(names):
         what = f"no source defines {kernel_name(name)} for devices (SYCL_EXTERNAL), which a kernel calls"

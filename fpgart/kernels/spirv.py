@@ -1,252 +1,317 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Properties that are read from SPIR-V without the compiler: the kernels of a module and their arguments.
+"""SPIR-V modules: their instructions, and what they declare in front of the functions.
 
-Drivers do not describe the arguments of kernels that do not come from OpenCL C, and a runtime has to know
-which of them are pointers. Numbers are those of the SPIR-V specification 1.6 and, for buffer locations, of
-SPV_INTEL_fpga_buffer_location.
+Numbers are those of the SPIR-V specification 1.6 and of Intel's extensions for FPGAs in its registry.
 """
 
 from __future__ import annotations
 
-import enum
+import struct
 from array import array
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-
-from fpgart.base import opencl as cl
-from fpgart.kernels.interface import ArgumentInterface, KernelInterface
+from collections.abc import Collection, Iterable, Iterator
+from functools import cached_property
+from typing import NamedTuple
 
 MAGIC = 0x07230203
 HEADER = 5  # words in front of the first instruction
 
 
-class Op(enum.IntEnum):
-    """The instructions that describe kernels and their arguments."""
+class Op:
+    """The instructions that are read: numbers, because a look at an enum's member costs more than what is read."""
 
     NAME = 5
     STRING = 7
+    EXT_INST = 12
     ENTRY_POINT = 15
     EXECUTION_MODE = 16
+    CAPABILITY = 17
+    TYPE_INT = 21
+    TYPE_FLOAT = 22
+    TYPE_VECTOR = 23
     TYPE_IMAGE = 25
     TYPE_SAMPLER = 26
+    TYPE_ARRAY = 28
+    TYPE_STRUCT = 30
     TYPE_POINTER = 32
     TYPE_PIPE = 38
+    CONSTANT_TRUE = 41
+    CONSTANT_FALSE = 42
+    CONSTANT = 43
+    CONSTANT_COMPOSITE = 44
+    SPEC_CONSTANT_TRUE = 48
+    SPEC_CONSTANT_FALSE = 49
+    SPEC_CONSTANT = 50
     FUNCTION = 54
-    FUNCTION_PARAMETER = 55
+    PARAMETER = 55
+    CALL = 57
+    VARIABLE = 59
+    LOAD = 61
+    STORE = 62
+    COPY_SIZED = 64
+    ACCESS_CHAIN = 65
+    IN_BOUNDS_ACCESS_CHAIN = 66
+    PTR_ACCESS_CHAIN = 67
+    IN_BOUNDS_PTR_ACCESS_CHAIN = 70
     DECORATE = 71
+    COMPOSITE_EXTRACT = 81
+    CONVERT_F_TO_S = 110
+    CONVERT_S_TO_F = 111
+    U_CONVERT = 113
+    S_CONVERT = 114
+    TO_GENERIC = 121
+    FROM_GENERIC = 122
+    BITCAST = 124
+    ADD = 128
+    F_ADD = 129
+    SUBTRACT = 130
+    F_SUBTRACT = 131
+    MULTIPLY = 132
+    F_MULTIPLY = 133
+    U_DIVIDE = 134
+    S_DIVIDE = 135
+    F_DIVIDE = 136
+    U_MODULO = 137
+    S_REMAINDER = 138
+    LOGICAL_OR = 166
+    LOGICAL_AND = 167
+    LOGICAL_NOT = 168
+    SELECT = 169
+    EQUAL = 170
+    NOT_EQUAL = 171
+    U_GREATER = 172
+    S_GREATER = 173
+    U_GREATER_EQUAL = 174
+    S_GREATER_EQUAL = 175
+    U_LESS = 176
+    S_LESS = 177
+    U_LESS_EQUAL = 178
+    S_LESS_EQUAL = 179
+    SHIFT_RIGHT = 194
+    SHIFT_RIGHT_SIGNED = 195
+    SHIFT_LEFT = 196
+    OR = 197
+    XOR = 198
+    AND = 199
+    PHI = 245
+    LOOP_MERGE = 246
+    LABEL = 248
+    BRANCH = 249
+    BRANCH_CONDITIONAL = 250
+    SWITCH = 251
+    RETURN = 253
+    RETURN_VALUE = 254
+    UNREACHABLE = 255
+    READ_PIPE = 274
+    WRITE_PIPE = 275
+    PIPE_FROM_STORAGE = 324
     TYPE_UNTYPED_POINTER = 4417
+    READ_PIPE_BLOCKING = 5946
+    WRITE_PIPE_BLOCKING = 5947
 
 
-IMPORT = 1
-"""The kind of linkage of a name that another module defines."""
-
-
-class Decoration(enum.IntEnum):
+class Decoration:
     """The decorations that are read."""
 
+    SPEC_ID = 1
+    BUILT_IN = 11
     RESTRICT = 19
     VOLATILE = 21
     CONSTANT = 22
     PARAMETER_ATTRIBUTE = 38
     LINKAGE = 41
+    USER_SEMANTIC = 5635
     BUFFER_LOCATION = 5921
+    OLD_HOST_ACCESS = 6147
+    HOST_ACCESS = 6188
+
+
+class Storage:
+    """Storage classes by the words of OpenCL C. Arguments that are passed by value are private."""
+
+    CONSTANT = 0
+    LOCAL = 4
+    GLOBAL = 5
+    PRIVATE = 7
+    DEVICE_ONLY = 5936
+    HOST_ONLY = 5937
 
 
 KERNEL_MODEL = 6
-LOCAL_SIZE = 17
-BY_VALUE = 2  # a function parameter attribute
-NO_WRITE = 6
-HARDWARE_MODES = {
-    5893: "max_work_group_size", 5894: "max_global_work_dim", 5896: "num_simd_work_items",
-    5903: "scheduler_target_fmax_mhz",
-}  # fmt: skip
-"""The execution modes of SPV_INTEL_kernel_attributes, by the names of the attributes in OpenCL C."""
-NO_GLOBAL_OFFSET = 5895
 OF_SYCL = "_arg_"
 """SYCL's compilers put it in front of the names of arguments."""
-TYPE_NAMES = "kernel_arg_type."
-
-# Storage classes; a structure that is passed by value points to class Function.
-ADDRESS = {
-    0: cl.CL_KERNEL_ARG_ADDRESS_CONSTANT,
-    4: cl.CL_KERNEL_ARG_ADDRESS_LOCAL,
-    5: cl.CL_KERNEL_ARG_ADDRESS_GLOBAL,
-    7: cl.CL_KERNEL_ARG_ADDRESS_PRIVATE,
-    5936: cl.CL_KERNEL_ARG_ADDRESS_GLOBAL,  # DeviceOnlyINTEL
-    5937: cl.CL_KERNEL_ARG_ADDRESS_GLOBAL,  # HostOnlyINTEL
-}
-OPAQUE = frozenset((Op.TYPE_IMAGE, Op.TYPE_PIPE))
-QUALIFIERS = {
-    Decoration.RESTRICT: cl.CL_KERNEL_ARG_TYPE_RESTRICT,
-    Decoration.VOLATILE: cl.CL_KERNEL_ARG_TYPE_VOLATILE,
-    Decoration.CONSTANT: cl.CL_KERNEL_ARG_TYPE_CONST,
-}
+POINTERS = (Op.TYPE_POINTER, Op.TYPE_UNTYPED_POINTER)
+TYPES = (
+    Op.TYPE_INT, Op.TYPE_FLOAT, Op.TYPE_VECTOR, Op.TYPE_IMAGE, Op.TYPE_SAMPLER, Op.TYPE_ARRAY, Op.TYPE_STRUCT,
+    Op.TYPE_PIPE, *POINTERS,
+)  # fmt: skip
+Layout = tuple[int, int]
+"""The size and the alignment of a type in bytes."""
+UNKNOWN: Layout = (0, 1)
+MOST_BYTES = 1 << 63
+"""The largest size of a type; damaged modules have types within each other whose sizes have millions of digits."""
 
 
-@dataclass(slots=True)
-class Parameter:
-    """A function's parameter, by the ids of its type and itself."""
+class EntryPoint(NamedTuple):
+    """A kernel's function, and the variables that it uses."""
 
-    type: int
-    id: int
+    function: int
+    variables: list[int]
 
 
-@dataclass(slots=True)
 class Module:
-    """The result of a pass over the instructions; by id unless stated otherwise."""
+    """The instructions of a module, as far as it can be read; none for bytes that are no SPIR-V.
 
-    names: dict[int, str] = field(default_factory=dict)
-    kernels: dict[int, list[str]] = field(default_factory=dict)
-    """Names of the entry points that are kernels, by function."""
-    local_sizes: dict[int, tuple[int, int, int]] = field(default_factory=dict)
-    hardware: dict[int, dict[str, tuple[int, ...]]] = field(default_factory=dict)
-    """By function, the numbers of its attributes for hardware."""
-    pointers: dict[int, int] = field(default_factory=dict)
-    """Storage classes of pointer types."""
-    types: dict[int, int] = field(default_factory=dict)
-    """The instruction that declares an image, a sampler or a pipe."""
-    decorations: dict[int, list[tuple[int, tuple[int, ...]]]] = field(default_factory=dict)
-    parameters: dict[int, list[Parameter]] = field(default_factory=dict)
-    type_names: dict[str, list[str]] = field(default_factory=dict)
-    """The types' names of the arguments, by kernel; only compilers from OpenCL C write them."""
-
-
-def words_of(il: bytes) -> array[int]:
-    """Returns the words of a module in this machine's order; none for bytes that are no SPIR-V."""
-    words = array("I", il[: len(il) // 4 * 4])
-    if len(words) > HEADER and words[0] != MAGIC:
-        words.byteswap()
-    return words if len(words) > HEADER and words[0] == MAGIC else array("I")
-
-
-def heads(words: array[int]) -> Iterator[tuple[int, int, int]]:
-    """Yields each instruction's number, the position of its first word, and its length in words.
-
-    It ends before an instruction that is empty or longer than the rest, because no SPIR-V follows it.
+    They end before one that is empty or longer than the rest, because no SPIR-V follows it. Modules have millions of
+    words: functions are read, and declarations understood, when they are asked for. Dictionaries are by id unless
+    stated otherwise.
     """
-    at, end = HEADER, len(words)
-    while at < end:
-        head = words[at]
-        length = head >> 16
-        if not length or at + length > end:
-            return
-        yield head & 0xFFFF, at, length
-        at += length
+
+    def __init__(self, il: bytes) -> None:
+        self._words = words = array("I", il[: len(il) // 4 * 4])
+        if words and words[0] != MAGIC:
+            words.byteswap()
+        if words and words[0] != MAGIC:
+            del words[:]
+        self._declared: dict[int, list[int]] = {}
+        """The places of declarations, by instruction."""
+        self._functions = len(words)
+        """The place of the first function."""
+        for code, at, _ in self._from(HEADER):
+            if code == Op.FUNCTION:
+                self._functions = at
+                break
+            self._declared.setdefault(code, []).append(at)
+
+    def _from(self, at: int) -> Iterator[tuple[int, int, int]]:
+        """Yields each instruction's number, the position of its first word, and its length in words."""
+        words, end = self._words, len(self._words)
+        while at < end:
+            head = words[at]
+            length = head >> 16
+            if not length or at + length > end:
+                return
+            yield head & 0xFFFF, at, length
+            at += length
+
+    def declared(self, *codes: int, least: int = 1) -> Iterator[tuple[int, list[int]]]:
+        """Yields the declarations by these instructions that have at least so many operands, with the operands."""
+        words = self._words
+        for at in sorted(at for code in codes for at in self._declared.get(code, ())):
+            head = words[at]
+            if head >> 16 > least:
+                yield head & 0xFFFF, words[at + 1 : at + (head >> 16)].tolist()
+
+    def in_functions(self, codes: Collection[int]) -> Iterator[tuple[int, int, list[int]]]:
+        """Yields these instructions of functions: the function's id, the instruction's number, the operands."""
+        words, function = self._words, 0
+        for code, at, length in self._from(self._functions):
+            if code == Op.FUNCTION and length > 2:
+                function = words[at + 2]
+            if code in codes:
+                yield function, code, words[at + 1 : at + length].tolist()
+
+    def decorated(self, *kinds: int) -> Iterator[tuple[int, list[int]]]:
+        """Yields what has one of these decorations, with the decoration's operands."""
+        return ((id, more) for _, (id, kind, *more) in self.declared(Op.DECORATE, least=3) if kind in kinds)
+
+    @cached_property
+    def _names(self) -> dict[int, list[int]]:
+        return {id: text for _, (id, *text) in self.declared(Op.NAME)}
+
+    def name(self, id: int) -> str:
+        return text_of(self._names.get(id, []))
+
+    @cached_property
+    def kernels(self) -> dict[str, EntryPoint]:
+        """The entry points that are kernels, by name."""
+        found = {}
+        for _, (model, function, *words) in self.declared(Op.ENTRY_POINT, least=3):
+            if model == KERNEL_MODEL:
+                name = text_of(words)
+                found[name] = EntryPoint(function, words[len(name.encode()) // 4 + 1 :])
+        return found
+
+    @cached_property
+    def constants(self) -> dict[int, int]:
+        """Numbers, whose bits are taken as those of a signed integer."""
+        found = {}
+        for _, (kind, id, low, *high) in self.declared(Op.CONSTANT, least=3):
+            _, width = self.types.get(kind, (0, ()))
+            found[id] = signed(low | (high[0] << 32 if high else 0), width[0] if width else 32)
+        return found
+
+    @cached_property
+    def composites(self) -> dict[int, list[int]]:
+        return {id: parts for _, (_, id, *parts) in self.declared(Op.CONSTANT_COMPOSITE, least=2)}
+
+    @cached_property
+    def variables(self) -> dict[int, tuple[int, list[int]]]:
+        """The type of each variable of the module, and its initial value."""
+        return {id: (kind, initial) for _, (kind, id, _, *initial) in self.declared(Op.VARIABLE, least=3)}
+
+    @cached_property
+    def types(self) -> dict[int, tuple[int, tuple[int, ...]]]:
+        """The instruction that declares a type, and its operands."""
+        return {id: (code, tuple(more)) for code, (id, *more) in self.declared(*TYPES)}
+
+    def storage(self, kind: int) -> int:
+        """Returns the storage class of a pointer type; -1 for other types."""
+        code, operands = self.types.get(kind, (0, ()))
+        return operands[0] if code in POINTERS and operands else -1
+
+    def pointee(self, kind: int) -> int:
+        """Returns the type that a pointer type points to; 0 if the module does not say."""
+        code, operands = self.types.get(kind, (0, ()))
+        return operands[1] if code == Op.TYPE_POINTER and len(operands) > 1 else 0
+
+    @cached_property
+    def _layouts(self) -> dict[int, Layout]:
+        found = {id: (8, 8) for id, (code, _) in self.types.items() if code in POINTERS}
+        for id, declared in self.types.items():
+            size, alignment = found.get(id, UNKNOWN)
+            match declared:
+                case ((Op.TYPE_INT | Op.TYPE_FLOAT), (bits, *_)):
+                    size = 1 << max(0, (bits - 1).bit_length() - 3)
+                    alignment = min(size, 8)
+                case Op.TYPE_VECTOR, (part, count):
+                    size = alignment = found.get(part, UNKNOWN)[0] * (4 if count == 3 else count)
+                case Op.TYPE_ARRAY, (part, count):
+                    size, alignment = found.get(part, UNKNOWN)
+                    size *= max(0, self.constants.get(count, 0))
+                case Op.TYPE_STRUCT, parts:
+                    end, alignment = _in_a_row(found.get(part, UNKNOWN) for part in parts)
+                    size = _aligned(end, alignment)
+            found[id] = min(size, MOST_BYTES), min(max(alignment, 1), MOST_BYTES)
+        return found
+
+    def layout(self, kind: int) -> Layout:
+        """Returns size and alignment of a type. Except for pointers, a type consists of types in front of it."""
+        return self._layouts.get(kind, UNKNOWN)
+
+    def offset(self, parts: tuple[int, ...], index: int) -> int:
+        """Returns the distance of a member of a structure of these types from its begin."""
+        end, _ = _in_a_row(map(self.layout, parts[:index]))
+        return _aligned(end, self.layout(parts[index])[1])
 
 
-def interfaces(il: bytes) -> dict[str, KernelInterface]:
-    """Returns the kernels of a module by name, as far as it can be read; none for bytes that are no SPIR-V."""
-    module = _read(words_of(il))
-    found = {}
-    for function, names in module.kernels.items():
-        for name in names:
-            types = module.type_names.get(name, [])
-            arguments = tuple(
-                _argument(module, parameter, types[index] if index < len(types) else "")
-                for index, parameter in enumerate(module.parameters.get(function, []))
-            )
-            found[name] = KernelInterface(
-                name, arguments, required_work_group_size=module.local_sizes.get(function, (0, 0, 0))
-            )
-    return found
+def _in_a_row(layouts: Iterable[Layout]) -> Layout:
+    """Returns where members of a structure end, and their largest alignment."""
+    end, most = 0, 1
+    for size, alignment in layouts:
+        end, most = _aligned(end, alignment) + size, max(most, alignment)
+    return end, most
 
 
-def hardware(il: bytes) -> dict[str, dict[str, tuple[int, ...]]]:
-    """Returns, by kernel, the numbers of its attributes for hardware."""
-    module = _read(words_of(il))
-    return {
-        name: module.hardware[function]
-        for function, names in module.kernels.items()
-        for name in names
-        if function in module.hardware
-    }
+def _aligned(place: int, alignment: int) -> int:
+    return -(-place // alignment) * alignment
 
 
-def imports(il: bytes) -> list[str]:
-    """Returns the functions and variables that a module names, but does not define."""
-    words = words_of(il)
-    return [
-        text_of(words[at + 3 : at + length - 1].tolist())
-        for code, at, length in heads(words)
-        if code == Op.DECORATE
-        and length > 4
-        and words[at + 2] == Decoration.LINKAGE
-        and words[at + length - 1] == IMPORT
-    ]
-
-
-def _read(words: array[int]) -> Module:
-    """Reads the instructions in one pass. Modules have millions of words: others cost a look into a set."""
-    module = Module()
-    wanted = frozenset(map(int, Op))
-    function = 0
-    for code, at, length in heads(words):
-        if code not in wanted:
-            continue
-        if code == Op.FUNCTION and length > 2:
-            function = words[at + 2]
-        elif code == Op.FUNCTION_PARAMETER:
-            if function in module.kernels and length > 2:
-                module.parameters.setdefault(function, []).append(Parameter(words[at + 1], words[at + 2]))
-        else:
-            _note(module, code, words[at + 1 : at + length])
-    return module
-
-
-def _note(module: Module, code: int, operands: array[int]) -> None:
-    """Records an instruction in front of the functions."""
-    match code, operands.tolist():
-        case Op.NAME, [id, *text]:
-            module.names[id] = text_of(text)
-        case Op.STRING, [_, *text]:
-            words = text_of(text)
-            if words.startswith(TYPE_NAMES):
-                name, _, types = words.removeprefix(TYPE_NAMES).rpartition(".")
-                module.type_names[name] = types.removesuffix(",").split(",")
-        case Op.ENTRY_POINT, [model, function, *text] if model == KERNEL_MODEL:
-            module.kernels.setdefault(function, []).append(text_of(text))
-        case Op.EXECUTION_MODE, [function, mode, x, y, z] if mode == LOCAL_SIZE:
-            module.local_sizes[function] = (x, y, z)
-        case Op.EXECUTION_MODE, [function, mode, *numbers] if mode in HARDWARE_MODES:
-            module.hardware.setdefault(function, {})[HARDWARE_MODES[mode]] = tuple(numbers)
-        case Op.EXECUTION_MODE, [function, mode] if mode == NO_GLOBAL_OFFSET:
-            module.hardware.setdefault(function, {})["uses_global_work_offset"] = (0,)
-        case ((Op.TYPE_POINTER | Op.TYPE_UNTYPED_POINTER), [id, storage, *_]):
-            module.pointers[id] = storage
-        case ((Op.TYPE_IMAGE | Op.TYPE_SAMPLER | Op.TYPE_PIPE), [id, *_]):
-            module.types[id] = code
-        case Op.DECORATE, [id, decoration, *more]:
-            module.decorations.setdefault(id, []).append((decoration, tuple(more)))
+def signed(value: int, bits: int) -> int:
+    """Returns an integer of so many bits as a signed one."""
+    sign = 1 << min(max(bits, 1), 64) - 1
+    return (value & 2 * sign - 1 ^ sign) - sign
 
 
 def text_of(words: list[int]) -> str:
     """Returns a literal string, which ends with a zero byte."""
-    data = b"".join(word.to_bytes(4, "little") for word in words)
-    return data.partition(b"\0")[0].decode(errors="replace")
-
-
-def _argument(module: Module, parameter: Parameter, type_name: str) -> ArgumentInterface:
-    decorations = module.decorations.get(parameter.id, [])
-    attributes = {value for kind, values in decorations if kind == Decoration.PARAMETER_ATTRIBUTE for value in values}
-    qualifier = cl.CL_KERNEL_ARG_TYPE_NONE
-    storage = module.pointers.get(parameter.type)
-    if storage is not None:
-        for kind, _ in decorations:
-            qualifier |= QUALIFIERS.get(Decoration(kind), 0) if kind in QUALIFIERS else 0
-        if NO_WRITE in attributes:
-            qualifier |= cl.CL_KERNEL_ARG_TYPE_CONST
-    declared = module.types.get(parameter.type)
-    address = cl.CL_KERNEL_ARG_ADDRESS_PRIVATE
-    if declared in OPAQUE:
-        address = cl.CL_KERNEL_ARG_ADDRESS_GLOBAL
-    elif storage is not None and BY_VALUE not in attributes:
-        address = ADDRESS.get(storage, cl.CL_KERNEL_ARG_ADDRESS_GLOBAL)
-    location = next((values[0] for kind, values in decorations if kind == Decoration.BUFFER_LOCATION and values), None)
-    return ArgumentInterface(
-        module.names.get(parameter.id, "").removeprefix(OF_SYCL),
-        "sampler_t" if declared == Op.TYPE_SAMPLER else type_name,
-        address,
-        cl.CL_KERNEL_ARG_ACCESS_NONE,
-        qualifier,
-        "" if location is None else str(location),
-    )
+    return struct.pack(f"<{len(words)}I", *words).partition(b"\0")[0].decode(errors="replace")

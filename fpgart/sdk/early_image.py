@@ -18,8 +18,9 @@ from fpgart.icpx.command_line import CommandLine
 from fpgart.icpx.errors import IcpxError, UsageError
 from fpgart.kernels.cpp_names import INLINE_NAMESPACE, kernel_name
 from fpgart.kernels.interface import ArgumentInterface, KernelInterface
-from fpgart.kernels.spirv import interfaces
+from fpgart.kernels.spirv import Module
 from fpgart.kernels.spirv_facts import SpirvFacts, read_facts
+from fpgart.kernels.spirv_kernels import interfaces
 from fpgart.sdk.board_packages import default_board
 
 REPLACED = (".a", ".o", ".aocr")
@@ -43,10 +44,11 @@ def write_report(modules: Sequence[bytes], board: BoardDescription, asked: Comma
     output = asked.output or Path("a.a")
     name = output.stem if output.suffix in REPLACED else output.name
     page = output.with_name(f"{name}.prj") / "reports" / "report.html"
-    facts = [read_facts(module) for module in modules]
+    read = [Module(module) for module in modules]
+    facts = [read_facts(module) for module in read]
     kernels = [
         _kernel(kernel, each, board)
-        for module, each in zip(modules, facts, strict=True)
+        for module, each in zip(read, facts, strict=True)
         for kernel in interfaces(module).values()
     ]
     system = Autodiscovery("", board.name, memories_of(board), tuple(kernels))

@@ -40,6 +40,7 @@ from fpgart.channels import network
 from fpgart.engine.opencl_engine.binary import LOWERED, with_notes, without_notes
 from fpgart.kernels import call_graph, file_scope, lowering, opencl_c, spirv
 from fpgart.kernels.dialect import Compiler, CompilerOptions, predefined_macros, translate
+from fpgart.kernels.fpga_spirv import kernels_with_pipes, variables_of_host
 from fpgart.kernels.interface import ArgumentInterface, KernelInterface, PipeArgument
 from fpgart.kernels.loops.access_patterns import patterns
 from fpgart.kernels.loops.dependences import broken_promises
@@ -48,6 +49,8 @@ from fpgart.kernels.loops.kernel_streams import kernel_streams
 from fpgart.kernels.loops.loop_tree import UncountableError
 from fpgart.kernels.preprocessing.files import Embedded, Input, Inside
 from fpgart.kernels.signs import PreprocessorError
+from fpgart.kernels.spirv_facts import read_facts
+from fpgart.kernels.spirv_kernels import hardware, imports, interfaces
 from fpgart.sdk.aoc_options import UsageError, read_command_line
 from fpgart.sdk.board_packages import BoardPackage
 from fpgart.watch import report
@@ -272,6 +275,14 @@ def modules() -> list[bytes]:
     return [made]
 
 
+def read_il(data: bytes) -> None:
+    """As the driver, its emulator and reports do for a program."""
+    module = spirv.Module(data)
+    interfaces(module), hardware(module), imports(module)
+    kernels_with_pipes(module), variables_of_host(module)
+    read_facts(module)
+
+
 def read_options(data: bytes) -> None:
     text = data.decode(errors="surrogateescape")[:LONGEST_OPTIONS]  # the API refuses longer ones
     translate("kernel void k(global int *x) {}", text, {}, Compiler(macros, None, half=True))
@@ -412,7 +423,7 @@ READERS: dict[str, Reader] = {
     "loops": Reader(read_loops, looping_sources, (), (*OPENCL_C, *LOOPS)),
     "options": Reader(read_options, lambda: BUILD_OPTIONS, (PreprocessorError, lowering.LoweringError, OSError),
                       (b"-D", b"-I", b"-cl-std=CL", b"=", b'"', b"'", b"\\", b" ")),
-    "il": Reader(spirv.interfaces, modules, (), NUMBERS),
+    "il": Reader(read_il, modules, (), NUMBERS),
     "aoc": Reader(read_words, command_lines, (UsageError,), (b"-", b"--", b"\0", b"=", b"-board", b"-march=", b"-l")),
     "trace": Reader(read_trace, traces, (report.TraceError,), JSON),
     "page": Reader(read_page, traces, (report.TraceError,), JSON),

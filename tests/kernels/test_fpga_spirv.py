@@ -6,11 +6,9 @@ import struct
 
 import pytest
 
-from fpgart.kernels.fpga_spirv import Capability, Op, read_fpga_module
+from fpgart.kernels.fpga_spirv import CAPABILITIES, HostVariable, variables_of_host
 from fpgart.kernels.interface import ArgumentInterface, KernelInterface, without_locations_from
-
-MAGIC, HOST_ACCESS, OLD_HOST_ACCESS, FUNCTION = 0x07230203, 6188, 6147, 54
-KERNEL, ADDRESSES = 6, 4
+from fpgart.kernels.spirv import MAGIC, Decoration, Module, Op
 
 
 def text(words: str) -> list[int]:
@@ -36,25 +34,20 @@ DECLARATIONS = (
 )
 
 
-@pytest.mark.parametrize("decoration", [HOST_ACCESS, OLD_HOST_ACCESS])
+@pytest.mark.parametrize("decoration", [Decoration.HOST_ACCESS, Decoration.OLD_HOST_ACCESS])
 @pytest.mark.parametrize("order", ["<", ">"])
 def test_a_pipe_has_a_name_and_the_size_of_its_packets(decoration: int, order: str) -> None:
-    read = read_fpga_module(
-        module(
-            (Op.CAPABILITY, Capability.BLOCKING_PIPES),
-            (Op.DECORATE, 9, decoration, 2, *text("_ZTS4pipe")),
-            *DECLARATIONS,
-            (Op.TYPE_STRUCT, 6, INT, INT, INT),
-            (Op.TYPE_POINTER, 7, 5, 6),
-            (Op.CONSTANT_COMPOSITE, 6, 8, FOUR, FOUR, EIGHT),
-            (Op.VARIABLE, 7, 9, 5, 8),
-            order=order,
-        )
+    il = module(
+        (Op.CAPABILITY, CAPABILITIES[1]),
+        (Op.DECORATE, 9, decoration, 2, *text("_ZTS4pipe")),
+        *DECLARATIONS,
+        (Op.TYPE_STRUCT, 6, INT, INT, INT),
+        (Op.TYPE_POINTER, 7, 5, 6),
+        (Op.CONSTANT_COMPOSITE, 6, 8, FOUR, FOUR, EIGHT),
+        (Op.VARIABLE, 7, 9, 5, 8),
+        order=order,
     )
-    assert read.has_pipes
-    assert list(read.names) == ["_ZTS4pipe"]
-    assert read.packet_of("_ZTS4pipe") == 4
-    assert read.packet_of("another") == 0
+    assert variables_of_host(Module(il)) == {"_ZTS4pipe": HostVariable(9, 12, 4)}
 
 
 @pytest.mark.parametrize(
@@ -67,32 +60,43 @@ def test_a_pipe_has_a_name_and_the_size_of_its_packets(decoration: int, order: s
     ],
 )
 def test_a_variable_has_the_size_of_its_type(type_: tuple[int, ...], size: int) -> None:
-    read = read_fpga_module(
-        module(
-            (Op.DECORATE, 9, HOST_ACCESS, 1, *text("weights")),
-            *DECLARATIONS,
-            type_,
-            (Op.TYPE_POINTER, 7, 5, 20),
-            (Op.VARIABLE, 7, 9, 5),
-        )
+    il = module(
+        (Op.DECORATE, 9, Decoration.HOST_ACCESS, 1, *text("weights")),
+        *DECLARATIONS,
+        type_,
+        (Op.TYPE_POINTER, 7, 5, 20),
+        (Op.VARIABLE, 7, 9, 5),
     )
-    assert read.size_of("weights") == size
-    assert read.size_of("others") == 0
-    assert not read.has_pipes
-
-
-def test_a_module_of_other_capabilities_has_no_pipes() -> None:
-    assert not read_fpga_module(module((Op.CAPABILITY, ADDRESSES), (Op.CAPABILITY, KERNEL))).has_pipes
+    assert variables_of_host(Module(il)) == {"weights": HostVariable(9, size, 0)}
 
 
 @pytest.mark.parametrize("il", [b"", b"BC\xc0\xde" * 9, module((Op.CAPABILITY, 17))[:-3], module()[:20] + b"\1\0\0\0"])
 def test_what_is_no_module_says_nothing(il: bytes) -> None:
-    assert not read_fpga_module(il).names
+    assert list(Module(il).declared(Op.CAPABILITY)) == []
 
 
-def test_functions_are_not_read() -> None:
-    """Modules have millions of words behind the declarations."""
-    assert not read_fpga_module(module((FUNCTION, 1, 2, 3, 4), (Op.CAPABILITY, 17))).capabilities
+def test_declarations_end_where_functions_begin() -> None:
+    il = module((Op.CAPABILITY, 4), (Op.FUNCTION, 1, 2, 3, 4), (Op.CAPABILITY, 17))
+    assert list(Module(il).declared(Op.CAPABILITY)) == [(Op.CAPABILITY, [4])]
+
+
+def test_a_member_begins_at_a_multiple_of_its_alignment_behind_the_members_in_front_of_it() -> None:
+    read = Module(module(*DECLARATIONS))
+    assert [read.offset((INT, FLOAT, INT, INT), index) for index in range(4)] == [0, 8, 16, 20]
+
+
+def test_a_constant_of_a_type_without_a_width_has_32_bits() -> None:
+    assert Module(module((Op.TYPE_INT, INT), (Op.CONSTANT, INT, 9, 0xFFFFFFFF))).constants == {9: -1}
+
+
+def test_types_that_consist_of_themselves_have_no_size() -> None:
+    read = Module(module(*DECLARATIONS, (Op.TYPE_STRUCT, 20, 20, 21), (Op.TYPE_VECTOR, 21, 20, 0)))
+    assert (read.layout(20), read.layout(21)) == ((0, 1), (0, 1))
+
+
+def test_a_structure_may_contain_pointers_that_are_declared_behind_it() -> None:
+    read = Module(module((Op.TYPE_STRUCT, 20, 21, 21), (Op.TYPE_POINTER, 21, 5, 20)))
+    assert read.layout(20) == (16, 8)
 
 
 def test_locations_that_a_board_does_not_have_are_taken_out() -> None:

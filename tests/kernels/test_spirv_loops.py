@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 from test_fpga_spirv import module, text
 
-from fpgart.kernels import fpga_spirv, spirv
+from fpgart.kernels.fpga_spirv import PIPE_TYPE
 from fpgart.kernels.loops.access_patterns import patterns
 from fpgart.kernels.loops.kernel_loops import Captured, KernelLoops
 from fpgart.kernels.loops.loop_tree import talks
 from fpgart.kernels.loops.spirv_streams import spirv_streams
-from fpgart.kernels.spirv_code import Op
-from fpgart.kernels.spirv_facts import PIPE_TYPE, LoopControl
+from fpgart.kernels.spirv import KERNEL_MODEL, Op
+from fpgart.kernels.spirv_facts import LoopControl
 
-TYPES = fpga_spirv.Op
 PRIVATE, GLOBAL, SPEC_ID = 7, 5, 1
+FUNCTION_END = 56
 Line = tuple[int | str, ...]
 COUNTED: tuple[Line, ...] = (
     (Op.LABEL, "entry"),
@@ -36,25 +36,25 @@ def program(*body: Line, before: tuple[Line, ...] = (), behind: tuple[Line, ...]
     Words stand for ids, those of digits for constants. `before` are more declarations, `behind` more functions.
     """
     lines: list[Line] = [
-        (spirv.Op.ENTRY_POINT, spirv.KERNEL_MODEL, "k", *text("k"), "pipe"),
+        (Op.ENTRY_POINT, KERNEL_MODEL, "k", *text("k"), "pipe"),
         *((Op.NAME, name, *text(f"_arg_{name}")) for name in ("n", "x", "s")),
-        (TYPES.TYPE_INT, "int", 32, 0),
-        (TYPES.TYPE_POINTER, "int*", GLOBAL, "int"),
-        (TYPES.TYPE_STRUCT, "struct", "int", "int"),
-        (TYPES.TYPE_POINTER, "struct*", PRIVATE, "struct"),
-        (TYPES.TYPE_POINTER, "own*", PRIVATE, "int"),
+        (Op.TYPE_INT, "int", 32, 0),
+        (Op.TYPE_POINTER, "int*", GLOBAL, "int"),
+        (Op.TYPE_STRUCT, "struct", "int", "int"),
+        (Op.TYPE_POINTER, "struct*", PRIVATE, "struct"),
+        (Op.TYPE_POINTER, "own*", PRIVATE, "int"),
         *before,
         (Op.FUNCTION, 1, "k", 0, 1),
         (Op.PARAMETER, "int", "n"),
         (Op.PARAMETER, "int*", "x"),
         (Op.PARAMETER, "struct*", "s"),
         *body,
-        (Op.FUNCTION_END,),
+        (FUNCTION_END,),
         *behind,
     ]
     words = {word for line in lines for word in line if isinstance(word, str)}
     ids = {word: number for number, word in enumerate(sorted(words), start=20)}
-    constants = [(TYPES.CONSTANT, "int", word, int(word)) for word in sorted(words) if word.isdecimal()]
+    constants = [(Op.CONSTANT, "int", word, int(word)) for word in sorted(words) if word.isdecimal()]
     at = next(index for index, line in enumerate(lines) if line[0] == Op.FUNCTION)
     every = [*lines[:at], *constants, *lines[at:]]
     return module(*(tuple(ids[word] if isinstance(word, str) else int(word) for word in line) for line in every))
@@ -221,7 +221,7 @@ def test_a_called_function_takes_the_cycles_of_its_loops() -> None:
         (Op.PARAMETER, "int", "m"),
         *(tuple(f"{word}'" if word in ("entry", "loop", "exit", "i", "next", "done") else "m" if word == "n" else word
                 for word in line) for line in COUNTED),
-        (Op.FUNCTION_END,),
+        (FUNCTION_END,),
     )  # fmt: skip
     body: tuple[Line, ...] = (
         (Op.LABEL, "begin"),
@@ -240,7 +240,7 @@ def test_an_entry_point_that_only_calls_a_function_is_that_function() -> None:
         (Op.PARAMETER, "int*", "x'"),
         (Op.PARAMETER, "struct*", "s'"),
         *(tuple(inner.get(str(word), word) for word in line) for line in COUNTED),
-        (Op.FUNCTION_END,),
+        (FUNCTION_END,),
     )
     named: tuple[Line, ...] = ((Op.NAME, "n'", *text("_arg_n")),)
     body: tuple[Line, ...] = ((Op.LABEL, "begin"), (Op.CALL, 1, "result", "f", "n", "x", "s"), (Op.RETURN,))
@@ -315,10 +315,10 @@ def test_a_pipe_is_a_channel_with_its_capacity() -> None:
     before: tuple[Line, ...] = (
         (Op.NAME, "storage", *text(f"{PIPE_TYPE}.3")),
         (Op.NAME, "pipe", *text("between")),
-        (TYPES.TYPE_STRUCT, "storage", "int", "int", "int"),
-        (TYPES.TYPE_POINTER, "storage*", GLOBAL, "storage"),
-        (TYPES.CONSTANT_COMPOSITE, "storage", "initial", "4", "4", "8"),
-        (TYPES.VARIABLE, "storage*", "pipe", GLOBAL, "initial"),
+        (Op.TYPE_STRUCT, "storage", "int", "int", "int"),
+        (Op.TYPE_POINTER, "storage*", GLOBAL, "storage"),
+        (Op.CONSTANT_COMPOSITE, "storage", "initial", "4", "4", "8"),
+        (Op.VARIABLE, "storage*", "pipe", GLOBAL, "initial"),
     )
     lines: tuple[Line, ...] = (
         (Op.PIPE_FROM_STORAGE, "end", "open", "pipe"),

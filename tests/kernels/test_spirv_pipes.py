@@ -5,25 +5,33 @@ from __future__ import annotations
 import pytest
 from test_fpga_spirv import module, text
 
-from fpgart.kernels.spirv_code import Op
-from fpgart.kernels.spirv_pipes import CALL_OF_POINTER, CREATE_TASK_SEQUENCE, LAST_OF_PIPES, kernels_with_pipes
+from fpgart.kernels.fpga_spirv import (
+    CALL_OF_POINTER,
+    CAPABILITIES,
+    CREATE_TASK_SEQUENCE,
+    LAST_OF_PIPES,
+    kernels_with_pipes,
+)
+from fpgart.kernels.spirv import Module, Op
 
 KERNEL, MAIN, INNER, OTHER = 6, 10, 11, 12
 
 
-def found(*in_inner: tuple[int, ...], in_main: tuple[int, ...] = (Op.CALL, 1, 20, INNER)) -> frozenset[str]:
+def found(
+    *in_inner: tuple[int, ...], in_main: tuple[int, ...] = (Op.CALL, 1, 20, INNER), capability: int = CAPABILITIES[0]
+) -> frozenset[str]:
     """The kernels `main`, which has one instruction, and `other`, which has none; `inner` is no kernel."""
-    return kernels_with_pipes(
-        module(
-            (Op.ENTRY_POINT, KERNEL, MAIN, *text("main")),
-            (Op.ENTRY_POINT, KERNEL, OTHER, *text("other")),
-            (Op.FUNCTION, 1, MAIN, 0, 2),
-            in_main,
-            (Op.FUNCTION, 1, OTHER, 0, 2),
-            (Op.FUNCTION, 1, INNER, 0, 2),
-            *in_inner,
-        )
+    il = module(
+        (Op.CAPABILITY, capability),
+        (Op.ENTRY_POINT, KERNEL, MAIN, *text("main")),
+        (Op.ENTRY_POINT, KERNEL, OTHER, *text("other")),
+        (Op.FUNCTION, 1, MAIN, 0, 2),
+        in_main,
+        (Op.FUNCTION, 1, OTHER, 0, 2),
+        (Op.FUNCTION, 1, INNER, 0, 2),
+        *in_inner,
     )
+    return kernels_with_pipes(Module(il))
 
 
 @pytest.mark.parametrize(
@@ -42,8 +50,13 @@ def test_a_kernel_uses_the_pipes_of_the_functions_that_it_calls(instruction: tup
     assert found(instruction) == {"main"}
 
 
-def test_a_kernel_uses_its_own_pipes() -> None:
-    assert found(in_main=(Op.READ_PIPE_BLOCKING, 22, 23, 24, 25)) == {"main"}
+@pytest.mark.parametrize("capability", CAPABILITIES)
+def test_a_kernel_uses_its_own_pipes(capability: int) -> None:
+    assert found(in_main=(Op.READ_PIPE_BLOCKING, 22, 23, 24, 25), capability=capability) == {"main"}
+
+
+def test_functions_of_a_module_without_the_capability_of_pipes_are_not_read() -> None:
+    assert found(in_main=(Op.READ_PIPE_BLOCKING, 22, 23, 24, 25), capability=KERNEL) == frozenset()
 
 
 def test_a_kernel_uses_the_pipes_of_the_functions_that_it_starts() -> None:
@@ -60,4 +73,4 @@ def test_a_kernel_that_calls_functions_without_pipes_uses_none() -> None:
 
 
 def test_bytes_that_are_no_spirv_have_no_kernels() -> None:
-    assert kernels_with_pipes(b"\0" * 64) == frozenset()
+    assert kernels_with_pipes(Module(b"\0" * 64)) == frozenset()

@@ -24,8 +24,8 @@ from fpgart.engine.opencl_engine.engine import OpenCLEngine
 from fpgart.engine.opencl_engine.kernel import DriverKernel, KernelProgram
 from fpgart.engine.opencl_engine.program import DriverProgram
 from fpgart.kernels.emulator_image import is_image, read_image
-from fpgart.kernels.fpga_spirv import FpgaModule, read_fpga_module
-from fpgart.kernels.spirv_pipes import kernels_with_pipes
+from fpgart.kernels.fpga_spirv import HostVariable, kernels_with_pipes, variables_of_host
+from fpgart.kernels.spirv import Module
 
 if TYPE_CHECKING:
     from fpgart.channels.links import Links
@@ -57,9 +57,9 @@ class EmulatorProgram(DriverProgram):
     """A program from SPIR-V, or from an image of it."""
 
     @cached_property
-    def module(self) -> FpgaModule:
-        """The declarations of its module."""
-        return read_fpga_module(self._given.il)
+    def variables(self) -> dict[str, HostVariable]:
+        """The pipes and device globals that the host names."""
+        return variables_of_host(Module(self._given.il))
 
     @cached_property
     def kernels_with_pipes(self) -> frozenset[str]:
@@ -67,10 +67,10 @@ class EmulatorProgram(DriverProgram):
         if self._given.binary:
             image = read_image(self._given.binary)
             return frozenset(image.kernels) if image.has_pipes else frozenset()
-        return kernels_with_pipes(self._given.il) if self.module.has_pipes else frozenset()
+        return kernels_with_pipes(Module(self._given.il))
 
     def network(self, plugs: Plugs = no_plugs) -> EmulatorNetwork | None:
-        return EmulatorNetwork(self) if self.kernels_with_pipes or self.module.names else None
+        return EmulatorNetwork(self) if self.kernels_with_pipes or self.variables else None
 
 
 class EmulatorKernel(SeatedKernel):
@@ -110,12 +110,12 @@ class EmulatorNetwork:
         self.stopped = True
 
     def channel(self, name: str) -> HostPipe | None:
-        packet = self.program.module.packet_of(name)
-        return HostPipe(self.program, name, packet) if packet else None
+        found = self.program.variables.get(name)
+        return HostPipe(self.program, name, found.packet) if found and found.packet else None
 
     def variable(self, name: str) -> DeviceGlobal | None:
-        size = self.program.module.size_of(name)
-        return DeviceGlobal(self.program, name, size) if size else None
+        found = self.program.variables.get(name)
+        return DeviceGlobal(self.program, name, found.size) if found and found.size else None
 
 
 class HostPipe(NamedTuple):

@@ -26,7 +26,8 @@ from fpgart.kernels.loops.spirv_values import (
     computed,
     either,
 )
-from fpgart.kernels.spirv_code import Code, FunctionCode, Instruction, Op
+from fpgart.kernels.spirv import Op, Storage
+from fpgart.kernels.spirv_code import Code, FunctionCode, Instruction
 from fpgart.kernels.spirv_facts import LoopControl, numbers_of
 
 DEEPEST = 32
@@ -38,8 +39,7 @@ CYCLES: dict[int, int] = {
     **dict.fromkeys((Op.U_DIVIDE, Op.S_DIVIDE), INTEGER_CYCLES["/"]),
     **dict.fromkeys((Op.U_MODULO, Op.S_REMAINDER), INTEGER_CYCLES["%"]),
 }  # fmt: skip
-GLOBAL_STORAGE = (5, 5936, 5937)
-"""The storage classes CrossWorkgroup, DeviceOnlyINTEL and HostOnlyINTEL."""
+GLOBAL_STORAGE = (Storage.GLOBAL, Storage.DEVICE_ONLY, Storage.HOST_ONLY)
 UPWARDS, DOWNWARDS = ("!=", "<", "<="), ("!=", ">", ">=")
 """The comparisons that may end a loop."""
 VARYING = re.compile(r"\bi\d+\b|\bget_|\[|\?")
@@ -52,7 +52,9 @@ CALLED = {14: "cos", 19: "exp", 20: "exp2", 26: "fma", 37: "log", 38: "log2", 42
 def loops_of_code(code: Code) -> dict[str, KernelLoops]:
     """Returns the loops of each kernel."""
     module = _Module(code)
-    return {name: module.kernel(name) for name in code.kernels if code.kernels[name] in code.functions}
+    return {
+        name: module.kernel(name) for name, kernel in code.module.kernels.items() if kernel.function in code.functions
+    }
 
 
 class _Module:
@@ -200,7 +202,7 @@ class _Reader:
                 self._touch(pointer, writes=each.code == Op.STORE)
 
     def _call(self, function: int, given: list[int]) -> Iterator[Item]:
-        name = self._code.names.get(function, "")
+        name = self._code.module.name(function)
         called = self._module.called(function)
         if called is None:
             raise UncountableError(name)
@@ -213,14 +215,14 @@ class _Reader:
     def _talk(self, pipe: int, *, writing: bool) -> Talk:
         made = self._function.values.get(pipe)
         place = self.values.place(made.operands[0]) if made and made.code == Op.PIPE_FROM_STORAGE else None
-        name = self._code.names.get(place.root, "") if place is not None else ""
+        name = self._code.module.name(place.root) if place is not None else ""
         return Talk(name, writing, "" if name else "a pipe has no name")
 
     def _touch(self, pointer: int, *, writes: bool) -> None:
         place, size = self.values.place(pointer), self.values.size_at(pointer)
         if place is None or place.root not in self._function.parameters or not size:
             return
-        if self._code.storage(self._code.parameter_types[place.root]) not in GLOBAL_STORAGE:
+        if self._code.module.storage(self._code.parameter_types[place.root]) not in GLOBAL_STORAGE:
             return
         self._sites.append(_Site(place, size, writes, tuple(self._open), tuple(self._conditions)))
 

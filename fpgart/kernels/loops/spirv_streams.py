@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from fpgart.kernels.fpga_spirv import pipes, variables_of_host
 from fpgart.kernels.loops.kernel_loops import KernelLoops
 from fpgart.kernels.loops.kernel_streams import Channel, Streams, connected
 from fpgart.kernels.loops.spirv_loops import loops_of_code
+from fpgart.kernels.spirv import Module
 from fpgart.kernels.spirv_code import read_code
-from fpgart.kernels.spirv_facts import read_facts
 
 
 def spirv_streams(modules: Iterable[bytes], specialized: Mapping[int, bytes]) -> Streams:
@@ -18,10 +19,10 @@ def spirv_streams(modules: Iterable[bytes], specialized: Mapping[int, bytes]) ->
     channels: dict[str, Channel] = {}
     used: dict[str, frozenset[str]] = {}
     for il in modules:
-        code = read_code(il, specialized)
-        of_host = {code.names.get(id, "") for id in code.module.names.values()}
-        kernels |= loops_of_code(code)
-        for pipe in read_facts(il).pipes:
+        module = Module(il)
+        of_host = {module.name(variable.id) for variable in variables_of_host(module).values()}
+        kernels |= loops_of_code(read_code(module, specialized))
+        for pipe in pipes(module):
             channels[pipe.name] = Channel(pipe.capacity, outside=pipe.name in of_host)
             for kernel in pipe.kernels:
                 used[kernel] = used.get(kernel, frozenset()) | {pipe.name}

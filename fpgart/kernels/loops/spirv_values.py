@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from fpgart.kernels.loops.kernel_loops import Captured
-from fpgart.kernels.spirv import OF_SYCL
-from fpgart.kernels.spirv_code import Code, FunctionCode, Instruction, Op
-from fpgart.kernels.spirv_facts import PRIVATE
+from fpgart.kernels.spirv import OF_SYCL, Op, Storage
+from fpgart.kernels.spirv_code import Code, FunctionCode, Instruction
 
 Expression = int | str
 LONGEST: Final = 1024
@@ -107,7 +106,7 @@ class Values:
         self._headers = {each.id: label for label, block in function.blocks.items() for each in block.body if each.id}
         self._known: dict[int, Expression | None] = {}
         self._depth = 0
-        named = [code.names.get(id, "").removeprefix(OF_SYCL) for id in function.parameters]
+        named = [code.module.name(id).removeprefix(OF_SYCL) for id in function.parameters]
         self.names = [
             name if IDENTIFIER.fullmatch(name) and named.count(name) == 1 else f"argument{index}"
             for index, name in enumerate(named)
@@ -277,7 +276,7 @@ class Values:
             return f"memory{root}[{pointer}]"
         index = self._function.parameters.index(root)
         name = self.names[index]
-        if self._code.storage(self._code.parameter_types[root]) != PRIVATE:
+        if self._code.module.storage(self._code.parameter_types[root]) != Storage.PRIVATE:
             is_element = not place.fixed and [step for _, step in place.parts] == [self._code.size(made.type)]
             return f"{name}[{place.parts[0][0] if is_element else pointer}]"
         if place.parts or not self._code.is_integer(made.type):

@@ -48,9 +48,9 @@ _attributes = lru_cache(maxsize=64)(kernel_attributes)
 
 @lru_cache(maxsize=64)
 def _attributes_in(il: bytes) -> dict[str, dict[str, tuple[int, ...]]]:
-    from fpgart.kernels import spirv  # few hosts need it
+    from fpgart.kernels import spirv, spirv_kernels  # few hosts need it
 
-    return spirv.hardware(il)
+    return spirv_kernels.hardware(spirv.Module(il))
 
 
 class Origin:
@@ -338,9 +338,9 @@ class Program:
     def known(self) -> dict[str, KernelInterface]:
         """Returns the interfaces that do not come from the engine: those in SPIR-V and in the driver's binaries."""
         if self.il and not self._known:
-            from fpgart.kernels import spirv  # few hosts need it
+            from fpgart.kernels import spirv, spirv_kernels  # few hosts need it
 
-            self._known = spirv.interfaces(self.il)
+            self._known = spirv_kernels.interfaces(spirv.Module(self.il))
             if self.context.platform.personality.ignores_wrong_locations:
                 most = max(len(device.board.memories) for device in self.devices)
                 self._known = {name: without_locations_from(each, most) for name, each in self._known.items()}

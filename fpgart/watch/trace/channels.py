@@ -7,7 +7,8 @@ from time import monotonic_ns
 from weakref import WeakKeyDictionary
 
 from fpgart.channels.interface import History, KernelNetwork
-from fpgart.kernels.spirv_facts import PipeFacts, read_facts
+from fpgart.kernels.fpga_spirv import PipeFacts, pipes
+from fpgart.kernels.spirv import Module
 from fpgart.runtime.commands.operation import DeviceOperation
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.programs.program import Program
@@ -26,7 +27,7 @@ class ChannelEvents:
     def network_made(self, device: Device, network: KernelNetwork, program: Program) -> None:
         self._devices[network] = device.id
         if program not in self._pipes:
-            self._pipes[program] = read_facts(program.il).pipes
+            self._pipes[program] = tuple(pipes(Module(program.il)))
         for pipe in self._pipes[program]:
             facts = {"device": device.id, "packet": pipe.packet, "capacity": pipe.capacity, "kernels": pipe.kernels}
             self._timeline.mark("pipe", pipe.name, facts)
