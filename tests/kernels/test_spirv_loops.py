@@ -311,24 +311,48 @@ def test_the_test_in_front_of_a_loop_does_not_make_its_accesses_uncertain() -> N
     assert [touch.times for touch in loops(*other).touches] == [0]
 
 
+PIPE: tuple[Line, ...] = (
+    (Op.NAME, "storage", *text(f"{PIPE_TYPE}.3")),
+    (Op.NAME, "pipe", *text("between")),
+    (Op.TYPE_STRUCT, "storage", "int", "int", "int"),
+    (Op.TYPE_POINTER, "storage*", GLOBAL, "storage"),
+    (Op.CONSTANT_COMPOSITE, "storage", "initial", "4", "4", "8"),
+    (Op.VARIABLE, "storage*", "pipe", GLOBAL, "initial"),
+)
+"""A pipe `between` for eight packets, which kernel k uses."""
+
+
 def test_a_pipe_is_a_channel_with_its_capacity() -> None:
-    before: tuple[Line, ...] = (
-        (Op.NAME, "storage", *text(f"{PIPE_TYPE}.3")),
-        (Op.NAME, "pipe", *text("between")),
-        (Op.TYPE_STRUCT, "storage", "int", "int", "int"),
-        (Op.TYPE_POINTER, "storage*", GLOBAL, "storage"),
-        (Op.CONSTANT_COMPOSITE, "storage", "initial", "4", "4", "8"),
-        (Op.VARIABLE, "storage*", "pipe", GLOBAL, "initial"),
-    )
     lines: tuple[Line, ...] = (
         (Op.PIPE_FROM_STORAGE, "end", "open", "pipe"),
         (Op.WRITE_PIPE_BLOCKING, "open", "x", "4", "4"),
     )
     body = with_lines(COUNTED, (Op.PHI, "int", "i", "0", "entry", "next", "loop"), *lines)
-    found = spirv_streams([program(*body, before=before)], {})
+    found = spirv_streams([program(*body, before=PIPE)], {})
     assert found.capacity("between") == 8
     assert found.groups == {"k": frozenset(("k",))}
     assert [(talk.channel, talk.writing) for talk in talks(found.kernels["k"].body or ())] == [("between", True)]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ((Op.ADD, "int", "self", "self", "1"), (Op.PTR_ACCESS_CHAIN, "int*", "place", "x", "self")),
+        ((Op.PTR_ACCESS_CHAIN, "int*", "place", "place", "1"),),
+        ((Op.BITCAST, "int*", "place", "place"),),
+    ],
+)
+def test_a_value_of_damaged_code_that_depends_on_itself_is_unknown(lines: tuple[Line, ...]) -> None:
+    found = accessing(*lines, (Op.LOAD, "int", "value", "place"))
+    assert patterns(found, {"n": 100}, 1, 1) == []
+    assert found.cycles({"n": 100}) == 100
+
+
+def test_a_kernel_of_damaged_code_without_a_function_uses_no_pipe() -> None:
+    entry: Line = (Op.ENTRY_POINT, KERNEL_MODEL, "missing", *text("missing"), "pipe")
+    found = spirv_streams([program((Op.LABEL, "entry"), (Op.RETURN,), before=(entry, *PIPE))], {})
+    assert list(found.kernels) == ["k"]
+    assert found.groups == {"k": frozenset(("k",))}
 
 
 def test_bytes_that_are_no_spirv_have_no_loops() -> None:

@@ -24,6 +24,6 @@ def spirv_streams(modules: Iterable[bytes], specialized: Mapping[int, bytes]) ->
         kernels |= loops_of_code(read_code(module, specialized))
         for pipe in pipes(module):
             channels[pipe.name] = Channel(pipe.capacity, outside=pipe.name in of_host)
-            for kernel in pipe.kernels:
+            for kernel in kernels.keys() & pipe.kernels:  # damaged code lacks functions of kernels
                 used[kernel] = used.get(kernel, frozenset()) | {pipe.name}
     return connected(kernels, channels, used, {})

@@ -205,9 +205,11 @@ class Values:
 
     def distance(self, id: int, *, of_bits: bool = False) -> tuple[int, int]:
         """Returns the value that constants are added to, and their sum; `of_bits` counts bits that are set, too."""
-        total = 0
-        while (made := self._function.values.get(id)) is not None:
-            constants = self._code.constants
+        total, constants = 0, self._code.constants
+        for _ in range(DEEPEST):  # a value of damaged code may depend on itself
+            made = self._function.values.get(id)
+            if made is None:
+                break
             match made.code, made.operands:
                 case Op.ADD, (first, second) if second in constants:
                     id, total = first, total + constants[second]
@@ -229,6 +231,12 @@ class Values:
 
     def place(self, pointer: int) -> Place | None:
         """Returns the place that a pointer points to; None if it is unknown."""
+        self._depth += 1
+        made = self._place(pointer) if self._depth <= DEEPEST else None
+        self._depth -= 1
+        return made
+
+    def _place(self, pointer: int) -> Place | None:
         made = self._function.values.get(pointer)
         if made is None or made.code == Op.VARIABLE:
             return Place(pointer)
