@@ -17,15 +17,12 @@ from fpgart.icpx.images import DeviceImage
 from fpgart.icpx.pieces import INSTALL, OWN_HEADERS, SYCL_RUNTIME, SYCL_VERSION, SyclRuntime
 from fpgart.icpx.programs import run
 from fpgart.icpx.registration import registration_of
+from fpgart.icpx.specialization import with_constants
 
 EMULATOR_CLOCK = Path(__file__).with_name("emulator_clock.c")
 LANGUAGE = ("-x", "c++")
-OF_SPECIALIZATION = "get_spec_constant_symbolic_ID_impl<"
-"""Part of the footer of sources with specialization constants."""
-READS_SPECIALIZATION = b"2020SpecConstantValue"
-"""Part of the names of functions by which kernels read these: the device compiler does not replace their calls."""
-OF_GLOBALS = re.compile(r"__sycl_(?:device_global|host_pipe)_registration::")
-"""Parts of the footer of sources with device globals or host pipes."""
+OF_PROPERTIES = re.compile(r"get_spec_constant_symbolic_ID_impl<|__sycl_(?:device_global|host_pipe)_registration::")
+"""Parts of the footer of sources with specialization constants, device globals or host pipes."""
 UNDEFINED = "warning: Undefined function "
 HEADER = "integration.h"
 FOOTER = "integration_footer.h"
@@ -125,16 +122,10 @@ def device_pass(source: Source, asked: CommandLine, tools: Tools, *more: str) ->
 def refuse_unsupported(source: Source, tools: Tools) -> None:
     """Raises IcpxError for a source with constants or variables that the device compiler does not support."""
     footer = source.footer.read_text(errors="replace") if source.footer.exists() else ""
-    described, bitcode = tools.device.has_properties, source.folder / BITCODE
-    if OF_SPECIALIZATION in footer and (not described or READS_SPECIALIZATION in bitcode.read_bytes()):
-        raise IcpxError(
-            f"{source.path}: the device compiler of {SYCL_RUNTIME} does not support specialization constants; "
-            "capture a variable in the kernel instead, or use a template parameter"
-        )
-    if not described and OF_GLOBALS.search(footer):
+    if not tools.device.has_properties and OF_PROPERTIES.search(footer):
         raise IcpxError(
             f"{source.path}: the documented interface of {SYCL_RUNTIME} {tools.runtime.version} does not describe "
-            f"device globals and host pipes; {SYCL_VERSION} works with them: {INSTALL}"
+            f"specialization constants, device globals and host pipes; {SYCL_VERSION} works with them: {INSTALL}"
         )
 
 
@@ -148,7 +139,7 @@ def link_pass(bitcodes: Sequence[Path], folder: Path, asked: CommandLine, tools:
     words = [f"{DIVISION}={asked.division}", *asked.device, *inputs, *once]
     said, images = tools.device.link(empty, made, words, asked.verbose)
     sys.stderr.writelines(said)
-    return images
+    return [with_constants(image) for image in images]
 
 
 def host_pass(source: Source, asked: CommandLine, tools: Tools) -> Path:

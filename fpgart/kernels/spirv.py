@@ -25,6 +25,8 @@ class Op:
     ENTRY_POINT = 15
     EXECUTION_MODE = 16
     CAPABILITY = 17
+    TYPE_VOID = 19
+    TYPE_BOOL = 20
     TYPE_INT = 21
     TYPE_FLOAT = 22
     TYPE_VECTOR = 23
@@ -41,6 +43,7 @@ class Op:
     SPEC_CONSTANT_TRUE = 48
     SPEC_CONSTANT_FALSE = 49
     SPEC_CONSTANT = 50
+    SPEC_CONSTANT_COMPOSITE = 51
     FUNCTION = 54
     PARAMETER = 55
     CALL = 57
@@ -54,6 +57,7 @@ class Op:
     IN_BOUNDS_PTR_ACCESS_CHAIN = 70
     DECORATE = 71
     COMPOSITE_EXTRACT = 81
+    COPY_OBJECT = 83
     CONVERT_F_TO_S = 110
     CONVERT_S_TO_F = 111
     U_CONVERT = 113
@@ -176,14 +180,17 @@ class Module:
         """The places of declarations, by instruction."""
         self._functions = len(words)
         """The place of the first function."""
-        for code, at, _ in self._from(HEADER):
+        for code, at, _ in self.instructions():
             if code == Op.FUNCTION:
                 self._functions = at
                 break
             self._declared.setdefault(code, []).append(at)
 
-    def _from(self, at: int) -> Iterator[tuple[int, int, int]]:
+    def instructions(self) -> Iterator[tuple[int, int, int]]:
         """Yields each instruction's number, the position of its first word, and its length in words."""
+        return self._from(HEADER)
+
+    def _from(self, at: int) -> Iterator[tuple[int, int, int]]:
         words, end = self._words, len(self._words)
         while at < end:
             head = words[at]

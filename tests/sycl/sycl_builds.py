@@ -31,11 +31,12 @@ def icpx_in(folder: Path) -> Icpx:
     return compile
 
 
-def alone(program: Path) -> str:
+def alone(program: Path, *words: str) -> str:
     """Returns the output of a program on the emulator without fpgart."""
     emulator = str(candidates("emulator")[0][1])
     own = {"OCL_ICD_FILENAMES": emulator, "CL_CONFIG_CHANNEL_DEPTH_EMULATION_MODE": "default"}
-    return subprocess.run([program], env={**os.environ, **own}, stdout=subprocess.PIPE, text=True, check=True).stdout
+    variables = {**os.environ, **own}
+    return subprocess.run([program, *words], env=variables, stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
 def on_board(program: Path, *words: str, **options: str) -> str:

@@ -224,22 +224,15 @@ def test_the_documented_extension_needs_an_opencl_device(folder: Path) -> None:
     assert made.stderr.startswith("icpx: the SYCL runtime finds no OpenCL device")
 
 
-def test_the_documented_extension_refuses_device_globals(folder: Path, by_extension: Icpx) -> None:
-    (folder / "global.cpp").write_text(GLOBAL)
+@pytest.mark.parametrize("text", [GLOBAL, SPECIALIZED])
+def test_the_documented_extension_refuses_what_it_does_not_describe(
+    folder: Path, by_extension: Icpx, text: str
+) -> None:
+    (folder / "global.cpp").write_text(text)
     made = by_extension("-fsycl", "-c", "global.cpp")
     assert (made.returncode, made.stderr.count("\n")) == (1, 1)
-    assert "does not describe device globals and host pipes" in made.stderr
+    assert "does not describe specialization constants, device globals and host pipes" in made.stderr
     assert not (folder / "global.o").exists()
-
-
-@pytest.mark.parametrize("compiler", ["icpx", "by_extension"])
-def test_specialization_constants_are_refused_by_the_name_of_the_source(
-    folder: Path, request: pytest.FixtureRequest, compiler: str
-) -> None:
-    (folder / "specialized.cpp").write_text(SPECIALIZED)
-    made = request.getfixturevalue(compiler)("-fsycl", "-c", "specialized.cpp")
-    assert (made.returncode, made.stderr.count("\n")) == (1, 1)
-    assert made.stderr.startswith(f"icpx: {folder}/specialized.cpp: the device compiler")
 
 
 @pytest.mark.parametrize(("compiler", "text"), [("icpx", GLOBAL), ("by_extension", UNUSED)])

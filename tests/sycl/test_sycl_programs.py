@@ -42,6 +42,43 @@ int main() {
   std::cout << "PASSED" << std::endl;
 }
 """
+SPECIALIZED = """\
+#include <sycl/sycl.hpp>
+#include <iostream>
+struct Range { char before; double step; };
+struct Settings { short first; Range range; int bounds[2]; char last; };
+constexpr sycl::specialization_id<int> count{7}, zero{0};
+constexpr sycl::specialization_id<double> scale{0.25};
+constexpr sycl::specialization_id<bool> flag{true};
+constexpr sycl::specialization_id<Settings> settings{Settings{-3, {1, 2.5}, {0, 4}, 'x'}};
+int main(int words, char **) {
+  sycl::queue queue{sycl::accelerator_selector_v};
+  double *to = sycl::malloc_shared<double>(9, queue);
+  queue.submit([&](sycl::handler &handler) {
+    if (words > 1) {
+      handler.set_specialization_constant<count>(8);
+      handler.set_specialization_constant<zero>(9);
+      handler.set_specialization_constant<flag>(false);
+      handler.set_specialization_constant<settings>(Settings{-3, {1, 3.5}, {-5, 6}, 'y'});
+    }
+    handler.single_task<class Specialized>([=](sycl::kernel_handler h) {
+      to[0] = h.get_specialization_constant<count>();
+      to[1] = h.get_specialization_constant<zero>();
+      to[2] = h.get_specialization_constant<scale>();
+      to[3] = h.get_specialization_constant<flag>() ? 1 : 0;
+      const auto all = h.get_specialization_constant<settings>();
+      to[4] = all.first;
+      to[5] = all.range.step;
+      to[6] = all.last;
+      to[7] = all.bounds[0];
+      to[8] = all.bounds[1];
+    });
+  }).wait();
+  for (int i = 0; i < 8; i++) std::cout << to[i] << " ";
+  std::cout << to[8] << std::endl;
+  sycl::free(to, queue);
+}
+"""
 FEATURES = """\
 #include <sycl/sycl.hpp>
 #include <sycl/ext/intel/fpga_extensions.hpp>
@@ -559,6 +596,19 @@ def test_dependencies_are_files_that_stay(pipes: Path) -> None:
     text = (pipes.parent / "pipes.d").read_text()
     assert "pipes.cpp" in text
     assert "icpx-" not in text
+
+
+@pytest.mark.parametrize(
+    ("words", "said"), [((), "7 0 0.25 1 -3 2.5 120 0 4\n"), (("set",), "8 9 0.25 0 -3 3.5 121 -5 6\n")]
+)
+def test_specialization_constants_have_their_default_values_or_those_of_the_host(
+    folder: Path, icpx: Icpx, words: tuple[str, ...], said: str
+) -> None:
+    (folder / "specialized.cpp").write_text(SPECIALIZED)
+    made = icpx("-fintelfpga", "specialized.cpp", "-o", "specialized")
+    assert (made.returncode, made.stderr) == (0, "")
+    assert on_board(folder / "specialized", *words) == said
+    assert alone(folder / "specialized", *words) == said
 
 
 def test_host_pipes_device_globals_tasks_and_numbers_on_the_emulator_alone(features: Path) -> None:
