@@ -54,6 +54,7 @@ OF_THE_ENGINE = {
 }
 
 
+REQUIRED_SUB_GROUPS = "cl_intel_required_subgroup_size"
 # Queries that an extension adds; the engine answers them.
 OF_EXTENSIONS = {
     cl.CL_DEVICE_INTEGER_DOT_PRODUCT_CAPABILITIES_KHR: "cl_khr_integer_dot_product",
@@ -62,7 +63,7 @@ OF_EXTENSIONS = {
     cl.CL_DEVICE_SINGLE_FP_ATOMIC_CAPABILITIES_EXT: "cl_ext_float_atomics",
     cl.CL_DEVICE_DOUBLE_FP_ATOMIC_CAPABILITIES_EXT: "cl_ext_float_atomics",
     cl.CL_DEVICE_HALF_FP_ATOMIC_CAPABILITIES_EXT: "cl_ext_float_atomics",
-    cl.CL_DEVICE_SUB_GROUP_SIZES_INTEL: "cl_intel_required_subgroup_size",
+    cl.CL_DEVICE_SUB_GROUP_SIZES_INTEL: REQUIRED_SUB_GROUPS,
     cl.CL_DEVICE_SPIR_VERSIONS: "cl_khr_spir",
 }
 
@@ -77,6 +78,8 @@ def extensions(device: Device) -> dict[str, int]:
     of_board = {name: info.version(1, 0) for name in OF_THE_BOARD if device.board.can_hold(AllocationType.DEVICE)}
     of_engine = engine_text(device, cl.CL_DEVICE_EXTENSIONS, "").split()
     found = {name: info.version(1, 0) for name in of_engine if name in OF_THE_ENGINE}
+    if device.platform.engine.device_info(cl.CL_DEVICE_SUB_GROUP_SIZES_INTEL):
+        found[REQUIRED_SUB_GROUPS] = info.version(1, 0)  # Intel's emulator has it without listing it
     if not il_version(device):
         found.pop("cl_khr_il_program", None)
     of_personality = {name: info.version(1, 0) for name in device.platform.personality.extensions}

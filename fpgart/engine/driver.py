@@ -25,6 +25,7 @@ HOST_PIPE = "int(*)(uintptr_t, uintptr_t, char *, unsigned, void *, size_t, unsi
 GLOBAL_VARIABLE = (
     "int(*)(uintptr_t, uintptr_t, char *, unsigned, size_t, size_t, void *, unsigned, uintptr_t *, uintptr_t *)"
 )
+SUB_GROUP_INFO = "int(*)(uintptr_t, uintptr_t, unsigned, size_t, size_t *, size_t, void *, size_t *)"
 SIGNATURES = {
     "clGetPlatformInfo": "int(*)(uintptr_t, unsigned, size_t, void *, size_t *)",
     "clGetDeviceIDs": "int(*)(uintptr_t, uint64_t, unsigned, uintptr_t *, unsigned *)",
@@ -52,7 +53,8 @@ SIGNATURES = {
     "clGetKernelInfo": "int(*)(uintptr_t, unsigned, size_t, void *, size_t *)",
     "clGetKernelArgInfo": "int(*)(uintptr_t, unsigned, unsigned, size_t, void *, size_t *)",
     "clGetKernelWorkGroupInfo": "int(*)(uintptr_t, uintptr_t, unsigned, size_t, void *, size_t *)",
-    "clGetKernelSubGroupInfo": "int(*)(uintptr_t, uintptr_t, unsigned, size_t, size_t *, size_t, void *, size_t *)",
+    "clGetKernelSubGroupInfo": SUB_GROUP_INFO,
+    "clGetKernelSubGroupInfoKHR": SUB_GROUP_INFO,
     "clGetKernelSuggestedLocalWorkSizeKHR": "int(*)(uintptr_t, uintptr_t, unsigned, size_t *, size_t *, size_t *)",
     "clCreateBuffer": "uintptr_t(*)(uintptr_t, uint64_t, size_t, void *, int *)",
     "clCreateSubBuffer": "uintptr_t(*)(uintptr_t, uint64_t, unsigned, void *, int *)",
@@ -279,12 +281,21 @@ class Driver:
         return b""
 
     @cached_property
-    def create_with_il(self) -> str:
-        """The function that creates programs from SPIR-V: that of OpenCL 2.1, or the extension's on older platforms."""
+    def _in_core(self) -> bool:
+        """True if SPIR-V and sub-groups are part of the platform's version (OpenCL 2.1), not extensions."""
         version = self.text("clGetPlatformInfo", self.platform, cl.CL_PLATFORM_VERSION)
         found = re.match(r"OpenCL (\d+)\.(\d+)", version)
-        older = found is not None and (int(found[1]), int(found[2])) < (2, 1)
-        return "clCreateProgramWithILKHR" if older else "clCreateProgramWithIL"
+        return found is None or (int(found[1]), int(found[2])) >= (2, 1)
+
+    @property
+    def create_with_il(self) -> str:
+        """The function that creates programs from SPIR-V."""
+        return "clCreateProgramWithIL" if self._in_core else "clCreateProgramWithILKHR"
+
+    @property
+    def sub_group_info(self) -> str:
+        """The function that answers queries for a kernel's sub-groups."""
+        return "clGetKernelSubGroupInfo" if self._in_core else "clGetKernelSubGroupInfoKHR"
 
     @property
     def shares_memory(self) -> bool:

@@ -42,6 +42,28 @@ int main() {
   std::cout << "PASSED" << std::endl;
 }
 """
+REQUIRED = """\
+#include <sycl/sycl.hpp>
+#include <iostream>
+class Required;
+int main() {
+  sycl::queue queue{sycl::accelerator_selector_v};
+  int *to = sycl::malloc_shared<int>(1, queue);
+  auto launch = [&](int size) {
+    queue.parallel_for<Required>(sycl::nd_range<1>(16, size), [=](sycl::nd_item<1>)
+        [[sycl::reqd_work_group_size(8)]] [[sycl::reqd_sub_group_size(8)]] { *to = 42; }).wait();
+  };
+  auto kernel = sycl::get_kernel_bundle<Required, sycl::bundle_state::executable>(queue.get_context())
+                    .get_kernel(sycl::get_kernel_id<Required>());
+  namespace of = sycl::info::kernel_device_specific;
+  std::cout << kernel.get_info<of::compile_work_group_size>(queue.get_device())[0] << " "
+            << kernel.get_info<of::compile_sub_group_size>(queue.get_device()) << std::endl;
+  launch(8);
+  std::cout << *to << std::endl;
+  try { launch(4); } catch (const sycl::exception &) { std::cout << "refused" << std::endl; }
+  sycl::free(to, queue);
+}
+"""
 SPECIALIZED = """\
 #include <sycl/sycl.hpp>
 #include <iostream>
@@ -609,6 +631,13 @@ def test_specialization_constants_have_their_default_values_or_those_of_the_host
     assert (made.returncode, made.stderr) == (0, "")
     assert on_board(folder / "specialized", *words) == said
     assert alone(folder / "specialized", *words) == said
+
+
+def test_required_sizes_of_groups_are_those_of_the_emulator_alone(folder: Path, icpx: Icpx) -> None:
+    (folder / "required.cpp").write_text(REQUIRED)
+    made = icpx("-fintelfpga", "required.cpp", "-o", "required")
+    assert (made.returncode, made.stderr) == (0, "")
+    assert on_board(folder / "required") == alone(folder / "required") == "8 8\n42\nrefused\n"
 
 
 def test_host_pipes_device_globals_tasks_and_numbers_on_the_emulator_alone(features: Path) -> None:

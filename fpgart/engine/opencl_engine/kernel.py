@@ -195,15 +195,7 @@ class DriverKernel:
         value, size = ffi.new("char[]", max(length, 1)), ffi.new("size_t *")
         given = ffi.new("size_t[]", list(sizes)) if sizes else ffi.NULL
         driver.call(
-            "clGetKernelSubGroupInfo",
-            self.handle,
-            driver.device,
-            query,
-            8 * len(sizes),
-            given,
-            length,
-            value,
-            size,
+            driver.sub_group_info, self.handle, driver.device, query, 8 * len(sizes), given, length, value, size
         )
         return bytes(ffi.buffer(value, min(int(size[0]), length)))
 
