@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -26,6 +27,7 @@ KERNEL_COMPILER = Path(__file__).with_name("kernel_compiler.cpp")
 BITCODE = "device.bc"
 NO_DEVICE_LIBRARIES = "-fno-sycl-device-lib=all"
 ALWAYS = ("-fno-discard-value-names", NO_DEVICE_LIBRARIES, "-fno-sycl-dead-args-optimization")
+LACKING = re.compile(r"\b(libsycl-[\w-]+)\.bc: error: Could not open")
 TEXT = "rtc_0.cpp:1:"
 """The compiler's name for the text in kernel_compiler.cpp, and the line that includes the source."""
 NOISE = (NO_DEVICE_LIBRARIES, "Device compilation failed\n", "Detailed information:\n", f"{TEXT}\n")
@@ -119,6 +121,11 @@ def _run(words: Sequence[str], verbose: bool, **variables: str) -> list[str]:
     try:
         said = run([*words, *ALWAYS], verbose, name="the device compiler", variables=variables)
     except PassFailed as failed:
+        if lacking := LACKING.search(failed.words):
+            raise IcpxError(
+                f"the kernels need {lacking[1]}, a device library that {SYCL_RUNTIME} does not include; "
+                "those with bfloat16 do, for example"
+            ) from None
         raise PassFailed("".join(_without_noise(failed.words))) from None
     return _without_noise(said)
 

@@ -407,6 +407,13 @@ def test_a_source_that_the_extension_cannot_describe_is_refused_before_its_devic
         device_pass(Source(tmp_path / "p.cpp", tmp_path), CommandLine(), tools)
 
 
+def test_a_device_library_that_the_runtime_lacks_is_named(tmp_path: Path) -> None:
+    log = "/lib/libsycl-fallback-bfloat16.bc: error: Could not open input file: No such file or directory"
+    compiler = KernelCompilerExtension(program(tmp_path / "compiler", f"echo '{log}'; exit 1"))
+    with pytest.raises(IcpxError, match="the kernels need libsycl-fallback-bfloat16, a device library that"):
+        compiler.link(tmp_path / "a.cpp", tmp_path, [], False)
+
+
 def compiler_that_keeps(folder: Path, content: str, status: int) -> KernelCompilerExtension:
     """Returns a compiler with "log" as log, which writes this content into the cache of the SYCL runtime."""
     kept = "$SYCL_CACHE_DIR/ext_kernel_compiler/hash"
