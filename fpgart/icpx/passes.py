@@ -111,16 +111,16 @@ def device_pass(source: Source, asked: CommandLine, tools: Tools, *more: str) ->
     try:
         said = tools.device.compile(source.path, source.folder, words, asked.verbose)
     except PassFailed as failed:
-        if not tools.device.has_properties and not ERROR.search(failed.words):  # its device refuses the kernels
-            refuse_unsupported(source, tools)
+        if not ERROR.search(failed.words):  # the device of the documented extension refuses the kernels
+            refuse_undescribed(source, tools)
         raise
     sys.stderr.writelines(line for line in said if UNDEFINED not in line)
-    refuse_unsupported(source, tools)
+    refuse_undescribed(source, tools)
     return source.folder / BITCODE
 
 
-def refuse_unsupported(source: Source, tools: Tools) -> None:
-    """Raises IcpxError for a source with constants or variables that the device compiler does not support."""
+def refuse_undescribed(source: Source, tools: Tools) -> None:
+    """Raises IcpxError for a source that needs properties of images, if the device compiler does not tell them."""
     footer = source.footer.read_text(errors="replace") if source.footer.exists() else ""
     if not tools.device.has_properties and OF_PROPERTIES.search(footer):
         raise IcpxError(
