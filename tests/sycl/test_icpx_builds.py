@@ -13,6 +13,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -435,6 +436,17 @@ exec {compiler} "$@"
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
 
+@pytest.fixture
+def heeded() -> Iterator[None]:
+    """Has programs of the test heed the signals, also if the tests run behind nohup or in a shell's background."""
+    ignored = [number for number in SIGNALS if signal.getsignal(number) is signal.SIG_IGN]
+    for number in ignored:
+        signal.signal(number, signal.SIG_DFL)
+    yield
+    for number in ignored:
+        signal.signal(number, signal.SIG_IGN)
+
+
 def ended_in_the_host_compiler(folder: Path, word: str, number: int, *words: str) -> tuple[int, str]:
     """Runs `icpx`, and sends it a signal while the host's compiler runs with a word among its arguments.
 
@@ -457,6 +469,7 @@ def ended_in_the_host_compiler(folder: Path, word: str, number: int, *words: str
     return running.returncode, told
 
 
+@pytest.mark.usefixtures("heeded")
 @pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.parametrize("word", ["emulator_clock.o", "-lsycl"])
 def test_a_signal_in_a_link_ends_all_and_leaves_nothing(
@@ -468,6 +481,7 @@ def test_a_signal_in_a_link_ends_all_and_leaves_nothing(
     assert not list((tmp_path / "temporary").iterdir())
 
 
+@pytest.mark.usefixtures("heeded")
 def test_a_signal_in_the_host_pass_ends_all_and_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "p.cpp").write_text("int main() {}\n")
     words = ["-c", "-MMD", "p.cpp"]
@@ -476,6 +490,7 @@ def test_a_signal_in_the_host_pass_ends_all_and_leaves_nothing(tmp_path: Path) -
     assert not list((tmp_path / "temporary").iterdir())
 
 
+@pytest.mark.usefixtures("heeded")
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_signal_in_the_device_pass_ends_all_and_leaves_nothing(
     folder: Path, icpx: Icpx, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, number: signal.Signals
