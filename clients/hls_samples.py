@@ -25,6 +25,7 @@ from pathlib import Path
 
 from client import FPGART, run
 
+from fpgart.base.registration import variables_for_only
 from fpgart.cli import running
 from fpgart.engine.choice import EMULATOR, candidates
 from fpgart.sdk.folder import sdk_variables
@@ -87,11 +88,8 @@ def environment_of(driver: str, emulator: Path, folder: Path) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("OCL_ICD", "FPGART"))}
     if driver == FPGART:
         return running.environment(kept | {"FPGART_ENGINE": "emulator", "FPGART_PLATFORM": "emulator"})
-    vendors = folder / "vendors"
-    vendors.mkdir(exist_ok=True)
-    (vendors / "only.icd").write_text(f"{emulator}\n")
-    return {**kept, "OCL_ICD_VENDORS": f"{vendors}/", "OCL_ICD_FILENAMES": str(emulator),
-            "CL_CONFIG_CHANNEL_DEPTH_EMULATION_MODE": "default"}  # fmt: skip
+    alone = variables_for_only(emulator, folder / "vendors")
+    return {**kept, **alone, "CL_CONFIG_CHANNEL_DEPTH_EMULATION_MODE": "default"}
 
 
 @dataclass(frozen=True)

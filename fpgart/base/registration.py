@@ -31,6 +31,12 @@ def _write(path: Path, library: Path = LIBRARY) -> None:
     path.write_text(f"{library}\n")
 
 
+def variables_for_only(library: Path, folder: Path) -> dict[str, str]:
+    """Returns the variables by which loaders find one driver and no other; a file in the folder names it."""
+    _write(folder / "only.icd", library)
+    return {"OCL_ICD_VENDORS": f"{folder}{os.sep}", "OCL_ICD_FILENAMES": str(library)}
+
+
 def vendor_folder() -> Path:
     """Returns a folder with one .icd file that names this installation's library by its full path."""
     note_interpreter()

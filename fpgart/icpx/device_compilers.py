@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+from fpgart.base.registration import variables_for_only
 from fpgart.engine.choice import candidates
 from fpgart.engine.compiling.cache import users_cache
 from fpgart.icpx.errors import IcpxError, PassFailed
@@ -139,12 +140,7 @@ def _without_noise(log: str) -> list[str]:
 def _variables_of_emulator(folder: Path) -> dict[str, str]:
     """Returns the variables by which loaders find Intel's emulator and no other driver; none if it is not installed."""
     emulator = next((path for _, path in candidates("emulator")), None)
-    if emulator is None:
-        return {}
-    vendors = folder / "vendors"
-    vendors.mkdir(exist_ok=True)
-    (vendors / "emulator.icd").write_text(f"{emulator}\n")
-    return {"OCL_ICD_VENDORS": f"{vendors}{os.sep}", "OCL_ICD_FILENAMES": str(emulator)}
+    return variables_for_only(emulator, folder / "vendors") if emulator is not None else {}
 
 
 def device_compiler(runtime: SyclRuntime, host: Path, folder: Path, verbose: bool) -> DeviceCompiler:

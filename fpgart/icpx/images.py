@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fpgart.kernels.spirv import Module
-from fpgart.kernels.spirv_kernels import interfaces
 
 Property = int | bytes
 
@@ -40,5 +39,5 @@ def described_images(folder: Path) -> list[DeviceImage]:
 def undescribed_images(folder: Path) -> list[DeviceImage]:
     """Returns the images with kernels among the files of a folder. Their properties are not known."""
     files = sorted(folder.glob("*.spv"), key=lambda file: int(file.stem))
-    found = [DeviceImage(file, tuple(interfaces(Module(file.read_bytes()))), {}) for file in files]
+    found = [DeviceImage(file, tuple(Module(file.read_bytes()).kernels), {}) for file in files]
     return [image for image in found if image.kernels]

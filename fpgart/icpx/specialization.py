@@ -161,11 +161,11 @@ def with_constants(image: DeviceImage) -> DeviceImage:
 
 def specialized(il: bytes) -> tuple[bytes, dict[str, dict[str, Property]]]:
     """Returns SPIR-V with constants in place of the calls that read them, and their properties. Raises IcpxError."""
+    if READS_NUMBER.encode() not in il and READS_STRUCTURE.encode() not in il:
+        return il, {}
     module = Module(il)
     names = {id: text_of(text) for _, (id, *text) in module.declared(Op.NAME)}
     readers = {id for id, name in names.items() if READS_NUMBER in name or READS_STRUCTURE in name}
-    if not readers:
-        return il, {}
     words = array("I", il)
     constants = Constants(module, words[BOUND])
     results: dict[int, int] = {}
