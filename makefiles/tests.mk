@@ -1,6 +1,6 @@
 # Tests, from the quick ones to those that take hours.
 
-.PHONY: fuzz test shake nightly roots intel-engine intel isolated served ways check-remote soak sanitize surroundings limits sycl
+.PHONY: fuzz test shake nightly roots intel-engine intel isolated served ways check-remote soak sanitize surroundings limits sycl locks
 
 # One worker more than processors: tests also wait for timers. Whoever has run out of tests takes some of another's.
 WORKERS ?= $(shell expr $$(nproc) + 1)
@@ -63,6 +63,15 @@ ways: build
 	FPGART_CHECK=all $(PYTEST) -m "not slow" conformance --driver fpgart $(HANDLING)
 	FPGART_TRACE=$(abspath build/ways)/%p.json.gz FPGART_CHECK=all $(PYTEST) -m "not slow" conformance --driver fpgart $(HANDLING)
 	FPGART_WATCHDOG=3600 $(PYTEST) -m "not slow" conformance --driver fpgart
+
+# The order in which C takes locks: in one process, with a board process, and with checks, which have locks of their own.
+IN_ORDER = $(BIN)/python tests/lock_order.py $(PYTEST) -m "not slow"
+LOCKED ?= tests/channels tests/check tests/core tests/engine tests/icd
+locks: build
+	$(IN_ORDER) conformance --driver fpgart
+	FPGART_ISOLATE=1 $(IN_ORDER) conformance --driver fpgart
+	FPGART_CHECK=all $(IN_ORDER) conformance --driver fpgart $(HANDLING)
+	$(IN_ORDER) $(LOCKED)
 
 served: build
 	$(BIN)/python conformance/served.py -m "not slow"

@@ -2,11 +2,11 @@
 """The order in which threads take the driver's locks, checked while tests run.
 
 `ROWS` is the table of docs/dev/locks.md (scripts/generate_locks.py), highest first. A thread that holds a lock takes
-only locks of lower rows. Locks in C have rows, but do not check the order.
+only locks of lower rows.
 
 install() replaces threading.Lock and threading.RLock: a lock that a module of fpgart makes knows its row by the module
 and the name that it is assigned to. Taking one against the order raises `Inversion`; making one that has no row raises
-`NoRow`. The driver itself has plain locks.
+`NoRow`. lock_order.py checks the locks in C. The driver itself has plain locks.
 """
 
 from __future__ import annotations
@@ -171,7 +171,11 @@ ROWS = (
     Row("the FIFOs and the launches of a network", "", ("fpgart/channels/network.h:lock",)),
     Row("the kernels of a program", "the lock of a kernel's arguments", ("icd/entry/kernels.c:lock",)),
     Row("the arguments of a kernel", "allocations and spare blocks are searched", ("icd/entry/arguments.c:lock",)),
-    Row("the commands that a board process has", "the core notes an end", ("fpgart/engine/isolated/ring.c:lock",)),
+    Row(
+        "the commands that a board process has",
+        "the core notes an end; the output of its kernels is read",
+        ("fpgart/engine/isolated/ring.c:lock",),
+    ),
     Row(
         "queues, links between commands, statuses, lists of callbacks, of notified ends and of ready commands",
         "no call of the engine, no callback, no destructor, no sleep",
