@@ -474,16 +474,16 @@ def record_interpreter(into: Path) -> None:
     (into / "interpreter.cfg").write_text("".join(f"{key} = {value}\n" for key, value in notes.items()))
 
 
-def build(into: Path) -> list[Path]:
+def build(into: Path, work: Path | None = None) -> list[Path]:
     """Build everything into `into`, where nothing changes before all is made; raises BuildError where the machine lacks
-    something."""
+    something. What the compiler reads and makes lies in `work`, a new folder, else in a temporary one."""
     compiler()
     series = pythons()
     into.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="fpgart-build-") as folder:
-        work = Path(folder)
+        work = work or Path(folder)
         staged = work / "staged"
-        staged.mkdir()
+        staged.mkdir(parents=True)
         try:
             made = [
                 path
@@ -517,11 +517,12 @@ def build_library(described: Callable[[Path], Library], into: Path, work: Path, 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--into", type=Path, default=ROOT / "fpgart", help="folder (default: the package)")
-    into = parser.parse_args().into
+    parser.add_argument("--work", type=Path, help="a new folder for generated sources and objects, which stays there")
+    chosen = parser.parse_args()
     try:
-        for path in build(into):
+        for path in build(chosen.into, chosen.work):
             print(path)
-        record_interpreter(into)
+        record_interpreter(chosen.into)
     except BuildError as error:
         print(f"build_icd.py: {error}", file=sys.stderr)
         return 1

@@ -1,6 +1,6 @@
 # Whether the sources are well formed, and whether the tests notice changes of them.
 
-.PHONY: lint docs-check format coverage mutants core-mutants ledger
+.PHONY: lint docs-check format coverage mutants ledger
 
 FORMATTED = core icd fpgart conformance tests examples benchmarks clients include/aocl_mmd.h
 C_FILES = find $(FORMATTED) -name '*.[ch]' -not -path 'fpgart/include/*' -o -name '*.cpp' -path 'examples/intel-host/*'
@@ -31,10 +31,6 @@ TESTS ?=
 JOBS ?= $(shell nproc)
 mutants: build
 	$(BIN)/python scripts/mutants --jobs $(JOBS) $(if $(SAMPLE),--sample $(SAMPLE)) $(MODULES) $(if $(TESTS),--tests $(TESTS))
-
-FILES ?=
-core-mutants:
-	$(BIN)/python scripts/mutants/core.py --jobs $(JOBS) $(if $(SAMPLE),--sample $(SAMPLE)) $(FILES)
 
 ledger: build
 	$(BIN)/python scripts/ledger.py $(ONLY)

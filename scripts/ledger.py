@@ -14,70 +14,24 @@ from __future__ import annotations
 
 import argparse
 import ast
-import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 
 import generate_descriptions as descriptions
+from copied_tree import CopiedTree
 from generate_descriptions import ROOT, Breaks, Statement
 
 FOLDER = ROOT / "build" / "ledger"
-COPY = FOLDER / "tree"
+COPY = CopiedTree(FOLDER / "tree")
 RUNNER = "conformance/test_c_programs.py"
 """Has the tests that run the programs in conformance/c."""
 MEMORY_OBJECTS = "conformance/sycl_"
 """Begins the names of the files that conformance/test_sycl.py runs, each in a process of its own."""
-COMPILED = ("icd/", "core/")
-"""Folders of what is compiled, or makes what is compiled."""
 PASSED, FAILED = 0, 1
 """Exit statuses of pytest."""
 NOTICED = "noticed"
-
-
-def make_copy() -> None:
-    """Copies the files that git has, and what was built from them."""
-    shutil.rmtree(COPY, ignore_errors=True)
-    listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
-        cwd=ROOT,
-        capture_output=True,
-        check=True,
-    )
-    copy({*(ROOT / os.fsdecode(name) for name in listed.stdout.split(b"\0") if name), *package()})
-
-
-def package() -> Iterator[Path]:
-    """Returns the files of the package, with those that were built."""
-    return (path for path in (ROOT / "fpgart").rglob("*") if path.is_file() and "__pycache__" not in path.parts)
-
-
-def copy(files: Iterable[Path]) -> None:
-    for path in files:
-        target = COPY / path.relative_to(ROOT)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if path.is_file():
-            shutil.copy2(path, target)
-
-
-@contextmanager
-def broken(breaks: Breaks) -> Iterator[None]:
-    """Changes one text of a file in the copy while the context lasts, and builds again if the build depends on it."""
-    target = COPY / breaks.file
-    whole = target.read_text()
-    compiled = breaks.file.startswith(COMPILED)
-    target.write_text(whole.replace(breaks.before, breaks.after))
-    try:
-        if compiled:
-            subprocess.run([sys.executable, "build_icd.py"], cwd=COPY, stdout=subprocess.DEVNULL, check=True)
-        yield
-    finally:
-        target.write_text(whole)
-        if compiled:
-            copy(package())
 
 
 def runnable(reference: str) -> list[str]:
@@ -111,9 +65,11 @@ def run(tests: Sequence[str]) -> int:
     plugins = ["-p", "no:randomly", "-p", "no:cacheprovider", "-p", "scripts.unshrunk"]
     for arguments, more in runs(tests):
         command = [sys.executable, "-m", "pytest", "-q", "-x", *plugins, *arguments]
-        environment = {**os.environ, "PYTHONPATH": str(COPY), "PYTHONDONTWRITEBYTECODE": "1", **more}
+        environment = {**COPY.environment(), **more}
         with (FOLDER / "output").open("w") as output:
-            status = subprocess.run(command, cwd=COPY, env=environment, stdout=output, stderr=output, check=False)
+            status = subprocess.run(
+                command, cwd=COPY.folder, env=environment, stdout=output, stderr=output, check=False
+            )
         if status.returncode != PASSED:
             return status.returncode
     return PASSED
@@ -133,8 +89,10 @@ def try_each(statements: list[Statement]) -> int:
         assert statement.breaks is not None
         tests = tuple(tests_of([statement]))
         if (statement.breaks, tests) not in known:
-            with broken(statement.breaks):
-                known[statement.breaks, tests] = outcome(run(tests))
+            breaks = statement.breaks
+            whole = (ROOT / breaks.file).read_text()
+            with COPY.changed(breaks.file, whole.replace(breaks.before, breaks.after)):
+                known[breaks, tests] = outcome(run(tests))
         print(f"{statement.identifier}: {known[statement.breaks, tests]}", flush=True)
     return sum(known[s.breaks, tuple(tests_of([s]))] != NOTICED for s in statements if s.breaks is not None)
 
@@ -158,7 +116,7 @@ def main() -> int:
     asked = [s for each in descriptions.read() for s in each.statements if is_asked_for(s.identifier, only)]
     breakable = [statement for statement in asked if statement.breaks is not None]
     explained = sum(bool(statement.unbroken) for statement in asked)
-    make_copy()
+    COPY.make()
     if (status := run(tests_of(breakable))) != PASSED:
         raise SystemExit(f"the tests fail in a copy without any change, with {status}: see {FOLDER / 'output'}")
     unnoticed = try_each(breakable)

@@ -8,6 +8,9 @@ needs a better test, or an explanation in tests/mutants.json. Results are kept i
 as its source stays as it is: a run that was broken off goes on where it was, and a survivor is tried again when the
 tests that reach it have changed. Without that folder all begins anew.
 
+What tests reach only through the driver's library, in processes of its hosts, is mutated in copies of the tree, in
+build/mutants/copies: fpgart/api, fpgart/bridge and C files, which are named with their folders, as core/steps.c.
+
 With --sample only some mutants of each module are run, the same ones for the same --seed and source. With --tests only
 some test files are: that is much quicker for the files of a module's own. What survives these is tried again with all.
 """
@@ -28,8 +31,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+
 import covering
+import hosts
 import mutate
+import mutate_c
 import sandbox
 import swapping
 from rich.console import Console
@@ -38,9 +45,12 @@ from rich.table import Table
 FOLDER = Path("build/mutants")
 DATA = Path("tests/mutants.json")
 KILLED, TIMEOUT, EXPLAINED, SURVIVED, UNREACHED = "killed", "timeouts", "explained", "survived", "no test"
-LEFT_OUT = "not run"
+REFUSED, LEFT_OUT = "refused", "not run"
 IDENTITY = ("module", "function", "before", "after")
-ALL = ("fpgart/runtime", "fpgart/board", "fpgart/serving")
+ALL = ("fpgart/runtime", "fpgart/board", "fpgart/serving", "fpgart/api", "fpgart/bridge")
+BEHIND_THE_LIBRARY = ("api/", "bridge/")
+"""The modules that hosts call."""
+C_FILES = ("core/*.c", "icd/entry/*.c", "fpgart/engine/carrier.c")
 PARAMETERS = re.compile(r"def |self, |\w+: [^=]+=.*,$")
 """The beginning of lines with a function's parameters, whose defaults are made when the module is imported."""
 OF_THE_ENGINE = ["kernels/interface", "engine/interface", "engine/mirrors", "engine/copying/resident"]
@@ -59,7 +69,12 @@ class Module:
 
     @property
     def path(self) -> Path:
-        return Path(f"fpgart/{self.name}.py")
+        return path_of(self.name)
+
+    @property
+    def is_behind_library(self) -> bool:
+        """True if tests reach it through the driver's library, in processes of their own."""
+        return is_behind_library(self.name)
 
     @property
     def kept(self) -> Path:
@@ -89,19 +104,44 @@ class Module:
         return self.results[mutant.key]["outcome"]
 
 
+def path_of(name: str) -> Path:
+    return Path(name) if name.endswith(".c") else Path(f"fpgart/{name}.py")
+
+
+def is_behind_library(name: str) -> bool:
+    return name.endswith(".c") or name.startswith(BEHIND_THE_LIBRARY)
+
+
 def module_names() -> list[str]:
     paths = [path for folder in ALL for path in sorted(Path(folder).rglob("*.py")) if path.name != "__init__.py"]
-    return [str(path.relative_to("fpgart").with_suffix("")) for path in paths] + OF_THE_ENGINE
+    modules = [str(path.relative_to("fpgart").with_suffix("")) for path in paths] + OF_THE_ENGINE
+    return modules + [str(path) for pattern in C_FILES for path in sorted(Path().glob(pattern))]
 
 
 def read_module(name: str) -> Module:
-    path = Path(f"fpgart/{name}.py")
+    path = path_of(name)
     if not path.exists():
         raise SystemExit(f"there is no module {path}")
     source = path.read_text()
-    module = Module(name, mutate.mutants_of(name, source), hashlib.sha256(source.encode()).hexdigest())
+    mutants_of = mutate_c.mutants_of if path.suffix == ".c" else mutate.mutants_of
+    module = Module(name, mutants_of(name, source), hashlib.sha256(source.encode()).hexdigest())
     module.load()
     return module
+
+
+def reach_of_tests(data: dict[str, Any], only: list[str] | None, at_once: int) -> covering.Covering:
+    """Finds which tests reach which lines of the modules that they import."""
+    files = covering.chosen_files(data["tests"], only)
+    return covering.measure(files, data["without"], FOLDER / "covering", at_once)
+
+
+def reach_of_hosts(data: dict[str, Any], only: list[str] | None, at_once: int) -> covering.Covering:
+    """Finds which tests reach which lines of what is mutated in copies of the tree."""
+    paths = [path_of(name) for name in module_names() if is_behind_library(name)]
+    marked = hosts.Copies("marked", at_once, paths)
+    every = [str(file) for folder in data["hosts"] for file in sorted(Path(folder).glob("**/test_*.py"))]
+    files, folder = covering.chosen_files(every, only), FOLDER / "covering.hosts"
+    return covering.measure(files, data["without"], folder, at_once, marked.measure_file, marked.mark)
 
 
 def tests_for(mutant: mutate.Mutant, module: Module, reached: covering.Covering) -> dict[str, float]:
@@ -115,17 +155,22 @@ def digest_of(tests: dict[str, float], versions: dict[str, str]) -> str:
     return hashlib.sha256("\n".join(words).encode()).hexdigest()
 
 
-def check_unchanged(modules: list[Module], reached: covering.Covering, at_once: int) -> None:
-    """Checks that an unchanged module, imported as mutants are, passes. Raises SystemExit if not."""
+def passes(module: Module, code: str, tests: dict[str, float], copies: hosts.Copies) -> bool:
+    """Runs tests of a module with other contents: in a copy of the tree, or imported."""
+    if module.is_behind_library:
+        return copies.passes(module.path, code, tests)
+    return sandbox.passes(tests, module.mutated(code))
+
+
+def check_unchanged(modules: list[Module], reached: covering.Covering, at_once: int, copies: hosts.Copies) -> None:
+    """Checks that an unchanged module, tested as mutants are, passes. Raises SystemExit if not."""
 
     def children() -> Iterator[tuple[str, sandbox.Child]]:
         for number, module in enumerate(modules):
-            tests = dict(list(reached.tests_of(str(module.path), 0, -1, importing=True).items())[:5])
-
-            def work(module: Module = module, tests: dict[str, float] = tests) -> bool:
-                return sandbox.passes(tests, module.mutated(module.path.read_text()))
-
+            found = reached.tests_of(str(module.path), 0, -1, importing=True)
+            tests = dict(list(found.items())[:5])
             if tests:
+                work = partial(passes, module, module.path.read_text(), tests, copies)
                 yield module.name, sandbox.fork(work, FOLDER / f"unchanged.{number}")
 
     for name, status in sandbox.each(children(), at_once):
@@ -149,6 +194,10 @@ def explain(modules: list[Module], entries: list[dict[str, Any]]) -> list[dict[s
     return [entry for entry in left.values() if entry["module"] in names]
 
 
+OUTCOMES = {0: SURVIVED, -24: TIMEOUT, -14: TIMEOUT, sandbox.REFUSED: REFUSED}
+"""By the exit status of the tests; others are KILLED."""
+
+
 @dataclass
 class Work:
     """A mutant that has no result yet, and the tests that reach it."""
@@ -160,7 +209,7 @@ class Work:
 
     def note(self, status: int) -> None:
         """Records its outcome, by the exit status of its tests."""
-        outcome = SURVIVED if status == 0 else TIMEOUT if status in (-24, -14) else KILLED
+        outcome = OUTCOMES.get(status, KILLED)
         self.module.note(self.mutant, outcome, self.digest)
         if outcome == SURVIVED:
             print(f"survived: {self.module.path}:{self.mutant.first} {self.mutant.key}", flush=True)
@@ -169,7 +218,7 @@ class Work:
 def unjudged(modules: list[Module], reached: covering.Covering) -> list[Work]:
     """Returns the mutants that have to be run; records those that no test reaches."""
     files = {name.split("::")[0] for name in reached.seconds}
-    versions = {file: hashlib.sha256(Path(file).read_bytes()).hexdigest() for file in files}
+    versions = {file: covering.version(file) for file in files}
     left = []
     for module in modules:
         for mutant in module.mutants:
@@ -184,8 +233,8 @@ def unjudged(modules: list[Module], reached: covering.Covering) -> list[Work]:
     return left
 
 
-def judge(left: list[Work], at_once: int) -> None:
-    """Runs what has no result yet: first what can be exchanged, then what has to be imported, or survived that."""
+def judge(left: list[Work], at_once: int, copies: hosts.Copies) -> None:
+    """Runs what has no result yet: first what can be exchanged, then what cannot, or survived that."""
     done = 0
 
     def note(work: Work, status: int) -> None:
@@ -196,11 +245,12 @@ def judge(left: list[Work], at_once: int) -> None:
             print(f"[{done}/{len(left)}]", flush=True)
 
     sources = {work.module.name: work.module.path.read_text() for work in left}
-    imported, trials, tried = [], [], []
+    others, trials, tried = [], [], []
     for work in left:
-        swap = swapping.swap_of(work.module.path, sources[work.module.name], work.mutant.code)
+        source = sources[work.module.name]
+        swap = None if work.module.is_behind_library else swapping.swap_of(work.module.path, source, work.mutant.code)
         if swap is None:
-            imported.append(work)
+            others.append(work)
         else:
             trials.append(sandbox.Trial(swap, work.tests))
             tried.append(work)
@@ -209,13 +259,12 @@ def judge(left: list[Work], at_once: int) -> None:
             if status:
                 note(tried[number], status)
             else:
-                imported.append(tried[number])
+                others.append(tried[number])
 
     def children() -> Iterator[tuple[Work, sandbox.Child]]:
-        for number, work in enumerate(imported):
-            mutated = work.module.mutated(work.mutant.code)
-            child = sandbox.fork(partial(sandbox.passes, work.tests, mutated), FOLDER / f"output.{number % 64}")
-            yield work, child
+        for number, work in enumerate(others):
+            run = partial(passes, work.module, work.mutant.code, work.tests, copies)
+            yield work, sandbox.fork(run, FOLDER / f"output.{number % 64}")
 
     for work, status in sandbox.each(children(), at_once):
         note(work, status)
@@ -229,6 +278,9 @@ def report(modules: list[Module], idle: list[dict[str, Any]]) -> int:
     for module in modules:
         counts: Counter[str] = Counter({"mutants": len(module.mutants), LEFT_OUT: module.left_out})
         for mutant in module.mutants:
+            if module.outcome(mutant) == REFUSED:
+                counts["mutants"] -= 1
+                continue
             outcome = SURVIVED if module.outcome(mutant) == UNREACHED else module.outcome(mutant)
             counts[outcome] += 1
             if outcome == SURVIVED:
@@ -259,15 +311,20 @@ def main() -> int:
     data = json.loads(DATA.read_text())
     modules = [read_module(name) for name in chosen.modules or module_names()]
     sandbox.warm_up()
-    reached = covering.measure(
-        covering.chosen_files(data["tests"], chosen.tests), data["without"], FOLDER / "covering", chosen.jobs
-    )
-    check_unchanged(modules, reached, chosen.jobs)
     idle = explain(modules, data["explained"])
     if chosen.sample is not None:
         for module in modules:
             module.leave(mutate.sample(module.mutants, chosen.sample, chosen.seed))
-    judge(unjudged(modules, reached), chosen.jobs)
+    copies = hosts.Copies("copies", chosen.jobs)
+    for reach, some in (
+        (reach_of_tests, [module for module in modules if not module.is_behind_library]),
+        (reach_of_hosts, [module for module in modules if module.is_behind_library]),
+    ):
+        if some:
+            reached = reach(data, chosen.tests, chosen.jobs)
+            copies.make()
+            check_unchanged(some, reached, chosen.jobs, copies)
+            judge(unjudged(some, reached), chosen.jobs, copies)
     return 1 if report(modules, idle) else 0
 
 

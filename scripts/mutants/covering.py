@@ -18,6 +18,9 @@ from typing import Any
 import pytest
 import sandbox
 
+Run = Callable[[str, list[str], Path], bool]
+"""Runs a test file without some of its tests, and keeps what it reached in another file; False if it cannot."""
+
 
 class Covering:
     """The reach of tests: `lines` by test and source file, and `seconds` of the processor by test."""
@@ -98,8 +101,20 @@ def chosen_files(fast: list[str], chosen: list[str] | None) -> list[str]:
     return [file for file in fast if chosen is None or file in chosen]
 
 
-def measure(files: Iterable[str], without: list[str], folder: Path, at_once: int) -> Covering:
-    """Runs the test files that have changed since they were last run. Raises SystemExit when a test fails."""
+def measure(
+    files: Iterable[str],
+    without: list[str],
+    folder: Path,
+    at_once: int,
+    run: Run | None = None,
+    prepare: Callable[[], None] = lambda: None,
+) -> Covering:
+    """Runs the test files that have changed since they were last run; `run` does it for one, in a child.
+
+    `prepare` is called before, if there are any. Raises SystemExit when `run` returns False, which it does, where no
+    other is given, if a test fails.
+    """
+    run = run or _measure_file
     folder.mkdir(parents=True, exist_ok=True)
     covering, stale = Covering(), {}
     for file in files:
@@ -110,12 +125,15 @@ def measure(files: Iterable[str], without: list[str], folder: Path, at_once: int
         else:
             stale[file] = kept
 
+    if stale:
+        prepare()
+
     def children() -> Iterator[tuple[str, sandbox.Child]]:
         for file, kept in stale.items():
             print(f"measuring {file}", flush=True)
 
             def work(file: str = file, kept: Path = kept) -> bool:
-                return _measure_file(file, without, kept)
+                return run(file, without, kept)
 
             yield file, sandbox.fork(work, kept.with_suffix(".log"))
 
@@ -144,15 +162,27 @@ def _measure_file(file: str, without: list[str], kept: Path) -> bool:
     data = measured.get_data()
     lines: dict[str, dict[str, list[int]]] = {test: {} for test in measuring.seconds}
     ran = sorted(str(Path(path).relative_to(Path.cwd())) for path in data.measured_files() if data.lines(path))
-    digest = _digest(file, without, ran)
     for name in ran:
         path = str(Path.cwd() / name)
         for line, tests in data.contexts_by_lineno(path).items():
             for test in tests:
                 if test in lines:
                     lines[test].setdefault(name, []).append(line)
-    kept.write_text(json.dumps({"digest": digest, "ran": ran, "seconds": measuring.seconds, "lines": lines}))
+    keep(kept, file, without, measuring.seconds, lines, ran)
     return True
+
+
+def keep(
+    kept: Path,
+    file: str,
+    without: list[str],
+    seconds: dict[str, float],
+    lines: dict[str, dict[str, list[int]]],
+    ran: list[str],
+) -> None:
+    """Keeps what the tests of a file reached, with what it is valid for."""
+    digest = _digest(file, without, ran)
+    kept.write_text(json.dumps({"digest": digest, "ran": ran, "seconds": seconds, "lines": lines}))
 
 
 def _concurrency(file: str) -> list[str]:
@@ -163,10 +193,22 @@ def _concurrency(file: str) -> list[str]:
     return ["greenlet", "thread"] if re.search(r"\binterleavings\b", Path(file).read_text()) else ["thread"]
 
 
+def sources_of(file: str) -> list[Path]:
+    """Returns a test file, the modules that it shares with those beside it, and the programs in C that it names."""
+    words = set(re.findall(r"\w+", Path(file).read_text()))
+    folder = Path(Path(file).parts[0])
+    shared = [path for path in folder.glob("*.py") if not path.name.startswith("test_")]
+    return [Path(file), *sorted([*shared, *(path for path in folder.glob("*/*.c") if path.stem in words)])]
+
+
+def version(file: str) -> str:
+    """Changes with the sources of a test file."""
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sources_of(file))).hexdigest()
+
+
 def _digest(file: str, without: list[str], ran: Iterable[str]) -> str:
     """Changes with the test file, with what the tests share, and with those of the driver's files that it ran."""
-    shared = [path for path in Path("tests").glob("*.py") if not path.name.startswith("test_")]
     digest = hashlib.sha256(repr([name for name in without if name.startswith(file)]).encode())
-    for path in [Path(file), *sorted(shared), *map(Path, ran)]:
+    for path in [*sources_of(file), *map(Path, ran)]:
         digest.update(path.read_bytes() if path.exists() else b"")
     return digest.hexdigest()

@@ -37,6 +37,8 @@ PROCESSOR_S, PROCESSOR_FACTOR = 3.0, 5.0
 """A test is given so many seconds of the processor, and so many times as long as it took before."""
 CLOCK_S, CLOCK_FACTOR = 20.0, 40.0
 """The same by the clock, without the time in which the machine was busy with other things: for those that wait."""
+FEW_SCHEDULES = "200"
+"""Of each small host of the scheduler's tests, unless FPGART_TEST_SCHEDULES says how many."""
 PLUGINS = ["-p", "pytest_timeout", "-p", "no:cacheprovider"]
 """Plugins are not loaded by themselves here, and pytest refuses the option `timeout` without its plugin."""
 OPTIONS = ["-x", "-q", "--no-header", "--tb=no", *PLUGINS, "-p", "no:terminalreporter"]
@@ -61,7 +63,7 @@ def warm_up() -> None:
     sys.dont_write_bytecode = False
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-    os.environ.setdefault("FPGART_TEST_SCHEDULES", "200")
+    os.environ.setdefault("FPGART_TEST_SCHEDULES", FEW_SCHEDULES)
     assert hypothesis.stateful is not None
 
 
@@ -138,10 +140,11 @@ def by_file(tests: dict[str, float]) -> list[dict[str, float]]:
     return sorted(files.values(), key=lambda file: sum(file.values()))
 
 
-def passes(tests: dict[str, float], mutated: Mutated) -> bool:
-    """Runs tests of a mutant, which they import; in a child of fork()."""
+def passes(tests: dict[str, float], mutated: Mutated | None = None) -> bool:
+    """Runs tests of a mutant, which they import, or find; in a child of fork()."""
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
-    sys.meta_path.insert(0, mutated)
+    if mutated is not None:
+        sys.meta_path.insert(0, mutated)
     for chosen in by_file(tests):
         limit(5)
         if pytest.main([*OPTIONS, file_of(chosen)], plugins=[Chosen(chosen)]) != pytest.ExitCode.OK:
@@ -153,9 +156,16 @@ def file_of(tests: dict[str, float]) -> str:
     return next(iter(tests)).split("::")[0]
 
 
+class Refused(Exception):
+    """The compiler does not take a mutant, which is none then."""
+
+
+REFUSED = 3
+
+
 @dataclass
 class Child:
-    """A process that does some work; its exit status is 0, 1 for False, or negative for a signal."""
+    """A process that does some work; its exit status is 0, 1 for False, REFUSED, or negative for a signal."""
 
     pid: int
     handle: int
@@ -174,6 +184,8 @@ def fork(work: Callable[[], bool], output: Path) -> Child:
         for number, target in ((0, null), (1, file), (2, file)):
             os.dup2(target, number)
         status = 0 if work() else 1
+    except Refused:
+        status = REFUSED
     finally:  # nothing of the parent's is done again here, whatever was raised
         sys.stdout.flush()
         os._exit(status)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from effort import MOST_SCHEDULES
 from processes import finished
 
 ROOT = Path(__file__).resolve().parents[2]
-CORE = Path(os.environ.get("FPGART_TEST_CORE", ROOT / "core"))  # scripts/mutants/core.py has changed copies of it
+CORE = ROOT / "core"
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from types import FrameType
+from types import FrameType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,10 +20,12 @@ from processes import finished
 
 pytest.importorskip("cosmic_ray", reason="comes with fpgart[mutants]")
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "scripts" / "mutants"))
+sys.path[:0] = [str(ROOT / "scripts" / "mutants"), str(ROOT / "scripts")]
 
 import covering  # type: ignore[import-not-found]  # noqa: E402
+import hosts  # type: ignore[import-not-found]  # noqa: E402
 import mutate  # noqa: E402
+import mutate_c  # noqa: E402
 import sandbox  # noqa: E402
 import swapping  # noqa: E402
 
@@ -91,16 +93,110 @@ def test_mutants_of_a_function_are_the_same_without_those_of_others() -> None:
         assert mutate.mutants_of("board/in_flight", source, [function]) == alone
 
 
+C_SOURCE = """
+/* Adds; what is not here is 0. */
+static int add(struct list *list, int item,
+               int last)
+{
+    if (list == NULL &&
+        item > 0) {
+        count--;
+        return 0;
+    }
+    switch (item) {
+    case 0:
+        for (int i = 0; i < 2; i++)
+            note(list,
+                 item);
+    default:
+        break;
+    }
+    struct item made = {
+        .is_last = true,
+    };
+    do {
+        list = list->next;
+    } while (list != NULL);
+    return 1;
+}
+
+int size(void)
+{
+    return sizes;
+}
+"""
+
+
+def test_statements_conditions_operators_and_constants_of_c_are_mutated_each_by_itself() -> None:
+    condition = "if (list == NULL && item > 0) {"
+    loop = "for (int i = 0; i < 2; i++)"
+    made = mutate_c.mutants_of("m.c", C_SOURCE)
+    assert [(mutant.before, mutant.after) for mutant in made] == [
+        (condition, "if (!(list == NULL && item > 0)) {"),
+        (condition, condition.replace("&&", "||")),
+        (condition, condition.replace("==", "!=")),
+        (condition, condition.replace(">", ">=")),
+        ("count--;", ";"),
+        ("count--;", "count++;"),
+        (loop, loop.replace("++", "--")),
+        (loop, loop.replace("<", "<=")),
+        ("note(list, item);", ";"),
+        (".is_last = true, };", ".is_last = false, };"),
+        ("list = list->next;", ";"),
+        ("} while (list != NULL);", "} while (list == NULL);"),
+    ]
+    assert {mutant.function for mutant in made} == {"add"}
+
+
+def test_each_block_of_c_marks_a_byte_and_lines_stay_where_they_are() -> None:
+    """The cases of a switch and the body of a loop without braces belong to the block around them."""
+    marked, blocks = hosts.marked_c(C_SOURCE, 7)
+    added = dict(zip(C_SOURCE.split("\n"), marked.split("\n"), strict=True))
+    marks = {was.strip(): now.removeprefix(was) for was, now in added.items() if was and was != now}
+    assert marks == {
+        "{": f" {hosts.MARKED}[10] = 1;",
+        "item > 0) {": f" {hosts.MARKED}[8] = 1;",
+        "do {": f" {hosts.MARKED}[9] = 1;",
+    }
+    inside: dict[int, list[str]] = {}
+    for at, line in enumerate(C_SOURCE.split("\n"), 1):
+        inside.setdefault(blocks.get(at, 0), []).append(line.strip())
+    assert inside[8] == ["count--;", "return 0;"]
+    assert inside[9] == ["list = list->next;"]
+    assert inside[10] == ["return sizes;"]
+    assert {"if (list == NULL &&", "item > 0) {", "note(list,", "break;", "} while (list != NULL);"} <= set(inside[7])
+
+
+def test_each_block_of_a_module_marks_a_byte_when_it_is_entered(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = '"""Words."""\nfrom __future__ import annotations\ndef find(of, key):\n    """More."""\n'
+    source += "    try:\n        if key:\n            return of[key]\n        else:\n            return 0\n"
+    source += "    except KeyError:\n        return None\nclass Item:\n    size = find({}, 0)\n"
+    marked, blocks = hosts.marked_python(source, 3)
+    marks = bytearray(16)
+    monkeypatch.setitem(sys.modules, f"fpgart.{hosts.MARKED}", SimpleNamespace(**{hosts.MARKED: marks}))
+    module: dict[str, Any] = {}
+    exec(marked, module)
+    entered: list[set[int]] = []
+    for of, key in (({1: 2}, 1), ({}, 1)):
+        marks[:] = bytes(16)
+        module["find"](of, key)
+        entered.append({line for line, block in blocks.items() if marks[block]})
+    assert entered == [set(range(3, 12)) - {9, 11}, set(range(3, 12)) - {9}]
+    assert module["find"].__doc__ == "More."
+
+
 def test_each_explanation_has_a_reason_and_fits_a_mutant() -> None:
     entries = json.loads((ROOT / "tests" / "mutants.json").read_text())["explained"]
     functions: dict[str, set[str]] = {}
     for entry in entries:
         functions.setdefault(entry["module"], set()).add(entry["function"])
-    known = {
-        made.identity
-        for module, names in functions.items()
-        for made in mutate.mutants_of(module, (ROOT / "fpgart" / f"{module}.py").read_text(), names)
-    }
+    known = set()
+    for module, names in functions.items():
+        if module.endswith(".c"):
+            made = mutate_c.mutants_of(module, (ROOT / module).read_text())
+        else:
+            made = mutate.mutants_of(module, (ROOT / "fpgart" / f"{module}.py").read_text(), names)
+        known |= {mutant.identity for mutant in made}
     for entry in entries:
         assert entry["reason"]
         identity = (entry["module"], entry["function"], entry["before"], entry["after"], entry.get("number", 1))
@@ -363,3 +459,67 @@ def test_tests_that_cannot_be_collected_are_told(tmp_path: Path, monkeypatch: py
     assert swap is not None
     with pytest.raises(SystemExit, match="cannot be run together"):
         list(sandbox.try_swaps([sandbox.Trial(swap, {"test_one.py::test": 1.0})], tmp_path, 1))
+
+
+HOST = """
+import subprocess, sys
+def run(words): assert not subprocess.run([sys.executable, "-c", f"from fpgart.api.m import *; {words}"]).returncode
+def test_double(): run("assert double(3) == 6")
+def test_half(): run("assert half(6) == 3")
+def test_unsound(): assert False
+"""
+
+
+def test_what_runs_in_processes_of_the_tests_is_changed_in_copies_of_the_tree(tmp_path: Path) -> None:
+    """Tests of a block are those whose processes enter it, and pass. What the compiler refuses is no mutant."""
+    module = "def double(x):\n    return 2 * x\ndef half(x):\n    return x // 2\n"
+    files = {
+        "fpgart/__init__.py": "", "fpgart/api/__init__.py": "", "fpgart/api/m.py": module, "core/a.c": "int a;\n",
+        "tests/test_m.py": HOST, "pytest.ini": "[pytest]\ntimeout = 300\n", ".gitignore": "build/\n",
+        "build_icd.py": "assert 'wrong' not in open('core/a.c').read()\n",
+    }  # fmt: skip
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    program = """
+import sys; sys.path[:0] = sys.argv[1:]
+from pathlib import Path
+import copied_tree, covering, hosts, sandbox
+copied_tree.ROOT = Path.cwd()
+module, c = Path("fpgart/api/m.py"), Path("core/a.c")
+marked = hosts.Copies("marked", 2, [module, c])
+Path("build/mutants").mkdir(parents=True)
+reached = covering.measure(["tests/test_m.py"], [], Path("build/kept"), 2, marked.measure_file, marked.mark)
+doubling, halving = (reached.tests_of(str(module), line, line, importing=False) for line in (2, 4))
+print([*doubling], [*halving])
+copies, text = hosts.Copies("copies", 1), module.read_text()
+copies.make()
+with copies.one() as (tree, _):
+    copy = tree.folder / module
+print(copies.passes(module, text, doubling), copies.passes(module, text.replace("2 *", "3 *"), doubling))
+print(copies.passes(module, text.replace("2 *", "3 *"), halving), copy.read_text() == text)
+try:
+    copies.passes(c, "wrong", doubling)
+except sandbox.Refused:
+    print((tree.folder / c).read_text())
+"""
+    for command in (["git", "init", "-q"], ["git", "add", "-A"]):
+        assert finished(*command, cwd=tmp_path).returncode == 0
+    folders = [ROOT / "scripts" / "mutants", ROOT / "scripts"]
+    ran = finished(sys.executable, "-c", program, *folders, cwd=tmp_path, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
+    assert ran.returncode == 0, ran.stderr
+    double, half = (f"tests/test_m.py::test_{name}" for name in ("double", "half"))
+    words = [f"{[double]} {[half]}", "True False", "True True", "int a;"]
+    assert [line for line in ran.stdout.splitlines() if line in words] == words
+
+
+def test_two_processes_work_in_two_copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hosts, "FOLDER", tmp_path)
+    (tmp_path / "taken").mkdir()
+    copies = hosts.Copies("taken", 2)
+    with copies.one() as (first, _), copies.one() as (second, _):
+        assert first != second
+        with pytest.raises(RuntimeError, match="all copies are in use"), copies.one():
+            pass
+    with copies.one() as (third, _):
+        assert third == first
