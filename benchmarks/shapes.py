@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One small launch in thirty shapes of hosts, on fpgart beside its bare engine (make shapes).
+"""One small launch in many shapes of hosts, on fpgart beside its bare engine (make shapes).
 
 The program benchmarks/shapes runs on both in turns. A figure is the best of its rounds of all turns.
 """

@@ -9,7 +9,10 @@
 static const char *const source = "kernel void add(global int *x, global const int *y, int n)\n"
                                   "{ size_t i = get_global_id(0); if (i < 64) x[i] += y[i] + n; }\n"
                                   "kernel void scale(global int *x, global const int *y, int n)\n"
-                                  "{ size_t i = get_global_id(0); if (i < 64) x[i] = y[i] * n; }\n";
+                                  "{ size_t i = get_global_id(0); if (i < 64) x[i] = y[i] * n; }\n"
+                                  "typedef struct { int a, b, c, d; } four;\n"
+                                  "kernel void shift(global int *x, four n)\n"
+                                  "{ size_t i = get_global_id(0); if (i < 64) x[i] += n.b; }\n";
 
 static cl_device_id device;
 static cl_program programs[PROGRAMS];

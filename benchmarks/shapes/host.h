@@ -65,10 +65,16 @@ cl_int write_launch_read_events(int count);
 cl_int map_launch(int count);
 cl_int copy_launch(int count);
 cl_int fill_launch(int count);
+cl_int rectangles(int count);
+cl_int rectangles_copied(int count);
+cl_int migrations(int count);
+cl_int structures(int count);
 cl_int buffer_each(int count);
 cl_int kernel_each(int count);
 cl_int queue_each(int count);
 cl_int sub_buffers(int count);
 cl_int svm_pointers(int count);
+cl_int svm_copies(int count);
+cl_int svm_maps(int count);
 
 #endif

@@ -109,6 +109,61 @@ cl_int fill_launch(int count)
     return count;
 }
 
+cl_int rectangles(int count)
+{
+    const size_t origin[3] = {0}, region[] = {SMALL / 4, 4, 1};
+    cl_int data[ITEMS] = {0};
+    for (int i = 0; i < count; i++) {
+        must(clEnqueueWriteBufferRect(queue, buffers[1], CL_FALSE, origin, origin, region, SMALL, 0,
+                                      0, 0, data, 0, NULL, NULL),
+             "clEnqueueWriteBufferRect");
+        launch();
+    }
+    finish();
+    return count;
+}
+
+cl_int rectangles_copied(int count)
+{
+    const size_t origin[3] = {0}, region[] = {SMALL / 4, 4, 1};
+    for (int i = 0; i < count; i++) {
+        must(clEnqueueCopyBufferRect(queue, buffers[2], buffers[1], origin, origin, region, SMALL,
+                                     0, SMALL, 0, 0, NULL, NULL),
+             "clEnqueueCopyBufferRect");
+        launch();
+    }
+    finish();
+    return count;
+}
+
+cl_int migrations(int count)
+{
+    for (int i = 0; i < count; i++) {
+        must(clEnqueueMigrateMemObjects(queue, 2, buffers, 0, 0, NULL, NULL),
+             "clEnqueueMigrateMemObjects");
+        launch();
+    }
+    finish();
+    return count;
+}
+
+cl_int structures(int count)
+{
+    struct {
+        cl_int a, b, c, d;
+    } value = {0, 1, 0, 0};
+    cl_kernel shift = new_kernel("shift");
+    must(clSetKernelArg(shift, 0, sizeof buffers[0], &buffers[0]), "clSetKernelArg, x");
+    for (int i = 0; i < count; i++) {
+        value.a = i;
+        must(clSetKernelArg(shift, 1, sizeof value, &value), "clSetKernelArg, n");
+        launch_of(queue, shift, ITEMS, 0, NULL, NULL);
+    }
+    finish();
+    must(clReleaseKernel(shift), "clReleaseKernel");
+    return count;
+}
+
 cl_int buffer_each(int count)
 {
     cl_int data[ITEMS] = {0}, result[ITEMS];
@@ -161,13 +216,45 @@ cl_int sub_buffers(int count)
     return 0;
 }
 
+static cl_int *new_shared(void)
+{
+    void *made = clSVMAlloc(context, CL_MEM_READ_WRITE, LARGE, 0);
+    must(made ? CL_SUCCESS : CL_OUT_OF_RESOURCES, "clSVMAlloc");
+    return made;
+}
+
+cl_int svm_copies(int count)
+{
+    cl_int *shared = new_shared();
+    for (int i = 0; i < count; i++) {
+        must(clEnqueueSVMMemcpy(queue, CL_FALSE, shared, shared + ITEMS, SMALL, 0, NULL, NULL),
+             "clEnqueueSVMMemcpy");
+        launch();
+    }
+    finish();
+    clSVMFree(context, shared);
+    return count;
+}
+
+cl_int svm_maps(int count)
+{
+    cl_int *shared = new_shared();
+    must(clSetKernelArgSVMPointer(kernels[0], 0, shared), "clSetKernelArgSVMPointer");
+    for (int i = 0; i < count; i++) {
+        must(clEnqueueSVMMap(queue, CL_TRUE, CL_MAP_WRITE, shared, SMALL, 0, NULL, NULL),
+             "clEnqueueSVMMap");
+        shared[0] = i;
+        must(clEnqueueSVMUnmap(queue, shared, 0, NULL, NULL), "clEnqueueSVMUnmap");
+        launch();
+    }
+    finish();
+    clSVMFree(context, shared);
+    return 0;
+}
+
 cl_int svm_pointers(int count)
 {
-    void *memory[2];
-    for (int i = 0; i < 2; i++) {
-        memory[i] = clSVMAlloc(context, CL_MEM_READ_WRITE, LARGE, 0);
-        must(memory[i] ? CL_SUCCESS : CL_OUT_OF_RESOURCES, "clSVMAlloc");
-    }
+    cl_int *memory[] = {new_shared(), new_shared()};
     for (int i = 0; i < count; i++) {
         must(clSetKernelArgSVMPointer(kernels[0], 0, memory[i % 2]), "clSetKernelArgSVMPointer");
         must(clSetKernelArgSVMPointer(kernels[0], 1, memory[1 - i % 2]),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What one small launch costs in thirty shapes of hosts, on the one driver that the loader finds.
+ * What one small launch costs in many shapes of hosts, on the one driver that the loader finds.
  * Prints a line per shape: its name and the microseconds of a launch with everything that belongs
  * to it, the best of several rounds. Results are checked; a wrong one ends the program with
  * status 1.
@@ -49,6 +49,12 @@ static const struct shape {
     {"map,_unmap,_launch", map_launch, FEW, NULL},
     {"copy,_launch", copy_launch, SOME, NULL},
     {"fill,_launch", fill_launch, SOME, NULL},
+    {"rectangle_written,_launch", rectangles, SOME, NULL},
+    {"rectangle_copied,_launch", rectangles_copied, SOME, NULL},
+    {"migration,_launch", migrations, SOME, NULL},
+    {"SVM_copied,_launch", svm_copies, SOME, NULL},
+    {"SVM_mapped,_unmapped,_launch", svm_maps, FEW, NULL},
+    {"a_structure_set", structures, MANY, NULL},
     {"a_buffer_each,_read", buffer_each, FEW, NULL},
     {"a_kernel_each", kernel_each, FEW, NULL},
     {"a_queue_each", queue_each, FEW, NULL},

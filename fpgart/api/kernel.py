@@ -215,8 +215,7 @@ def set_by_value(kernel: Kernel, index: int, size: int, value: int) -> None:
     is_known = bool(size_of_type(type_name))
     data = bytes_at(value, size) if is_known else structure_at(kernel, index, value, size)
     kernel.set_checked_value(index, data)
-    if is_known:
-        accept_values(kernel, index, size)
+    accept_values(kernel, index, size, is_structure=not is_known)
 
 
 def structure_at(kernel: Kernel, index: int, address: int, size: int) -> bytes:

@@ -14,6 +14,7 @@ from fpgart.api.buffer.flags import ACCESS, MAP_FLAGS, one_of
 from fpgart.api.buffer.transfers import LARGEST_PATTERN
 from fpgart.base import opencl as cl
 from fpgart.base.errors import InvalidOperation, InvalidValue, MemCopyOverlap
+from fpgart.bridge.carrying import carries_transfer
 from fpgart.bridge.entry import Command, Pointer, WaitList, bytes_at, entry
 from fpgart.bridge.handles import HELD
 from fpgart.runtime.commands.host_work import HostWork
@@ -91,6 +92,8 @@ def enqueue_svm_memcpy(
         raise InvalidValue("a pointer is NULL")
     if dst_ptr < src_ptr + size and src_ptr < dst_ptr + size:
         raise MemCopyOverlap("source and destination overlap")
+    if carries_transfer(command_queue):
+        return None
     return command_queue.run(
         cl.CL_COMMAND_SVM_MEMCPY,
         HostWork(command_queue.device, lambda: native.copy_bytes(dst_ptr, src_ptr, size)),
@@ -110,6 +113,8 @@ def enqueue_svm_mem_fill(
         raise InvalidValue(f"a pattern has 1, 2, 4, 8, 16, 32, 64 or 128 bytes, not {pattern_size}")
     if svm_ptr % pattern_size or size % pattern_size:
         raise InvalidValue(f"pointer and size are not a multiple of the pattern's {pattern_size} bytes")
+    if carries_transfer(command_queue):
+        return None
     data = bytes_at(pattern, pattern_size)
 
     def work() -> None:
@@ -128,6 +133,8 @@ def enqueue_svm_map(
         raise InvalidValue("the size of the mapping is 0 bytes")
     if flags & ~MAP_FLAGS or (invalidates and flags & ~invalidates):
         raise InvalidValue(f"{flags:#x} are not valid flags for mapping")
+    if carries_transfer(command_queue):
+        return None
     operation = HostWork(command_queue.device, lambda: None)
     return command_queue.run(cl.CL_COMMAND_SVM_MAP, operation, bool(blocking_map), wait_list)
 
@@ -137,6 +144,8 @@ def enqueue_svm_unmap(command_queue: CommandQueue, svm_ptr: int, wait_list: Wait
     check_svm(command_queue)
     if not svm_ptr:
         raise InvalidValue("the pointer is NULL")
+    if carries_transfer(command_queue):
+        return None
     return host_work(command_queue, cl.CL_COMMAND_SVM_UNMAP, lambda: None, wait_list)
 
 

@@ -49,7 +49,9 @@ class SetInC:
 
 def keep(kernel: Kernel, argument: Any) -> None:
     """Passes an argument that C has kept (`struct fpgart_argument`) to the kernel."""
-    if argument.is_local:
+    if argument.is_null:
+        kernel.keep_null(argument.index)
+    elif argument.is_local:
         kernel.keep_local(argument.index, argument.size)
     elif argument.pointer:
         kernel.keep_pointer(argument.index, argument.pointer)
@@ -79,10 +81,10 @@ def is_kept(kernel: Kernel) -> bool:
     return kernel.elsewhere is not None
 
 
-def accept_values(kernel: Kernel, index: int, size: int) -> None:
-    """Lets C set this argument to other values of `size` bytes."""
+def accept_values(kernel: Kernel, index: int, size: int, *, is_structure: bool) -> None:
+    """Lets C set this argument to other values of `size` bytes; to structures that are within one page of memory."""
     if is_kept(kernel):
-        lib.fpgart_accept_values(kernel.handle, index, size)
+        lib.fpgart_accept_values(kernel.handle, index, size, is_structure)
 
 
 def accept_local_sizes(kernel: Kernel, index: int) -> None:

@@ -205,9 +205,8 @@ def _new_board(device: Device) -> CarriedBoard | None:
     carrier = engine.carrier() if engine is not None and not device.mmd.is_shared else None
     if carrier is None:
         return None
-    address = lib.fpgart_board_new(
-        device.handle, carrier.functions, carrier.context, carrier.device, device.mmd.own_traffic
-    )
+    of_engine = carrier.functions, carrier.context, carrier.device
+    address = lib.fpgart_board_new(device.handle, *of_engine, device.mmd.own_traffic, device.has_svm)
     if not address:
         return None
     board = CarriedBoard(device, address)

@@ -13,11 +13,15 @@ from _fpgart_icd import ffi, lib
 
 from fpgart._native import ffi as native_ffi
 from fpgart._native import lib as native
+from fpgart.base import opencl as cl
 from fpgart.bridge.arguments import arguments_of
 from fpgart.bridge.handles import known
 from fpgart.bridge.watched import tell_handed_over
+from fpgart.runtime.commands.boxes import Box, pieces
+from fpgart.runtime.commands.host_work import HostWork
+from fpgart.runtime.commands.migration import migrate_to_device
 from fpgart.runtime.commands.new_launch import new_launch_with
-from fpgart.runtime.commands.transfers import CopyBuffer, FillBuffer, ReadBuffer, WriteBuffer
+from fpgart.runtime.commands.transfers import CopyBuffer, FillBuffer, ReadRect, WriteRect
 from fpgart.runtime.scheduling.attempt import attempt
 from fpgart.runtime.scheduling.event import Event
 
@@ -42,7 +46,7 @@ def run_handed_over(
     queue: CommandQueue = known(queue_handle)
     buffers = [(known(int(uses[i].buffer)), int(uses[i].at)) for i in range(count)]
     carried = native_ffi.cast("struct carried *", address)
-    make = partial(_operation_of, queue, kernel_handle, carried, counter, buffers)
+    make = partial(_operation_of, queue, kernel_handle, kind, carried, counter, buffers)
     scheduler, event = queue.context.scheduler, Event(queue.context, queue, kind, None)
     tell_handed_over(command, event)
     scheduler.run_apart(partial(_run, scheduler, command, event, make))
@@ -72,21 +76,34 @@ def _ended(command: int) -> Callback:
 
 
 def _operation_of(
-    queue: CommandQueue, kernel_handle: int, carried: Any, counter: int, buffers: list[tuple[Buffer, int]]
+    queue: CommandQueue, kernel_handle: int, kind: int, carried: Any, counter: int, buffers: list[tuple[Buffer, int]]
 ) -> Operation:
     """Returns the operation that the scheduler runs for a command. Raises CLError."""
-    device, size = queue.device, int(carried.size[0])
+    device = queue.device
     if carried.kind == native.CARRIED_LAUNCH:
         return _launch_of(queue, known(kernel_handle), carried, buffers)
+    if not buffers:  # a command on shared virtual memory
+        return HostWork(device, partial(native.carrier_do, carried))
+    if kind == cl.CL_COMMAND_MIGRATE_MEM_OBJECTS:
+        return migrate_to_device(device, [buffer for buffer, _ in buffers], keep=True)
     buffer, offset = buffers[0]
     if carried.kind == native.CARRIED_FILL:
-        return FillBuffer(device, buffer, offset, size, bytes(native_ffi.buffer(carried.more, carried.count)))
+        pattern = bytes(native_ffi.buffer(carried.more, carried.count))
+        return FillBuffer(device, buffer, offset, int(carried.size[0]), pattern)
+    region = (int(carried.size[0]), int(carried.size[1]), int(carried.size[2]))
     if counter == WRITTEN:
-        return WriteBuffer(device, buffer, offset, size, int(getattr(carried, "from")))
+        box, host_box = _box(offset, carried.to_pitch), _box(0, carried.from_pitch)
+        return WriteRect(device, buffer, box, int(getattr(carried, "from")), host_box, region)
     if counter == READ:
-        return ReadBuffer(device, buffer, offset, size, int(carried.to))
+        box, host_box = _box(offset, carried.from_pitch), _box(0, carried.to_pitch)
+        return ReadRect(device, buffer, box, int(carried.to), host_box, region)
     other, other_offset = buffers[1]
-    return CopyBuffer(device, buffer, other, [(offset, other_offset, size)])
+    boxes = _box(offset, carried.from_pitch), _box(other_offset, carried.to_pitch)
+    return CopyBuffer(device, buffer, other, list(pieces(region, *boxes)))
+
+
+def _box(begin: int, pitches: Any) -> Box:
+    return Box((begin, 0, 0), int(pitches[0]), int(pitches[1]))
 
 
 def _launch_of(queue: CommandQueue, kernel: Kernel, carried: Any, buffers: list[tuple[Buffer, int]]) -> Operation:

@@ -255,7 +255,7 @@ const struct core_engine *carrier_engine(void)
 const struct carrier *carrier_functions(void)
 {
     static struct carrier functions = {NULL, carrier_lane_new, carrier_lane_free, carrier_flush,
-                                       NULL};
+                                       NULL, carrier_do};
     functions.engine = carrier_engine();
     return &functions;
 }

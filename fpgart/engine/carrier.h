@@ -74,6 +74,7 @@ struct carrier {
     void (*flush)(void *lane);
     /* Returns true if the engine reaches all bytes that a move or a fill needs. NULL: it does. */
     bool (*reaches)(uintptr_t context, const struct carried *carried);
+    void (*move)(const struct carried *carried); /* on this thread */
 };
 const struct carrier *carrier_functions(void);
 /* cffi */

@@ -35,6 +35,7 @@ struct facts {
     size_t alignment;        /* of USM pointers */
     int is_local;            /* 1: any size of local memory is accepted */
     int needs_place;         /* 1: a buffer has to have a place before it is set */
+    int is_structure;        /* 1: the engine may not know its size */
 };
 
 struct place {
@@ -205,13 +206,14 @@ static struct facts facts_of(struct fpgart_arguments *arguments, uint32_t index)
     return facts;
 }
 
-void fpgart_accept_values(uintptr_t kernel, uint32_t index, size_t size)
+void fpgart_accept_values(uintptr_t kernel, uint32_t index, size_t size, int is_structure)
 {
     struct fpgart_arguments *arguments = arguments_of(kernel);
     if (place_of(arguments, index) == NULL || size > FPGART_VALUE)
         return;
     struct facts facts = facts_of(arguments, index);
     facts.size = (uint32_t)size;
+    facts.is_structure = is_structure;
     share(arguments, index, &facts);
 }
 
@@ -289,17 +291,35 @@ static int put_usm(struct place *place, uint32_t index, size_t size, const void 
     return 1;
 }
 
+/* Returns 1 if the host's memory cannot end within a value that begins in it. */
+static int is_in_page(const void *value, size_t size)
+{
+    enum { PAGE = 4096 };
+    return (uintptr_t)value % PAGE + size <= PAGE;
+}
+
+static int put_null(struct place *place, uint32_t index)
+{
+    if (place->facts.buffer_context == 0)
+        return 0;
+    place->set = (struct fpgart_argument){.index = index, .is_null = 1};
+    place->buffer = 0;
+    return 1;
+}
+
 static int put(struct place *place, uint32_t index, size_t size, const void *value)
 {
     struct fpgart_argument *set = &place->set;
     if (value == NULL) {
-        if (!place->facts.is_local || size == 0 || size > UINT32_MAX)
+        if (!place->facts.is_local)
+            return size == sizeof(cl_mem) ? put_null(place, index) : 0;
+        if (size == 0 || size > UINT32_MAX)
             return 0;
         *set = (struct fpgart_argument){.index = index, .size = (uint32_t)size, .is_local = 1};
         return 1;
     }
     if (place->facts.size != 0) {
-        if (size != place->facts.size)
+        if (size != place->facts.size || (place->facts.is_structure && !is_in_page(value, size)))
             return 0;
         *set = (struct fpgart_argument){.index = index, .size = (uint32_t)size, .buffer = 0};
         memcpy(set->value, value, size);
@@ -310,7 +330,7 @@ static int put(struct place *place, uint32_t index, size_t size, const void *val
         return 0;
     memcpy(&buffer, value, sizeof buffer);
     if (buffer == 0)
-        return 0;
+        return put_null(place, index);
     uint64_t serial = fpgart_handle_serial(buffer);
     if (!passes(&place->facts, buffer))
         return put_usm(place, index, size, (const void *)buffer); /* as the SYCL runtime does */
@@ -470,7 +490,9 @@ static int bring_up_to_date(struct fpgart_arguments *arguments)
         const struct fpgart_argument *set = &arguments->places[i].set;
         if (!(pending & 1))
             continue;
-        if (set->is_local)
+        if (set->is_null)
+            image[i] = (struct argument){ARGUMENT_NULL, 8, 0};
+        else if (set->is_local)
             image[i] = (struct argument){ARGUMENT_LOCAL, set->size, 0};
         else if (set->buffer != 0)
             image[i] = (struct argument){ARGUMENT_POINTER, 8, set->buffer};

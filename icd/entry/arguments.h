@@ -19,7 +19,8 @@ FOR_PYTHON struct fpgart_argument {
     uintptr_t pointer; /* an address that the kernel dereferences; 0: something else */
     uintptr_t buffer;  /* its handle, and its serial then; 0: a value */
     uint64_t serial;
-    uint64_t is_local;
+    uint32_t is_local;
+    uint32_t is_null; /* 1: NULL instead of a buffer */
     unsigned char value[FPGART_VALUE];
 };
 struct fpgart_program { /* of a kernel: its number, and the size of its binary */
@@ -53,7 +54,7 @@ void fpgart_arguments_free(fpgart_arguments_slot *slot);
 fpgart_answers *fpgart_kernel_answers(fpgart_arguments_slot *slot); /* for all of the name */
 const char *fpgart_name_of(fpgart_arguments_slot *slot);
 
-AT_ONCE void fpgart_accept_values(uintptr_t kernel, uint32_t index, size_t size);
+AT_ONCE void fpgart_accept_values(uintptr_t kernel, uint32_t index, size_t size, int is_structure);
 AT_ONCE void fpgart_accept_local_sizes(uintptr_t kernel, uint32_t index);
 AT_ONCE void fpgart_accept_buffers(uintptr_t kernel, uint32_t index, uintptr_t context, int placed);
 AT_ONCE void fpgart_accept_svm_pointers(uintptr_t kernel, uint32_t index, uintptr_t context);

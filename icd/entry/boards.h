@@ -22,7 +22,8 @@ struct fpgart_board {
     uint64_t memory_epoch;
     const struct carrier *carrier;
     uintptr_t context, device; /* the engine's */
-    uint64_t (*traffic)[2];    /* calls and bytes: written, read, copied, programmed */
+    int has_svm;
+    uint64_t (*traffic)[2]; /* calls and bytes: written, read, copied, programmed */
     _Atomic uint64_t launches;
     _Atomic uint64_t program; /* Python's number of the loaded one */
 };
@@ -37,7 +38,7 @@ struct fpgart_carried_queue {
 };
 
 FOR_PYTHON uintptr_t fpgart_board_new(uintptr_t device, uintptr_t carrier, uintptr_t engine_context,
-                                      uintptr_t engine_device, uintptr_t traffic);
+                                      uintptr_t engine_device, uintptr_t traffic, int has_svm);
 AT_ONCE uint64_t fpgart_board_epoch(uintptr_t board);
 AT_ONCE void fpgart_board_end_epoch(uintptr_t board);
 FOR_PYTHON int fpgart_board_hold(uintptr_t board);

@@ -100,27 +100,32 @@ static int carry_directly(struct command *command)
         core_finish(queue);
     if (!core_begin_directly(queue, command->epoch, carried))
         return 0;
-    memmove((void *)carried->to, (const void *)carried->from, carried->size[0]);
+    command->queue->board->carrier->move(carried);
     fpgart_count_command(&command->held);
     core_end_directly(queue);
     fpgart_let_go_of(&command->held);
     return 1;
 }
 
-/* Between the host's memory and the board's. */
-static int transfer(struct command *command, uintptr_t from, uintptr_t to, size_t size,
-                    uint32_t row)
+/* Moves the box of bytes whose size is in the operation. */
+static int move(struct command *command, uintptr_t from, uintptr_t to)
 {
     const struct call *call = command->call;
     command->carried->kind = CARRIED_MOVE;
     command->carried->from = from;
     command->carried->to = to;
-    command->carried->size[0] = size;
-    command->carried->size[1] = command->carried->size[2] = 1;
-    count_traffic(command, row, size != 0, size);
     if (call->is_blocking && call->waits == 0 && call->event == NULL && carry_directly(command))
         return 1;
     return fpgart_enqueue_command(command, CORE_WORK, 0);
+}
+
+static int transfer(struct command *command, uintptr_t from, uintptr_t to, size_t size,
+                    uint32_t row)
+{
+    command->carried->size[0] = size;
+    command->carried->size[1] = command->carried->size[2] = 1;
+    count_traffic(command, row, size != 0, size);
+    return move(command, from, to);
 }
 
 static int carry_transfer(const struct call *call)
@@ -204,24 +209,155 @@ int fpgart_carries_copy(const void *queue, const void *from, const void *to, siz
     return fpgart_carries(&call);
 }
 
+/* Numbers up to this one need no check for overflow: a box ends below 2^64. */
+#define MOST_OF_A_BOX ((size_t)1 << 30)
+
+/* Finds where a box begins and ends, and its pitches. Returns 0 for one that Python has to check.
+ */
+static int find_box(const struct box *box, uint64_t pitch[2], uint64_t *begin, uint64_t *end)
+{
+    const size_t *origin = box->origin, *region = box->region;
+    if (origin == NULL || region == NULL)
+        return 0;
+    for (int i = 0; i < 3; i++)
+        if (region[i] == 0 || region[i] > MOST_OF_A_BOX || origin[i] > MOST_OF_A_BOX)
+            return 0;
+    pitch[0] = box->row_pitch != 0 ? box->row_pitch : region[0];
+    if (pitch[0] < region[0] || pitch[0] > MOST_OF_A_BOX)
+        return 0;
+    pitch[1] = box->slice_pitch != 0 ? box->slice_pitch : pitch[0] * region[1];
+    if (pitch[1] < pitch[0] * region[1] || pitch[1] > MOST_OF_A_BOX ||
+        (box->slice_pitch != 0 && pitch[1] % pitch[0] != 0))
+        return 0;
+    *begin = origin[0] + origin[1] * pitch[0] + origin[2] * pitch[1];
+    *end = *begin + (region[2] - 1) * pitch[1] + (region[1] - 1) * pitch[0] + region[0];
+    return 1;
+}
+
+/* Joins rows and slices that are adjacent on both sides, as `pieces` does
+ * (fpgart/runtime/commands/boxes.py): each piece is a call of the MMD. */
+static void set_box(struct command *command, const size_t *region, uint32_t row)
+{
+    struct carried *carried = command->carried;
+    uint64_t *size = carried->size;
+    for (int i = 0; i < 3; i++)
+        size[i] = region[i];
+    for (int i = 0; i < 2; i++) {
+        if (size[0] != carried->from_pitch[i] || size[0] != carried->to_pitch[i])
+            break;
+        size[0] *= size[i + 1];
+        size[i + 1] = 1;
+    }
+    count_traffic(command, row, size[1] * size[2], size[0] * size[1] * size[2]);
+}
+
+static int carry_rect(const struct call *call)
+{
+    struct command command;
+    struct fpgart_place place;
+    uint64_t pitch[2], host_pitch[2], begin, end, host_begin, host_end;
+    int is_write = call->is_write;
+    if (call->host == NULL || !find_box(&call->boxes[0], pitch, &begin, &end) ||
+        !find_box(&call->boxes[1], host_pitch, &host_begin, &host_end) ||
+        !fpgart_begin_command(&command, call))
+        return 0;
+    if (!fpgart_use_buffer(&command, call->buffer, is_write ? NOT_WRITTEN : NOT_READ, begin,
+                           end - begin, &place))
+        return fpgart_give_up(&command);
+    uintptr_t host = (uintptr_t)call->host + host_begin;
+    memcpy(command.carried->from_pitch, is_write ? host_pitch : pitch, sizeof pitch);
+    memcpy(command.carried->to_pitch, is_write ? pitch : host_pitch, sizeof pitch);
+    set_box(&command, call->boxes[0].region, is_write ? WRITTEN : READ);
+    return move(&command, is_write ? host : place.address, is_write ? place.address : host);
+}
+
+int fpgart_carries_rect(int is_write, const void *queue, const void *buffer, cl_bool blocking,
+                        const size_t *origin, const size_t *host_origin, const size_t *region,
+                        size_t row_pitch, size_t slice_pitch, size_t host_row_pitch,
+                        size_t host_slice_pitch, const void *host, cl_uint waits,
+                        const cl_event *wait_list, cl_event *event)
+{
+    const struct call call = {.carry = carry_rect,
+                              .queue = (uintptr_t)queue,
+                              .buffer = (uintptr_t)buffer,
+                              .boxes = {{origin, region, row_pitch, slice_pitch},
+                                        {host_origin, region, host_row_pitch, host_slice_pitch}},
+                              .host = host,
+                              .is_write = is_write,
+                              .is_blocking = blocking != 0,
+                              .type = is_write ? CL_COMMAND_WRITE_BUFFER_RECT
+                                               : CL_COMMAND_READ_BUFFER_RECT,
+                              .waits = waits,
+                              .wait_list = wait_list,
+                              .event = event};
+    return fpgart_carries(&call);
+}
+
+static int carry_rect_copy(const struct call *call)
+{
+    struct command command;
+    struct fpgart_place from, to;
+    uint64_t begin[2], end[2];
+    if (call->buffer == call->other || !fpgart_begin_command(&command, call))
+        return 0;
+    if (!find_box(&call->boxes[0], command.carried->from_pitch, &begin[0], &end[0]) ||
+        !find_box(&call->boxes[1], command.carried->to_pitch, &begin[1], &end[1]) ||
+        !fpgart_use_buffer(&command, call->buffer, 0, begin[0], end[0] - begin[0], &from) ||
+        !fpgart_use_buffer(&command, call->other, 0, begin[1], end[1] - begin[1], &to) ||
+        (from.address < to.address + (end[1] - begin[1]) &&
+         to.address < from.address + (end[0] - begin[0])))
+        return fpgart_give_up(&command);
+    set_box(&command, call->boxes[0].region, COPIED);
+    return move(&command, from.address, to.address);
+}
+
+int fpgart_carries_rect_copy(const void *queue, const void *from, const void *to,
+                             const size_t *from_origin, const size_t *to_origin,
+                             const size_t *region, size_t from_row_pitch, size_t from_slice_pitch,
+                             size_t to_row_pitch, size_t to_slice_pitch, cl_uint waits,
+                             const cl_event *wait_list, cl_event *event)
+{
+    const struct call call = {.carry = carry_rect_copy,
+                              .queue = (uintptr_t)queue,
+                              .buffer = (uintptr_t)from,
+                              .other = (uintptr_t)to,
+                              .boxes = {{from_origin, region, from_row_pitch, from_slice_pitch},
+                                        {to_origin, region, to_row_pitch, to_slice_pitch}},
+                              .type = CL_COMMAND_COPY_BUFFER_RECT,
+                              .waits = waits,
+                              .wait_list = wait_list,
+                              .event = event};
+    return fpgart_carries(&call);
+}
+
+static int is_pattern(const struct call *call, size_t begin)
+{
+    size_t size = call->pattern;
+    return call->host != NULL && size != 0 && size <= 128 && (size & (size - 1)) == 0 &&
+           begin % size == 0 && call->size % size == 0;
+}
+
+static int fill(struct command *command, uintptr_t to)
+{
+    const struct call *call = command->call;
+    command->carried->kind = CARRIED_FILL;
+    command->carried->to = to;
+    command->carried->size[0] = call->size;
+    command->carried->count = (uint32_t)call->pattern;
+    memcpy(command->carried->more, call->host, call->pattern);
+    return fpgart_enqueue_command(command, CORE_WORK, call->pattern);
+}
+
 static int carry_fill(const struct call *call)
 {
     struct command command;
     struct fpgart_place to;
-    size_t pattern = call->pattern;
-    if (call->host == NULL || pattern == 0 || pattern > 128 || (pattern & (pattern - 1)) != 0 ||
-        call->offset % pattern != 0 || call->size % pattern != 0 ||
-        !fpgart_begin_command(&command, call))
+    if (!is_pattern(call, call->offset) || !fpgart_begin_command(&command, call))
         return 0;
     if (!fpgart_use_buffer(&command, call->buffer, 0, call->offset, call->size, &to))
         return fpgart_give_up(&command);
-    command.carried->kind = CARRIED_FILL;
-    command.carried->to = to.address;
-    command.carried->size[0] = call->size;
-    command.carried->count = (uint32_t)pattern;
-    memcpy(command.carried->more, call->host, pattern);
     count_traffic(&command, WRITTEN, (call->size + FILL_CALL - 1) / FILL_CALL, call->size);
-    return fpgart_enqueue_command(&command, CORE_WORK, pattern);
+    return fill(&command, to.address);
 }
 
 int fpgart_carries_fill(const void *queue, const void *buffer, const void *pattern,
@@ -242,6 +378,137 @@ int fpgart_carries_fill(const void *queue, const void *buffer, const void *patte
     return fpgart_carries(&call);
 }
 
+static int are_map_flags(cl_map_flags flags)
+{
+    return flags == CL_MAP_WRITE_INVALIDATE_REGION ||
+           (flags & ~(cl_map_flags)(CL_MAP_READ | CL_MAP_WRITE)) == 0;
+}
+
+/* Commands on shared virtual memory move the host's bytes, which is no traffic of a board. */
+static int carry_svm_copy(const struct call *call)
+{
+    struct command command;
+    uintptr_t from = (uintptr_t)call->host, to = call->other;
+    if (from == 0 || to == 0 || (to < from + call->size && from < to + call->size) ||
+        !fpgart_begin_command(&command, call))
+        return 0;
+    if (!command.queue->board->has_svm)
+        return fpgart_give_up(&command);
+    command.carried->size[0] = call->size;
+    command.carried->size[1] = command.carried->size[2] = 1;
+    return move(&command, from, to);
+}
+
+int fpgart_carries_svm_copy(const void *queue, cl_bool blocking, void *to, const void *from,
+                            size_t size, cl_uint waits, const cl_event *wait_list, cl_event *event)
+{
+    const struct call call = {.carry = carry_svm_copy,
+                              .queue = (uintptr_t)queue,
+                              .host = from,
+                              .other = (uintptr_t)to,
+                              .size = size,
+                              .is_blocking = blocking != 0,
+                              .type = CL_COMMAND_SVM_MEMCPY,
+                              .waits = waits,
+                              .wait_list = wait_list,
+                              .event = event};
+    return fpgart_carries(&call);
+}
+
+static int carry_svm_fill(const struct call *call)
+{
+    struct command command;
+    if (call->other == 0 || call->size == 0 || !is_pattern(call, call->other) ||
+        !fpgart_begin_command(&command, call))
+        return 0;
+    return command.queue->board->has_svm ? fill(&command, call->other) : fpgart_give_up(&command);
+}
+
+int fpgart_carries_svm_fill(const void *queue, void *to, const void *pattern, size_t pattern_size,
+                            size_t size, cl_uint waits, const cl_event *wait_list, cl_event *event)
+{
+    const struct call call = {.carry = carry_svm_fill,
+                              .queue = (uintptr_t)queue,
+                              .other = (uintptr_t)to,
+                              .host = pattern,
+                              .pattern = pattern_size,
+                              .size = size,
+                              .type = CL_COMMAND_SVM_MEMFILL,
+                              .waits = waits,
+                              .wait_list = wait_list,
+                              .event = event};
+    return fpgart_carries(&call);
+}
+
+/* The host and the kernels use the same memory: there is nothing to do. */
+static int carry_svm_mapping(const struct call *call)
+{
+    struct command command;
+    if (call->host == NULL || !fpgart_begin_command(&command, call))
+        return 0;
+    if (!command.queue->board->has_svm)
+        return fpgart_give_up(&command);
+    return move(&command, 0, 0);
+}
+
+int fpgart_carries_svm_map(const void *queue, cl_bool blocking, cl_map_flags flags, void *pointer,
+                           size_t size, cl_uint waits, const cl_event *wait_list, cl_event *event)
+{
+    const struct call call = {.carry = carry_svm_mapping,
+                              .queue = (uintptr_t)queue,
+                              .host = pointer,
+                              .is_blocking = blocking != 0,
+                              .type = CL_COMMAND_SVM_MAP,
+                              .waits = waits,
+                              .wait_list = wait_list,
+                              .event = event};
+    return size != 0 && are_map_flags(flags) && fpgart_carries(&call);
+}
+
+int fpgart_carries_svm_unmap(const void *queue, void *pointer, cl_uint waits,
+                             const cl_event *wait_list, cl_event *event)
+{
+    const struct call call = {.carry = carry_svm_mapping,
+                              .queue = (uintptr_t)queue,
+                              .host = pointer,
+                              .type = CL_COMMAND_SVM_UNMAP,
+                              .waits = waits,
+                              .wait_list = wait_list,
+                              .event = event};
+    return fpgart_carries(&call);
+}
+
+/* A migration of buffers that are on the board already moves nothing. */
+static int carry_migration(const struct call *call)
+{
+    struct command command;
+    struct fpgart_place place;
+    const cl_mem *buffers = call->host;
+    if (buffers == NULL || call->size == 0 || call->size > FPGART_ARGUMENTS || call->flags != 0 ||
+        !fpgart_begin_command(&command, call))
+        return 0;
+    for (size_t i = 0; i < call->size; i++)
+        if (!fpgart_use_buffer(&command, (uintptr_t)buffers[i], 0, 0, 1, &place))
+            return fpgart_give_up(&command);
+    return move(&command, 0, 0);
+}
+
+int fpgart_carries_migration(const void *queue, cl_uint count, const cl_mem *buffers,
+                             cl_mem_migration_flags flags, cl_uint waits, const cl_event *wait_list,
+                             cl_event *event)
+{
+    const struct call call = {.carry = carry_migration,
+                              .queue = (uintptr_t)queue,
+                              .host = buffers,
+                              .size = count,
+                              .flags = flags,
+                              .type = CL_COMMAND_MIGRATE_MEM_OBJECTS,
+                              .waits = waits,
+                              .wait_list = wait_list,
+                              .event = event};
+    return fpgart_carries(&call);
+}
+
 static _Thread_local uintptr_t mapped; /* the address of the region that was mapped last */
 
 static uint64_t refuses_mapping(cl_map_flags flags)
@@ -255,8 +522,7 @@ static int carry_map(const struct call *call)
     struct command command;
     struct fpgart_place place;
     int invalidates = call->flags == CL_MAP_WRITE_INVALIDATE_REGION;
-    if ((!invalidates && (call->flags & ~(cl_map_flags)(CL_MAP_READ | CL_MAP_WRITE)) != 0) ||
-        !fpgart_begin_command(&command, call))
+    if (!are_map_flags(call->flags) || !fpgart_begin_command(&command, call))
         return 0;
     if (!fpgart_use_buffer(&command, call->buffer, refuses_mapping(call->flags), call->offset,
                            call->size, &place) ||

@@ -22,9 +22,30 @@ int fpgart_carries_write(const void *queue, const void *buffer, cl_bool blocking
 int fpgart_carries_copy(const void *queue, const void *from, const void *to, size_t from_offset,
                         size_t to_offset, size_t size, cl_uint waits, const cl_event *wait_list,
                         cl_event *event);
+int fpgart_carries_rect(int is_write, const void *queue, const void *buffer, cl_bool blocking,
+                        const size_t *origin, const size_t *host_origin, const size_t *region,
+                        size_t row_pitch, size_t slice_pitch, size_t host_row_pitch,
+                        size_t host_slice_pitch, const void *host, cl_uint waits,
+                        const cl_event *wait_list, cl_event *event);
+int fpgart_carries_rect_copy(const void *queue, const void *from, const void *to,
+                             const size_t *from_origin, const size_t *to_origin,
+                             const size_t *region, size_t from_row_pitch, size_t from_slice_pitch,
+                             size_t to_row_pitch, size_t to_slice_pitch, cl_uint waits,
+                             const cl_event *wait_list, cl_event *event);
 int fpgart_carries_fill(const void *queue, const void *buffer, const void *pattern,
                         size_t pattern_size, size_t offset, size_t size, cl_uint waits,
                         const cl_event *wait_list, cl_event *event);
+int fpgart_carries_svm_copy(const void *queue, cl_bool blocking, void *to, const void *from,
+                            size_t size, cl_uint waits, const cl_event *wait_list, cl_event *event);
+int fpgart_carries_svm_fill(const void *queue, void *to, const void *pattern, size_t pattern_size,
+                            size_t size, cl_uint waits, const cl_event *wait_list, cl_event *event);
+int fpgart_carries_svm_map(const void *queue, cl_bool blocking, cl_map_flags flags, void *pointer,
+                           size_t size, cl_uint waits, const cl_event *wait_list, cl_event *event);
+int fpgart_carries_svm_unmap(const void *queue, void *pointer, cl_uint waits,
+                             const cl_event *wait_list, cl_event *event);
+int fpgart_carries_migration(const void *queue, cl_uint count, const cl_mem *buffers,
+                             cl_mem_migration_flags flags, cl_uint waits, const cl_event *wait_list,
+                             cl_event *event);
 int fpgart_carries_unmap(const void *queue, const void *buffer, const void *pointer, cl_uint waits,
                          const cl_event *wait_list, cl_event *event);
 void *fpgart_carries_map(const void *queue, const void *buffer, cl_bool blocking,

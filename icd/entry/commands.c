@@ -172,12 +172,19 @@ int fpgart_board_uses(uintptr_t board, uint32_t count, const uintptr_t *buffers)
     return core_board_uses(((struct fpgart_board *)board)->core, uses_buffers, &given);
 }
 
+/* The bytes from the first to the last one of a box. */
+static uint64_t extent(const struct carried *carried, const uint64_t pitch[2])
+{
+    return carried->size[0] + (carried->size[1] - 1) * pitch[0] + (carried->size[2] - 1) * pitch[1];
+}
+
 static bool is_given(const struct carried *carried, uintptr_t begin, uintptr_t end)
 {
     const struct argument *arguments = (const struct argument *)carried->more;
     if (carried->kind == CARRIED_MOVE)
-        return (carried->from < end && begin < carried->from + carried->size[0]) ||
-               (carried->to < end && begin < carried->to + carried->size[0]);
+        return (carried->from < end &&
+                begin < carried->from + extent(carried, carried->from_pitch)) ||
+               (carried->to < end && begin < carried->to + extent(carried, carried->to_pitch));
     for (uint32_t i = 0; carried->kind == CARRIED_LAUNCH && i < carried->count; i++)
         if (arguments[i].kind == ARGUMENT_POINTER && arguments[i].value >= begin &&
             arguments[i].value < end)

@@ -14,12 +14,20 @@
 
 enum { ROOM = 6144 };
 
+/* A region of up to three dimensions in linear memory: its first byte, and from row to row and from
+ * slice to slice. */
+struct box {
+    const size_t *origin, *region;
+    size_t row_pitch, slice_pitch;
+};
+
 /* A call of the host. */
 struct call {
     int (*carry)(const struct call *call);
     uintptr_t queue, kernel, buffer, other;
     struct fpgart_nd_range nd_range;
     size_t offset, other_offset, size;
+    struct box boxes[2]; /* of a rectangular command: in `buffer`, and in `other` or `host` */
     const void *host;
     int is_write, is_blocking, is_barrier;
     size_t pattern;

@@ -58,6 +58,7 @@ BEFORE_THE_START = {
 }
 """C functions for calls by which loaders and programs find platforms, without the interpreter."""
 WAITS_AND_EVENT = "num_events_in_wait_list, event_wait_list, event"
+RECT = "buffer_origin, host_origin, region, buffer_row_pitch, buffer_slice_pitch, host_row_pitch, host_slice_pitch, ptr"
 REMEMBERED = {
     f"clGet{noun}Info": f"fpgart_knows({{}}, FPGART_{kind}, param_name, param_value_size, param_value, "
     "param_value_size_ret)"
@@ -87,8 +88,18 @@ REMEMBERED = {
     "clEnqueueWriteBuffer": f"fpgart_carries_write({{}}, buffer, blocking_write, offset, size, ptr, {WAITS_AND_EVENT})",
     "clEnqueueCopyBuffer": "fpgart_carries_copy({}, src_buffer, dst_buffer, src_offset, dst_offset, size, "
     f"{WAITS_AND_EVENT})",
+    "clEnqueueReadBufferRect": f"fpgart_carries_rect(0, {{}}, buffer, blocking_read, {RECT}, {WAITS_AND_EVENT})",
+    "clEnqueueWriteBufferRect": f"fpgart_carries_rect(1, {{}}, buffer, blocking_write, {RECT}, {WAITS_AND_EVENT})",
+    "clEnqueueCopyBufferRect": "fpgart_carries_rect_copy({}, src_buffer, dst_buffer, src_origin, dst_origin, region, "
+    f"src_row_pitch, src_slice_pitch, dst_row_pitch, dst_slice_pitch, {WAITS_AND_EVENT})",
     "clEnqueueFillBuffer": f"fpgart_carries_fill({{}}, buffer, pattern, pattern_size, offset, size, {WAITS_AND_EVENT})",
     "clEnqueueUnmapMemObject": f"fpgart_carries_unmap({{}}, memobj, mapped_ptr, {WAITS_AND_EVENT})",
+    "clEnqueueMigrateMemObjects": f"fpgart_carries_migration({{}}, num_mem_objects, mem_objects, flags, "
+    f"{WAITS_AND_EVENT})",
+    "clEnqueueSVMMemcpy": f"fpgart_carries_svm_copy({{}}, blocking_copy, dst_ptr, src_ptr, size, {WAITS_AND_EVENT})",
+    "clEnqueueSVMMemFill": f"fpgart_carries_svm_fill({{}}, svm_ptr, pattern, pattern_size, size, {WAITS_AND_EVENT})",
+    "clEnqueueSVMMap": f"fpgart_carries_svm_map({{}}, blocking_map, flags, svm_ptr, size, {WAITS_AND_EVENT})",
+    "clEnqueueSVMUnmap": f"fpgart_carries_svm_unmap({{}}, svm_ptr, {WAITS_AND_EVENT})",
     "clEnqueueMarkerWithWaitList": f"fpgart_carries_marker({{}}, 0, {WAITS_AND_EVENT})",
     "clEnqueueBarrierWithWaitList": f"fpgart_carries_marker({{}}, 1, {WAITS_AND_EVENT})",
     "clEnqueueMarker": "event != NULL && fpgart_carries_marker({}, 0, 0, NULL, event)",

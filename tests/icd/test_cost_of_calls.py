@@ -48,6 +48,7 @@ MOST = {
     "set_value": Most(0, 0, 0),
     "set_buffer": Most(0, 0, 0),
     "set_local": Most(0, 0, 0.01),
+    "set_structure_and_null": Most(0, 0, 0.01),
     "set_svm": Most(0, 0, 0),
     "set_usm": Most(0, 0, 0),
     "retain_and_release": Most(0, 0, 0),
@@ -69,6 +70,9 @@ MOST = {
     "make_buffer": Most(0, 0, 0),
     "make_queue": Most(0, 0, 4),
     "map_and_unmap": Most(0, 0, 4),
+    "boxes": Most(0, 0, 0),
+    "shared_memory": Most(0, 0, 0),
+    "migrate": Most(0, 0, 4),
     "make_write_launch_read": Most(0, 0, 4),
 }
 

@@ -82,12 +82,13 @@ static void look_for_heavy(int imported[HEAVY])
 
 static struct host host;
 static cl_kernel kernel;
-static cl_mem buffer;
+static cl_mem buffer, other_buffer; /* of the same context */
 static cl_event ended;
 static cl_command_queue other_queue; /* of a context without allocations */
 static cl_kernel other_kernel;
-static cl_kernel local_kernel;
+static cl_kernel local_kernel, structure_kernel;
 static void *pointer;
+static char *shared;
 static char bytes[BYTES];
 static clSetKernelArgMemPointerINTEL_fn set_usm_pointer;
 
@@ -110,6 +111,22 @@ static cl_int set_local(void)
     bytes_of_local = 48 - bytes_of_local;
     return clSetKernelArg(local_kernel, 1, bytes_of_local, NULL) |
            clEnqueueNDRangeKernel(host.queue, local_kernel, 1, NULL, &size, NULL, 0, NULL, NULL);
+}
+
+/* A structure, and NULL for a buffer, of a kernel that is launched with each. */
+static cl_int set_structure_and_null(void)
+{
+    static struct {
+        _Alignas(16) cl_int a, b, c, d;
+    } value = {1, 2, 3, 4};
+    static int is_null;
+    size_t size = 1;
+    value.a++;
+    is_null = !is_null;
+    return clSetKernelArg(structure_kernel, 0, sizeof buffer, is_null ? NULL : &buffer) |
+           clSetKernelArg(structure_kernel, 1, sizeof value, &value) |
+           clEnqueueNDRangeKernel(host.queue, structure_kernel, 1, NULL, &size, NULL, 0, NULL,
+                                  NULL);
 }
 
 static cl_int set_buffer(void)
@@ -296,6 +313,32 @@ static cl_int map_and_unmap(void)
            clFinish(host.queue);
 }
 
+static cl_int boxes(void)
+{
+    const size_t origin[] = {4, 1, 0}, region[] = {16, 8, 1};
+    return clEnqueueWriteBufferRect(host.queue, buffer, CL_FALSE, origin, origin, region, 64, 0, 32,
+                                    0, bytes, 0, NULL, NULL) |
+           clEnqueueCopyBufferRect(host.queue, buffer, other_buffer, origin, origin, region, 64, 0,
+                                   32, 0, 0, NULL, NULL) |
+           clEnqueueReadBufferRect(host.queue, other_buffer, CL_TRUE, origin, origin, region, 32, 0,
+                                   64, 0, bytes, 0, NULL, NULL);
+}
+
+static cl_int shared_memory(void)
+{
+    const cl_int zero = 0;
+    return clEnqueueSVMMap(other_queue, CL_TRUE, CL_MAP_WRITE, shared, BYTES, 0, NULL, NULL) |
+           clEnqueueSVMUnmap(other_queue, shared, 0, NULL, NULL) |
+           clEnqueueSVMMemFill(other_queue, shared, &zero, sizeof zero, 64, 0, NULL, NULL) |
+           clEnqueueSVMMemcpy(other_queue, CL_TRUE, shared + 64, shared, 64, 0, NULL, NULL);
+}
+
+static cl_int migrate(void)
+{
+    return clEnqueueMigrateMemObjects(host.queue, 1, &buffer, 0, 0, NULL, NULL) |
+           clFinish(host.queue);
+}
+
 static const struct {
     const char *name;
     cl_int (*call)(void);
@@ -304,6 +347,7 @@ static const struct {
     {"set_value", set_value},
     {"set_buffer", set_buffer},
     {"set_local", set_local},
+    {"set_structure_and_null", set_structure_and_null},
     {"set_svm", set_svm},
     {"set_usm", set_usm},
     {"retain_and_release", retain_and_release},
@@ -325,6 +369,9 @@ static const struct {
     {"make_buffer", make_buffer},
     {"make_queue", make_queue},
     {"map_and_unmap", map_and_unmap},
+    {"boxes", boxes},
+    {"shared_memory", shared_memory},
+    {"migrate", migrate},
     {"make_write_launch_read", make_write_launch_read},
 };
 
@@ -370,7 +417,9 @@ static void start_with_kernels(cl_kernel *putting)
 {
     static const char *source =
         "kernel void put(global int *x, int a) { if (get_global_id(0) == 0) x[0] = a; }\n"
-        "kernel void pass(global int *x, local int *y) { y[0] = 1; x[0] = y[0]; }";
+        "kernel void pass(global int *x, local int *y) { y[0] = 1; x[0] = y[0]; }\n"
+        "typedef struct { int a, b, c, d; } four;\n"
+        "kernel void add(global int *x, four y) { if (x) x[0] = y.a + y.d; }";
     cl_int value = 0;
     start(&host, source);
     *putting = new_kernel(&host, "put");
@@ -379,6 +428,7 @@ static void start_with_kernels(cl_kernel *putting)
     set_argument(*putting, 1, sizeof value, &value);
     local_kernel = new_kernel(&host, "pass");
     set_argument(local_kernel, 0, sizeof buffer, &buffer);
+    structure_kernel = new_kernel(&host, "add");
 }
 
 static void set_up(void)
@@ -386,6 +436,7 @@ static void set_up(void)
     cl_int status;
     start_with_kernels(&other_kernel);
     other_queue = host.queue;
+    shared = clSVMAlloc(host.context, CL_MEM_READ_WRITE, BYTES, 0);
     start_with_kernels(&kernel);
     clHostMemAllocINTEL_fn allocate =
         (clHostMemAllocINTEL_fn)clGetExtensionFunctionAddressForPlatform(host.platform,
@@ -394,6 +445,7 @@ static void set_up(void)
         host.platform, "clSetKernelArgMemPointerINTEL");
     pointer = allocate(host.context, NULL, BYTES, 0, &status);
     must(status, "clHostMemAllocINTEL");
+    other_buffer = new_buffer(&host, BYTES);
     MUST(clEnqueueWriteBuffer(host.queue, buffer, CL_TRUE, 0, BYTES, bytes, 0, NULL, &ended));
 }
 

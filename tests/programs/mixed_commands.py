@@ -71,6 +71,18 @@ def write(queue: cl.CommandQueue, one: int, two: int, waits: list[cl.Event]) -> 
     return cl.enqueue_copy(queue, buffers[one], data, wait_for=waits, is_blocking=False)
 
 
+def box(queue: cl.CommandQueue, one: int, two: int, waits: list[cl.Event]) -> cl.Event:
+    data = numpy.full((SIDE, SIDE), chance.randrange(1000), numpy.int32)
+    origin = (4 * chance.randrange(ROW - SIDE), chance.randrange(ROW - SIDE))
+    places = {"buffer_origin": origin, "host_origin": (0, 0), "region": (4 * SIDE, SIDE), "buffer_pitches": (4 * ROW,)}
+    return cl.enqueue_copy(queue, buffers[one], data, wait_for=waits, is_blocking=False, **places)
+
+
+def bring(queue: cl.CommandQueue, one: int, two: int, waits: list[cl.Event]) -> cl.Event:
+    """To the device, where it mostly is."""
+    return cl.enqueue_migrate_mem_objects(queue, [buffers[one]], 0, wait_for=waits)
+
+
 def migrate(queue: cl.CommandQueue, one: int, two: int, waits: list[cl.Event]) -> cl.Event:
     """To the host, and back in another order, so that each is where the other one was."""
     host = cl.mem_migration_flags.HOST
@@ -99,7 +111,7 @@ def finish() -> None:
         queue.finish()
 
 
-KINDS = [launch] * 10 + [copy] * 2 + [fill] * 2 + [write] * 2 + [marker] * 2 + [rectangle] * 2 + [migrate]
+KINDS = [launch] * 10 + [copy] * 2 + [fill] * 2 + [write] * 2 + [marker] * 2 + [rectangle, box] * 2 + [migrate, bring]
 gate: cl.UserEvent | None = None
 for _step in range(STEPS):
     one, two = chance.sample(range(3), 2)

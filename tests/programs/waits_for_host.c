@@ -73,49 +73,144 @@ static cl_mem take_place_of(cl_mem moved)
     return taker;
 }
 
+static cl_int written[WORDS], found[WORDS], spaced[2 * WORDS];
+static cl_int *shared; /* virtual memory, of which the second half is copied to the first */
+static const size_t from_start[3], rows[] = {4 * sizeof(cl_int), WORDS / 4, 1};
+enum { SPACED = 8 * sizeof(cl_int) }; /* from row to row in `spaced` */
+
+static cl_int enqueue_launch(cl_event gate, cl_event *event)
+{
+    add(host.queue, buffer, 1, 1, &gate, event);
+    return CL_SUCCESS;
+}
+
+static cl_int enqueue_write(cl_event gate, cl_event *event)
+{
+    return clEnqueueWriteBuffer(host.queue, buffer, CL_FALSE, 0, BYTES, written, 1, &gate, event);
+}
+
+static cl_int enqueue_read(cl_event gate, cl_event *event)
+{
+    return clEnqueueReadBuffer(host.queue, buffer, CL_FALSE, 4, BYTES - 4, found + 1, 1, &gate,
+                               event);
+}
+
+static cl_int enqueue_copy(cl_event gate, cl_event *event)
+{
+    return clEnqueueCopyBuffer(host.queue, second, buffer, 0, 0, BYTES, 1, &gate, event);
+}
+
+static cl_int enqueue_fill(cl_event gate, cl_event *event)
+{
+    const cl_int pattern = 40;
+    return clEnqueueFillBuffer(host.queue, buffer, &pattern, sizeof pattern, 0, BYTES, 1, &gate,
+                               event);
+}
+
+static cl_int enqueue_marker(cl_event gate, cl_event *event)
+{
+    return clEnqueueMarkerWithWaitList(host.queue, 1, &gate, event);
+}
+
+static cl_int enqueue_write_rect(cl_event gate, cl_event *event)
+{
+    return clEnqueueWriteBufferRect(host.queue, buffer, CL_FALSE, from_start, from_start, rows, 0,
+                                    0, SPACED, 0, spaced, 1, &gate, event);
+}
+
+static cl_int enqueue_read_rect(cl_event gate, cl_event *event)
+{
+    return clEnqueueReadBufferRect(host.queue, buffer, CL_FALSE, from_start, from_start, rows, 0, 0,
+                                   SPACED, 0, spaced, 1, &gate, event);
+}
+
+static cl_int enqueue_copy_rect(cl_event gate, cl_event *event)
+{
+    return clEnqueueCopyBufferRect(host.queue, second, buffer, from_start, from_start, rows, 0, 0,
+                                   rows[0], 0, 1, &gate, event);
+}
+
+static cl_int enqueue_migration(cl_event gate, cl_event *event)
+{
+    return clEnqueueMigrateMemObjects(host.queue, 1, &buffer, 0, 1, &gate, event);
+}
+
+static cl_int enqueue_shared_copy(cl_event gate, cl_event *event)
+{
+    return clEnqueueSVMMemcpy(host.queue, CL_FALSE, shared, shared + WORDS, BYTES, 1, &gate, event);
+}
+
+static cl_int enqueue_shared_fill(cl_event gate, cl_event *event)
+{
+    const cl_int pattern = 40;
+    return clEnqueueSVMMemFill(host.queue, shared, &pattern, sizeof pattern, BYTES, 1, &gate,
+                               event);
+}
+
+static const struct {
+    cl_int (*enqueue)(cl_event gate, cl_event *event);
+    cl_int in_buffer, in_shared; /* afterwards */
+} kinds[] = {
+    {enqueue_launch, 111, 50},     {enqueue_write, 120, 50},       {enqueue_read, 110, 50},
+    {enqueue_copy, 130, 50},       {enqueue_fill, 140, 50},        {enqueue_marker, 110, 50},
+    {enqueue_write_rect, 120, 50}, {enqueue_read_rect, 110, 50},   {enqueue_copy_rect, 130, 50},
+    {enqueue_migration, 110, 50},  {enqueue_shared_copy, 110, 60}, {enqueue_shared_fill, 110, 40},
+};
+
+static void prepare(void)
+{
+    for (int i = 0; i < WORDS; i++) {
+        written[i] = 20;
+        found[i] = 0;
+        spaced[i] = i % 8 < 4 ? 20 : 99;
+        spaced[WORDS + i] = spaced[i];
+        shared[i] = 50;
+        shared[WORDS + i] = 60;
+    }
+    learn();
+    fill(host.queue, buffer, 10, BYTES);
+    fill(host.queue, second, 30, BYTES);
+    MUST(clFinish(host.queue));
+}
+
+static void check_what_was_read(void)
+{
+    must_be(found[1] == 10 && found[WORDS - 1] == 10 && found[0] == 0, "what was read");
+}
+
+static void check_rows(void)
+{
+    for (int i = 0; i < 2 * WORDS; i++)
+        must_be(spaced[i] == (i % 8 < 4 ? 10 : 99), "the rows that were read");
+}
+
 static void moved(void)
 {
-    cl_int written[WORDS], found[WORDS] = {0};
-    for (int i = 0; i < WORDS; i++)
-        written[i] = 20;
-    for (int kind = 0; kind < 6; kind++) {
+    shared = clSVMAlloc(host.context, CL_MEM_READ_WRITE, (size_t)(2 * BYTES), 0);
+    must_be(shared != NULL, "clSVMAlloc");
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         cl_event gate = user_event(&host), event;
-        cl_int pattern = 40;
-        learn();
-        fill(host.queue, buffer, 10, BYTES);
-        fill(host.queue, second, 30, BYTES);
-        MUST(clFinish(host.queue));
-        cl_int status = CL_SUCCESS;
-        if (kind == 0)
-            add(host.queue, buffer, 1, 1, &gate, &event);
-        else if (kind == 1)
-            status = clEnqueueWriteBuffer(host.queue, buffer, CL_FALSE, 0, BYTES, written, 1, &gate,
-                                          &event);
-        else if (kind == 2)
-            status = clEnqueueReadBuffer(host.queue, buffer, CL_FALSE, 4, BYTES - 4, found + 1, 1,
-                                         &gate, &event);
-        else if (kind == 3)
-            status = clEnqueueCopyBuffer(host.queue, second, buffer, 0, 0, BYTES, 1, &gate, &event);
-        else if (kind == 4)
-            status = clEnqueueFillBuffer(host.queue, buffer, &pattern, sizeof pattern, 0, BYTES, 1,
-                                         &gate, &event);
-        else
-            status = clEnqueueMarkerWithWaitList(host.queue, 1, &gate, &event);
-        must(status, "a command that waits");
+        prepare();
+        must(kinds[i].enqueue(gate, &event), "a command that waits");
         add(host.queue, buffer, 100, 0, NULL, NULL);
         cl_mem taker = take_place_of(buffer);
         must_be(status_of(event) == CL_QUEUED, "it waits for the user event");
+        must_be(shared[0] == 50, "it waits for the user event");
         open_gate(gate, CL_COMPLETE);
         MUST(clWaitForEvents(1, &event));
         must_be(status_of(event) == CL_COMPLETE, "it has ended");
-        static const cl_int expected[] = {111, 120, 110, 130, 140, 110};
-        must_hold(buffer, expected[kind], "the command was done where the buffer is");
-        must_be(kind != 2 || (found[1] == 10 && found[WORDS - 1] == 10 && found[0] == 0),
-                "what was read");
+        must_hold(buffer, kinds[i].in_buffer, "the command was done where the buffer is");
+        must_be(shared[0] == kinds[i].in_shared && shared[WORDS - 1] == kinds[i].in_shared,
+                "what shared memory holds");
+        if (kinds[i].enqueue == enqueue_read)
+            check_what_was_read();
+        if (kinds[i].enqueue == enqueue_read_rect)
+            check_rows();
         must_hold(taker, 7, "it was not done where the buffer was");
         MUST(clReleaseEvent(event));
         MUST(clReleaseMemObject(taker));
     }
+    clSVMFree(host.context, shared);
 }
 
 /* A kernel of another program is launched for the first time meanwhile. */

@@ -8,6 +8,7 @@ from typing import Any
 from fpgart.api.buffer.checks import check_context
 from fpgart.base import opencl as cl
 from fpgart.base.errors import InvalidValue
+from fpgart.bridge.carrying import carries_transfer
 from fpgart.bridge.entry import Command, WaitList, entry
 from fpgart.bridge.handles import find
 from fpgart.runtime.commands.migration import MigrateToHost, Migration, migrate_to_device
@@ -26,6 +27,8 @@ def enqueue_migrate_mem_objects(
     buffers = [find(mem_objects[index], Buffer) for index in range(num_mem_objects)]
     for buffer in buffers:
         check_context(command_queue, buffer)
+    if not flags and carries_transfer(command_queue, *buffers):
+        return None
     device = command_queue.device
     buffers = [buffer for buffer in buffers if not buffer.owner.stays_on_host]
     keep = not flags & cl.CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED

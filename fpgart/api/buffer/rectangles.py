@@ -11,6 +11,7 @@ from fpgart.api.buffer.checks import check_context, check_host_access
 from fpgart.base import opencl as cl
 from fpgart.base.errors import InvalidValue, MemCopyOverlap
 from fpgart.base.notices import NOTICES
+from fpgart.bridge.carrying import carries_transfer
 from fpgart.bridge.entry import Command, WaitList, entry
 from fpgart.runtime.commands.boxes import Box, pieces
 from fpgart.runtime.commands.transfers import CopyBuffer, ReadRect, WriteRect
@@ -94,6 +95,8 @@ def enqueue_read_buffer_rect(
     check_host_access(buffer, NOT_FOR_HOST_READS, "reading")
     device = command_queue.device
     buffer.bind(device)
+    if carries_transfer(command_queue, buffer):
+        return None
     operation = ReadRect(device, buffer, box, ptr, host_box, extent)
     return command_queue.run(cl.CL_COMMAND_READ_BUFFER_RECT, operation, bool(blocking_read), wait_list)
 
@@ -118,6 +121,8 @@ def enqueue_write_buffer_rect(
     check_host_access(buffer, NOT_FOR_HOST_WRITES, "writing")
     device = command_queue.device
     buffer.bind(device)
+    if carries_transfer(command_queue, buffer):
+        return None
     operation = WriteRect(device, buffer, box, ptr, host_box, extent)
     return command_queue.run(cl.CL_COMMAND_WRITE_BUFFER_RECT, operation, bool(blocking_write), wait_list)
 
@@ -152,6 +157,8 @@ def enqueue_copy_buffer_rect(
     device = command_queue.device
     src_buffer.bind(device)
     dst_buffer.bind(device)
+    if carries_transfer(command_queue, src_buffer, dst_buffer):
+        return None
     operation = CopyBuffer(device, src_buffer, dst_buffer, parts)
     return command_queue.enqueue(cl.CL_COMMAND_COPY_BUFFER_RECT, operation, wait_list)
 

@@ -467,6 +467,8 @@ static bool is_shared(const struct commands *all, uintptr_t address, uint64_t by
 static bool reaches(uintptr_t given, const struct carried *carried)
 {
     const struct commands *all = (const struct commands *)given;
+    if (carried->kind == CARRIED_MOVE && (carried->size[1] != 1 || carried->size[2] != 1))
+        return false; /* the board process takes linear ranges only (ring_board.c) */
     return (carried->kind != CARRIED_MOVE || is_shared(all, carried->from, carried->size[0])) &&
            is_shared(all, carried->to, carried->size[0]);
 }
@@ -483,7 +485,8 @@ const struct carrier *ring_carrier(void)
         .release = release,
         .now = now_ns,
     };
-    static const struct carrier functions = {&engine, lane_new, lane_free, flush, reaches};
+    static const struct carrier functions = {&engine, lane_new, lane_free,
+                                             flush,   reaches,  carrier_do};
     return &functions;
 }
 

@@ -184,6 +184,10 @@ class Kernel:
         """Sets an argument to a size of local memory that C has checked; update_arguments() has been called."""
         self.arguments[index] = (LOCAL, size, 0)
 
+    def keep_null(self, index: int) -> None:
+        """Sets an argument to NULL that was set to a buffer before; update_arguments() has been called."""
+        self.arguments[index] = (NULL, 8, 0)
+
     def keep_value(self, index: int, value: bytes) -> None:
         """Sets an argument to a value whose size C has checked; update_arguments() has been called."""
         self.arguments[index] = (BYTES, len(value), value)
