@@ -77,6 +77,17 @@ class TestDevice:
         host.cl.check("clGetHostTimer", host.device, later)
         assert 0 < second[0] <= later[0]
 
+    @pytest.mark.parametrize(("query", "size"), [("DEVICE_UUID", 16), ("DRIVER_UUID", 16), ("DEVICE_LUID", 8)])
+    def test_identifiers_of_device_and_driver_have_the_size_of_their_extension(
+        self, host: Host, query: str, size: int
+    ) -> None:
+        """Without cl_khr_device_uuid there are none."""
+        asked = (host.device, getattr(cl, f"CL_{query}_KHR"))
+        if "cl_khr_device_uuid" in host.cl.text("clGetDeviceInfo", host.device, cl.CL_DEVICE_EXTENSIONS).split():
+            assert len(host.cl.info("clGetDeviceInfo", *asked)) == size
+        else:
+            fails(host, -30, "clGetDeviceInfo", *asked, 0, None, handles(0))
+
     def test_retain_and_release_of_a_root_device_change_nothing(self, host: Host) -> None:
         for call in ("clRetainDevice", "clReleaseDevice", "clReleaseDevice"):
             host.cl.check(call, host.device)
@@ -129,6 +140,17 @@ class TestContext:
         host.cl.check("clGetDeviceIDs", host.platform, 0xFFFFFFFF, 0, None, found)
         assert host.cl.number("clGetContextInfo", context, cl.CL_CONTEXT_NUM_DEVICES) == found[0] & 0xFFFFFFFF
         host.cl.check("clReleaseContext", context)
+
+
+class TestImages:
+    """5.3"""
+
+    def test_a_device_has_formats_of_images_if_and_only_if_it_has_images(self, host: Host) -> None:
+        count = ctypes.c_uint32(12345)
+        asked = (host.context, cl.CL_MEM_READ_WRITE, cl.CL_MEM_OBJECT_IMAGE2D)
+        host.cl.check("clGetSupportedImageFormats", *asked, 0, None, ctypes.byref(count))
+        has_images = host.cl.number("clGetDeviceInfo", host.device, cl.CL_DEVICE_IMAGE_SUPPORT)
+        assert 0 < count.value < 12345 if has_images else count.value == 0
 
 
 class TestCommandQueue:

@@ -213,6 +213,27 @@ static void moved(void)
     clSVMFree(host.context, shared);
 }
 
+/* A copy into a buffer that C alone has made waits, while another buffer moves. */
+static void made_in_c(void)
+{
+    cl_int written[WORDS] = {0};
+    cl_event gate = user_event(&host);
+    for (int i = 0; i < LEARNED; i++) {
+        cl_mem made = new_buffer(&host, BYTES);
+        fill(host.queue, made, 0, BYTES);
+        MUST(clFinish(host.queue));
+        MUST(clReleaseMemObject(made));
+    }
+    fill(host.queue, buffer, 2, BYTES);
+    cl_mem made = new_buffer(&host, BYTES);
+    MUST(clEnqueueWriteBuffer(host.queue, made, CL_TRUE, 0, BYTES, written, 0, NULL, NULL));
+    MUST(clEnqueueCopyBuffer(host.queue, buffer, made, 0, 0, BYTES, 1, &gate, NULL));
+    migrate_to_host(other, second);
+    open_gate(gate, CL_COMPLETE);
+    MUST(clFinish(host.queue));
+    must_hold(made, 2, "it was copied");
+}
+
 /* A kernel of another program is launched for the first time meanwhile. */
 static void programmed(void)
 {
@@ -523,18 +544,14 @@ static void never_set(void)
     MUST(clFinish(other));
 }
 
-static const struct part parts[] = {{"moved", moved},
-                                    {"programmed", programmed},
-                                    {"polled", polled},
-                                    {"mapped", mapped},
-                                    {"failed", failed},
-                                    {"released", released},
-                                    {"called back", called_back},
-                                    {"nested", nested},
-                                    {"nested by itself", nested_by_itself},
-                                    {"threads", threads},
-                                    {"freed", freed},
-                                    {"never set", never_set}};
+static const struct part parts[] = {
+    {"moved", moved},           {"made in C", made_in_c},
+    {"programmed", programmed}, {"polled", polled},
+    {"mapped", mapped},         {"failed", failed},
+    {"released", released},     {"called back", called_back},
+    {"nested", nested},         {"nested by itself", nested_by_itself},
+    {"threads", threads},       {"freed", freed},
+    {"never set", never_set}};
 
 int main(int count, char **arguments)
 {
