@@ -211,7 +211,7 @@ class Copies:
 
 def alone(work: Any) -> bool:
     """Does some work in a child, with the output of this process."""
-    ((_, status),) = sandbox.each(iter([(None, sandbox.fork(work, Path("/dev/stdout")))]), 1)
+    ((_, status),) = sandbox.each(iter([(None, sandbox.fork(work, Path("/dev/stdout"), leads=False))]), 1)
     return status == 0
 
 

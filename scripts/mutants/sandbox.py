@@ -171,14 +171,15 @@ class Child:
     handle: int
 
 
-def fork(work: Callable[[], bool], output: Path) -> Child:
-    """Does `work` in a child, with what it prints in a file."""
+def fork(work: Callable[[], bool], output: Path, *, leads: bool = True) -> Child:
+    """Does `work` in a child, with what it prints in a file; a child that leads a group is ended with all of it."""
     pid = os.fork()
     if pid:
         return Child(pid, os.pidfd_open(pid))
     status = 2
     try:
-        os.setsid()
+        if leads:
+            os.setsid()
         file = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
         null = os.open(os.devnull, os.O_RDONLY)
         for number, target in ((0, null), (1, file), (2, file)):
