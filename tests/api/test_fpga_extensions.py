@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -54,6 +55,15 @@ def test_what_is_alive_at_the_end_is_told_when_asked_for() -> None:
     lines = run("buffer = host.buffer(64)", ACL_TRACK_LEAKS="1").stderr.splitlines()
     assert [line for line in lines if line.startswith("fpgart:   1 cl_mem, 64 bytes, created by clCreateBuffer, ")]
     assert "alive at the end" not in run("buffer = host.buffer(64)").stderr
+
+
+@pytest.mark.parametrize(("device", "told"), [("host.device", []), ("host.context", ["CL_INVALID_DEVICE"])])
+def test_boards_have_no_functions_of_their_own_and_other_objects_are_no_boards(device: str, told: list[str]) -> None:
+    """The function has no status, so the log says what was wrong."""
+    body = f"print(call('clGetBoardExtensionFunctionAddressIntelFPGA', b'none', {device}, returns=ctypes.c_void_p))"
+    result = run(body, FPGART_LOG="stderr")
+    assert result.stdout == "None\n"
+    assert re.findall(r"CL_INVALID_\w+", result.stderr) == told
 
 
 STATUSES = [

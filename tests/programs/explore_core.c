@@ -673,6 +673,7 @@ static void take(void)
     lock_scheduler();
     for (uint32_t count = SOME; count == SOME;) {
         count = core_take_ready(caller, SOME, known, errors);
+        CHECK(count <= SOME, "more are written than there is room for");
         for (uint32_t i = 0; i < count; i++)
             is_ready((int)known[i] - 1, errors[i]);
     }
