@@ -513,6 +513,18 @@ except sandbox.Refused:
     assert [line for line in ran.stdout.splitlines() if line in words] == words
 
 
+def test_the_files_of_a_room_are_run_first_then_those_with_the_most_tests_for_their_time() -> None:
+    files = {
+        "tests/core/test_long.py::a": 9.0, "tests/watch/test_one.py::a": 1.0, "conformance/test_many.py::a": 0.8,
+        "conformance/test_many.py::b": 0.8, "tests/api/test_short.py::a": 0.5,
+    }  # fmt: skip
+    for path, first in (("core/wait.c", "core/test_long"), ("fpgart/api/usm.py", "api/test_short")):
+        ranked = sorted(sandbox.by_file(files), key=partial(hosts._rank, Path(path)))
+        names = [sandbox.file_of(tests).removeprefix("tests/").removesuffix(".py") for tests in ranked]
+        others = ["conformance/test_many", "api/test_short", "watch/test_one", "core/test_long"]
+        assert names == [first, *(name for name in others if name != first)]
+
+
 def test_two_processes_work_in_two_copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hosts, "FOLDER", tmp_path)
     (tmp_path / "taken").mkdir()
