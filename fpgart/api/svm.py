@@ -92,7 +92,7 @@ def enqueue_svm_memcpy(
         raise InvalidValue("a pointer is NULL")
     if dst_ptr < src_ptr + size and src_ptr < dst_ptr + size:
         raise MemCopyOverlap("source and destination overlap")
-    if carries_transfer(command_queue):
+    if carries_transfer(command_queue, blocking=blocking_copy):
         return None
     return command_queue.run(
         cl.CL_COMMAND_SVM_MEMCPY,
@@ -133,7 +133,7 @@ def enqueue_svm_map(
         raise InvalidValue("the size of the mapping is 0 bytes")
     if flags & ~MAP_FLAGS or (invalidates and flags & ~invalidates):
         raise InvalidValue(f"{flags:#x} are not valid flags for mapping")
-    if carries_transfer(command_queue):
+    if carries_transfer(command_queue, blocking=blocking_map):
         return None
     operation = HostWork(command_queue.device, lambda: None)
     return command_queue.run(cl.CL_COMMAND_SVM_MAP, operation, bool(blocking_map), wait_list)

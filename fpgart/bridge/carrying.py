@@ -382,21 +382,27 @@ def _store_of(buffer: Buffer) -> int:
     return buffer.host_ptr or (buffer.store.address if buffer.store is not None else 0)
 
 
-def carries_map(queue: CommandQueue, buffer: Buffer) -> bool:
+def carries_map(queue: CommandQueue, buffer: Buffer, *, blocking: int) -> bool:
     """True if C carries the command that maps a region."""
     if queue.context.unified_memory:
         return False
     buffer.host_address()  # allocates it
-    return carries_transfer(queue, buffer)
+    return carries_transfer(queue, buffer, blocking=blocking)
 
 
-def carries_transfer(queue: CommandQueue, *buffers: Buffer) -> bool:
-    """True if C carries the transfer of the host's call, now that it has all facts."""
+def carries_transfer(queue: CommandQueue, *buffers: Buffer, blocking: int = 0) -> bool:
+    """True if C carries the transfer of the host's call, now that it has all facts.
+
+    C does not wait for commands that Python runs. A blocking call in an in-order queue waits for those in front of it in
+    any case, so it does that first; otherwise one decided command would make all that follow it decided, too.
+    """
     if lib.fpgart_watched():
         return False
     board = board_of(queue)
     if board is None:
         return False
+    if blocking and queue.in_order:
+        queue.context.scheduler.finish(queue)
     epoch = int(lib.fpgart_board_epoch(board.address))
     for buffer in buffers:
         if not buffer.handle or not _learn_buffer(buffer, queue.device, board, epoch):

@@ -51,7 +51,7 @@ def enqueue_map_buffer(
         check_host_access(buffer, NOT_FOR_HOST_WRITES, "writing")
     device = command_queue.device
     buffer.bind(device)
-    if carries_map(command_queue, buffer):
+    if carries_map(command_queue, buffer, blocking=blocking_map):
         return buffer.host_address() + offset, None
     update_mappings(buffer)
     block = buffer.reserve_for_mapping(device)

@@ -95,7 +95,7 @@ def enqueue_read_buffer_rect(
     check_host_access(buffer, NOT_FOR_HOST_READS, "reading")
     device = command_queue.device
     buffer.bind(device)
-    if carries_transfer(command_queue, buffer):
+    if carries_transfer(command_queue, buffer, blocking=blocking_read):
         return None
     operation = ReadRect(device, buffer, box, ptr, host_box, extent)
     return command_queue.run(cl.CL_COMMAND_READ_BUFFER_RECT, operation, bool(blocking_read), wait_list)
@@ -121,7 +121,7 @@ def enqueue_write_buffer_rect(
     check_host_access(buffer, NOT_FOR_HOST_WRITES, "writing")
     device = command_queue.device
     buffer.bind(device)
-    if carries_transfer(command_queue, buffer):
+    if carries_transfer(command_queue, buffer, blocking=blocking_write):
         return None
     operation = WriteRect(device, buffer, box, ptr, host_box, extent)
     return command_queue.run(cl.CL_COMMAND_WRITE_BUFFER_RECT, operation, bool(blocking_write), wait_list)

@@ -39,7 +39,7 @@ def enqueue_read_buffer(
     check_host_access(buffer, NOT_FOR_HOST_READS, "reading")
     device = command_queue.device
     buffer.bind(device)
-    if carries_transfer(command_queue, buffer):
+    if carries_transfer(command_queue, buffer, blocking=blocking_read):
         return None
     operation = ReadBuffer(device, buffer, offset, size, ptr)
     return command_queue.run(cl.CL_COMMAND_READ_BUFFER, operation, bool(blocking_read), wait_list)
@@ -59,7 +59,7 @@ def enqueue_write_buffer(
     check_host_access(buffer, NOT_FOR_HOST_WRITES, "writing")
     device = command_queue.device
     buffer.bind(device)
-    if carries_transfer(command_queue, buffer):
+    if carries_transfer(command_queue, buffer, blocking=blocking_write):
         return None
     operation = WriteBuffer(device, buffer, offset, size, ptr)
     return command_queue.run(cl.CL_COMMAND_WRITE_BUFFER, operation, bool(blocking_write), wait_list)
