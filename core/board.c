@@ -43,29 +43,31 @@ void core_board_remove(struct core_board *board, struct core_queue *queue)
 }
 
 /* The sums over all boards: their engines may run commands on the same threads. */
-static uint32_t admitted, running;
+static uint32_t polling, running;
 
-bool core_admits(const struct core_queue *queue, uint64_t epoch, bool alone)
+bool core_admits(const struct core_queue *queue, uint64_t epoch, enum core_kind kind)
 {
     const struct core_board *board = queue->board;
-    if (alone && (admitted != queue->admitted || running != queue->running))
+    if (kind == CORE_MOVES && (polling != queue->polling || running != queue->running))
         return false;
     return board == NULL ||
            (board->holders == 0 && !board->awaited && atomic_load(&board->epoch) == epoch);
 }
 
-void core_admit(struct core_queue *queue)
+void core_admit(struct core_queue *queue, enum core_kind kind)
 {
-    admitted++;
+    polling += kind == CORE_POLLS;
+    queue->polling += kind == CORE_POLLS;
     queue->admitted++;
     if (queue->board != NULL)
         queue->board->open++;
 }
 
-void core_leave(struct core_queue *queue, struct core_work *work)
+void core_leave(struct core_queue *queue, enum core_kind kind, struct core_work *work)
 {
     struct core_board *board = queue->board;
-    admitted--;
+    polling -= kind == CORE_POLLS;
+    queue->polling -= kind == CORE_POLLS;
     queue->admitted--;
     if (board == NULL || --board->open != 0 || !board->awaited)
         return;
@@ -160,12 +162,12 @@ bool core_board_is_open(struct core_board *board)
     return is_open;
 }
 
-bool core_board_has_others(struct core_board *board, const struct core_queue *queue)
+bool core_board_polls(struct core_board *board, const struct core_queue *queue)
 {
     bool found = false;
     core_lock();
     for (struct core_queue *each = board->queues; each != NULL && !found;) {
-        if (each == queue || each->admitted == 0) {
+        if (each == queue || each->polling == 0) {
             each = each->next;
             continue;
         }
@@ -173,7 +175,7 @@ bool core_board_has_others(struct core_board *board, const struct core_queue *qu
         core_unlock();
         core_note_queue(each, false);
         core_lock();
-        found = each->admitted != 0;
+        found = each->polling != 0;
         core_unlock();
         core_queue_release(each);
         core_lock();

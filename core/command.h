@@ -47,7 +47,7 @@ struct core_command {
     uint32_t link_count;
     uint32_t unmet; /* links that keep it from being submitted */
     bool decided;
-    bool alone;           /* CORE_ALONE */
+    enum core_kind kind;  /* of a carried command */
     bool admitted;        /* of a carried command: the board counts it as open */
     bool deferred;        /* it was not admitted when it was enqueued */
     bool handed_over;     /* the board did not admit it at its turn: the caller runs it */
@@ -103,6 +103,7 @@ struct core_queue {
     uint32_t open;
     uint32_t in_engine; /* of these, those that the engine has */
     uint32_t admitted;
+    uint32_t polling;  /* of these, CORE_POLLS */
     uint32_t running;  /* that the caller runs */
     uint64_t enqueued; /* the number of commands so far */
     struct core_command *barrier;
@@ -126,9 +127,9 @@ void core_wake_observer(void);
 
 /* The lock is held. core_admits() is true if the board admits a carried command, core_admit()
  * counts one, core_leave() records its end, and core_board_add() adds a queue to a board. */
-bool core_admits(const struct core_queue *queue, uint64_t epoch, bool alone);
-void core_admit(struct core_queue *queue);
-void core_leave(struct core_queue *queue, struct core_work *work);
+bool core_admits(const struct core_queue *queue, uint64_t epoch, enum core_kind kind);
+void core_admit(struct core_queue *queue, enum core_kind kind);
+void core_leave(struct core_queue *queue, enum core_kind kind, struct core_work *work);
 /* Records that the caller begins or ends to run a command of the queue. The lock is held. */
 void core_runs(struct core_queue *queue, bool begins);
 void core_board_add(struct core_board *board, struct core_queue *queue);

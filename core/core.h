@@ -20,6 +20,15 @@ struct core_caller;
 struct core_queue;
 struct core_command;
 
+/* The engine runs its commands on a few threads, and a kernel that polls memory may keep all of
+ * them: it must not wait for a command that waits for a thread. */
+enum core_kind {
+    CORE_CARRIED, /* a kernel that waits for no other command */
+    CORE_POLLS,   /* a kernel that may */
+    CORE_MOVES    /* a transfer, marker or barrier: if deferred, it is not admitted while CORE_POLLS
+                     of other queues are open, or their callers run commands */
+};
+
 /* A marker or a barrier without a wait list waits for every earlier command of its queue; later
  * commands of an out-of-order queue wait for a barrier, but not for a marker. */
 FOR_PYTHON enum core_role { CORE_WORK, CORE_MARKER, CORE_BARRIER };
@@ -63,8 +72,8 @@ void core_board_resume(struct core_board *board);
 bool core_board_is_open(struct core_board *board);
 /* Notes the ends of carried commands in all its queues. */
 void core_board_note(struct core_board *board);
-/* Returns true if carried commands of other queues of the board are open. */
-bool core_board_has_others(struct core_board *board, const struct core_queue *queue);
+/* Returns true if kernels of other queues of the board are open that may poll. */
+bool core_board_polls(struct core_board *board, const struct core_queue *queue);
 /* Returns true if callers run commands of other queues. */
 bool core_others_run(const struct core_queue *queue);
 /* Returns when ended() has returned, on whichever thread, for all commands whose ends were
@@ -128,10 +137,6 @@ AT_ONCE void core_queue_release(struct core_queue *queue);
 
 void *core_lane(const struct core_queue *queue);
 
-enum core_kind {
-    CORE_CARRIED,
-    CORE_ALONE /* if deferred, it is not admitted while commands of other queues are open or run */
-};
 /* Puts a carried command at the end of a queue. The caller gets a reference. The command
  * keeps a copy of `operation` for the engine. `epoch`: the one in which it may be admitted.
  * Returns NULL if the board does not admit the command, or without memory. */

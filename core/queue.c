@@ -254,7 +254,7 @@ static void enter(struct core_queue *queue, struct core_command *command)
     command->admitted = !command->deferred;
     if (command->deferred)
         return;
-    core_admit(queue);
+    core_admit(queue, command->kind);
     atomic_store(&command->status, CL_SUBMITTED); /* nobody has seen it: no callback is due */
     command->times[CL_SUBMITTED] = command->times[CL_QUEUED];
 }
@@ -291,7 +291,7 @@ void core_leave_queue(struct core_queue *queue, struct core_command *command,
     if (command->decided)
         atomic_fetch_sub(&core_decided, 1);
     else if (command->admitted)
-        core_leave(queue, work);
+        core_leave(queue, command->kind, work);
 }
 
 /* Returns the largest number of commands of its own queue that a new one may follow. */
@@ -403,14 +403,15 @@ struct core_command *core_enqueue(struct core_queue *queue, enum core_role role,
     struct core_command *command = new_command(queue, 2, operation, size);
     if (command == NULL)
         return NULL;
-    command->alone = kind == CORE_ALONE;
+    command->kind = kind;
     command->times[CL_QUEUED] = queue->engine->now();
 
     struct core_work work;
     core_begin_work(&work);
     core_lock();
     command->epoch = epoch;
-    if (!core_admits(queue, epoch, false) || !put(queue, command, role, count, wait_list, &work)) {
+    if (!core_admits(queue, epoch, CORE_CARRIED) ||
+        !put(queue, command, role, count, wait_list, &work)) {
         core_unlock();
         discard(command);
         return NULL;

@@ -101,7 +101,7 @@ bool core_begin_directly(struct core_queue *queue, uint64_t epoch, const void *o
         queue->direct = operation;
         atomic_store(&queue->at_once.status, CL_RUNNING);
         queue->caller->moving++;
-        core_admit(queue);
+        core_admit(queue, CORE_CARRIED);
     }
     core_unlock();
     return may;
@@ -116,7 +116,7 @@ void core_end_directly(struct core_queue *queue)
     atomic_store(&queue->at_once.status, CL_COMPLETE);
     core_satisfy(&queue->at_once, true, &work);
     core_stops(queue->caller, &work);
-    core_leave(queue, &work);
+    core_leave(queue, CORE_CARRIED, &work);
     core_unlock();
     core_do(&work);
 }
@@ -146,10 +146,10 @@ static void submit(struct core_command *command, struct core_work *work)
 static bool is_admitted(struct core_command *command)
 {
     const struct core_queue *queue = command->queue;
-    while (!core_admits(queue, command->epoch, command->alone)) {
+    while (!core_admits(queue, command->epoch, command->kind)) {
         uint64_t epoch = queue->board != NULL ? atomic_load(&queue->board->epoch) : command->epoch;
         if (epoch == command->epoch || queue->lane.renews == NULL ||
-            !core_admits(queue, epoch, command->alone))
+            !core_admits(queue, epoch, command->kind))
             return false;
         core_unlock();
         bool is_renewed = queue->lane.renews(command, epoch);
@@ -172,7 +172,7 @@ static bool take_turn(struct core_command *command, struct core_work *work)
     core_lock();
     if (is_admitted(command)) {
         command->admitted = true;
-        core_admit(command->queue);
+        core_admit(command->queue, command->kind);
     } else {
         command->handed_over = true;
         core_follow_ends(command, work);

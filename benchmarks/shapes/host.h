@@ -49,6 +49,7 @@ cl_int each_finished(int count);
 cl_int unordered(int count);
 cl_int chained(int count);
 cl_int two_queues(int count);
+cl_int double_buffered(int count);
 cl_int sizes(int count);
 cl_int tasks(int count);
 cl_int markers(int count);

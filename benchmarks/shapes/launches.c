@@ -89,6 +89,34 @@ cl_int two_queues(int count)
     return count;
 }
 
+/* Transfers have a queue of their own, and buffers take turns. */
+cl_int double_buffered(int count)
+{
+    cl_command_queue transfers = new_queue(0);
+    cl_int data[ITEMS] = {0}, result[ITEMS];
+    cl_event read[2] = {NULL, NULL};
+    for (int i = 0; i < count; i++) {
+        cl_event *last = &read[i % 2], written, launched;
+        must(clEnqueueWriteBuffer(transfers, buffers[2 + i % 2], CL_FALSE, 0, SMALL, data,
+                                  *last != NULL, *last != NULL ? last : NULL, &written),
+             "clEnqueueWriteBuffer");
+        set(kernels[0], buffers[2 + i % 2], buffers[1], 1);
+        launch_of(queue, kernels[0], ITEMS, 1, &written, &launched);
+        if (*last != NULL)
+            must(clReleaseEvent(*last), "clReleaseEvent");
+        must(clEnqueueReadBuffer(transfers, buffers[2 + i % 2], CL_FALSE, 0, SMALL, result, 1,
+                                 &launched, last),
+             "clEnqueueReadBuffer");
+        must(clReleaseEvent(written), "clReleaseEvent");
+        must(clReleaseEvent(launched), "clReleaseEvent");
+    }
+    for (int i = 0; i < 2; i++)
+        wait_and_release(read[i]);
+    finish();
+    must(clReleaseCommandQueue(transfers), "clReleaseCommandQueue");
+    return 0;
+}
+
 cl_int sizes(int count)
 {
     for (int i = 0; i < count; i++)

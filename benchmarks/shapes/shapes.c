@@ -40,6 +40,7 @@ static const struct shape {
     {"out_of_order,_each_waits_for_the_one_before", chained, MANY, &out_of_order},
     {"in_order,_each_waits_for_the_one_before", chained, MANY, NULL},
     {"two_queues,_each_waits_for_the_other", two_queues, SOME, NULL},
+    {"a_queue_for_transfers,_two_buffers", double_buffered, SOME, NULL},
     {"19_programs_in_turn", programs_in_turn, MANY, NULL},
     {"two_kernels_in_turn", kernels_in_turn, MANY, NULL},
     {"three_arguments_set", arguments, MANY, NULL},

@@ -267,7 +267,7 @@ def _learn_kernel(queue: CommandQueue, kernel: Kernel, board: CarriedBoard) -> b
     if locations and max(locations) >= MOST_LOCATIONS:
         return False
     most, sizes = device.platform.group_limits
-    loads = [PROGRAMS.number(program.identity), len(program.image())]
+    loads = [PROGRAMS.number(program.identity), len(program.image()), int(program.may_poll())]
     local_room = max(0, local_memory(device) - own_local_memory(kernel))
     limits = [*kernel.interface.required_work_group_size, most, *sizes, local_room, *loads]
     lib.fpgart_kernel_is(kernel.handle, board.address, epoch, number, image, len(image), locations, limits)
@@ -393,8 +393,8 @@ def carries_map(queue: CommandQueue, buffer: Buffer, *, blocking: int) -> bool:
 def carries_transfer(queue: CommandQueue, *buffers: Buffer, blocking: int = 0) -> bool:
     """True if C carries the transfer of the host's call, now that it has all facts.
 
-    C does not wait for commands that Python runs. A blocking call in an in-order queue waits for those in front of it in
-    any case, so it does that first; otherwise one decided command would make all that follow it decided, too.
+    C does not wait for commands that Python runs. So a blocking call in an in-order queue first waits for those
+    in front of it, as it has to in any case. Otherwise one decided command would make all that follow it decided, too.
     """
     if lib.fpgart_watched():
         return False

@@ -23,8 +23,9 @@ FOR_PYTHON struct fpgart_argument {
     uint32_t is_null; /* 1: NULL instead of a buffer */
     unsigned char value[FPGART_VALUE];
 };
-struct fpgart_program { /* of a kernel: its number, and the size of its binary */
-    uint64_t number, size;
+struct fpgart_program { /* of a kernel: its number, the size of its binary, and 1 if its kernels may
+                           poll what other commands write */
+    uint64_t number, size, may_poll;
 };
 struct fpgart_nd_range {
     uint64_t sizes[9]; /* offset, global and local size */

@@ -73,12 +73,12 @@ static void start_threads(void)
 
 static _Atomic(struct fpgart_board *) boards; /* all that were ever made */
 
-/* Returns 1 if commands of other queues run. The engine runs its kernels on a few threads;
- * one that waits for another queue's write may keep all of them. */
-int fpgart_others_run(const struct fpgart_carried_queue *queue)
+/* Returns 1 if the engine may have no thread for a transfer, because of commands of other queues.
+ */
+int fpgart_others_poll(const struct fpgart_carried_queue *queue)
 {
     for (struct fpgart_board *each = atomic_load(&boards); each != NULL; each = each->next)
-        if (core_board_has_others(each->core, queue->core))
+        if (core_board_polls(each->core, queue->core))
             return 1;
     return core_others_run(queue->core);
 }

@@ -346,6 +346,13 @@ static bool is_reached(const struct command *command)
            carrier->reaches(command->queue->board->context, command->carried);
 }
 
+static enum core_kind kind_of(const struct command *command)
+{
+    if (command->carried->kind != CARRIED_LAUNCH)
+        return CORE_MOVES;
+    return command->held.program.may_poll ? CORE_POLLS : CORE_CARRIED;
+}
+
 /* `size`: the bytes behind the operation. Everything that was held is released if the core
  * refuses the command. */
 int fpgart_enqueue_command(struct command *command, enum core_role role, size_t size)
@@ -354,10 +361,10 @@ int fpgart_enqueue_command(struct command *command, enum core_role role, size_t 
     struct core_command *waits[MOST_WAITS];
     uintptr_t held[MOST_WAITS];
     size_t place = (sizeof(struct carried) + size + 15) / 16 * 16;
+    enum core_kind kind = kind_of(command);
     int count = find_waits(command, waits, held);
     if (count < 0 || !may_wait(command, count, waits) || !is_reached(command) ||
-        (command->carried->kind != CARRIED_LAUNCH && fpgart_others_run(command->queue)) ||
-        !prepare_event(command)) {
+        (kind == CORE_MOVES && fpgart_others_poll(command->queue)) || !prepare_event(command)) {
         while (count > 0)
             fpgart_unhold(held[--count], FPGART_EVENT);
         free(command->held.watched);
@@ -366,7 +373,6 @@ int fpgart_enqueue_command(struct command *command, enum core_role role, size_t 
     command->held.buffers = command->buffers;
     command->carried->data = (void *)place;
     size_t used = offsetof(struct held, uses) + command->buffers * sizeof(struct fpgart_use);
-    enum core_kind kind = command->carried->kind != CARRIED_LAUNCH ? CORE_ALONE : CORE_CARRIED;
     memcpy(command->room + place, &command->held, used);
     struct core_command *made =
         core_enqueue(command->queue->core, role, kind, command->epoch, command->carried,

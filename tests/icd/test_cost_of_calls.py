@@ -70,6 +70,7 @@ MOST = {
     "make_buffer": Most(0, 0, 0),
     "make_queue": Most(0, 0, 4),
     "map_and_unmap": Most(0, 0, 4),
+    "transfer_beside": Most(0, 0, 0.01),
     "boxes": Most(0, 0, 0),
     "shared_memory": Most(0, 0, 0),
     "migrate": Most(0, 0, 4),

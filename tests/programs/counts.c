@@ -84,7 +84,8 @@ static struct host host;
 static cl_kernel kernel;
 static cl_mem buffer, other_buffer; /* of the same context */
 static cl_event ended;
-static cl_command_queue other_queue; /* of a context without allocations */
+static cl_command_queue transferring; /* of the same context as `host.queue` */
+static cl_command_queue other_queue;  /* of a context without allocations */
 static cl_kernel other_kernel;
 static cl_kernel local_kernel, structure_kernel;
 static void *pointer;
@@ -313,6 +314,21 @@ static cl_int map_and_unmap(void)
            clFinish(host.queue);
 }
 
+/* As hosts do that transfer in a queue of its own. */
+static cl_int transfer_beside(void)
+{
+    cl_event written, launched;
+    size_t size = 1;
+    cl_int status =
+        clEnqueueWriteBuffer(transferring, other_buffer, CL_FALSE, 0, BYTES, bytes, 0, NULL,
+                             &written) |
+        clSetKernelArg(kernel, 0, sizeof other_buffer, &other_buffer) |
+        clEnqueueNDRangeKernel(host.queue, kernel, 1, NULL, &size, NULL, 1, &written, &launched) |
+        clEnqueueReadBuffer(transferring, other_buffer, CL_FALSE, 0, BYTES, bytes, 1, &launched,
+                            NULL);
+    return status | clReleaseEvent(written) | clReleaseEvent(launched);
+}
+
 static cl_int boxes(void)
 {
     const size_t origin[] = {4, 1, 0}, region[] = {16, 8, 1};
@@ -369,6 +385,7 @@ static const struct {
     {"make_buffer", make_buffer},
     {"make_queue", make_queue},
     {"map_and_unmap", map_and_unmap},
+    {"transfer_beside", transfer_beside},
     {"boxes", boxes},
     {"shared_memory", shared_memory},
     {"migrate", migrate},
@@ -393,12 +410,12 @@ static void count(const char *name, cl_int (*call)(void))
     long locks = LONG_MAX, blocks = LONG_MAX;
     for (int round = 0; round < ROUNDS; round++) {
         repeat(name, call, WARM);
-        must(clFinish(host.queue) | clFinish(other_queue), name);
+        must(clFinish(host.queue) | clFinish(other_queue) | clFinish(transferring), name);
         long entered_before = entered, allocated_before = allocated;
         repeat(name, call, SERIES);
         locks = least(locks, entered - entered_before);
         blocks = least(blocks, allocated - allocated_before);
-        must(clFinish(host.queue) | clFinish(other_queue), name);
+        must(clFinish(host.queue) | clFinish(other_queue) | clFinish(transferring), name);
     }
     printf("%s %ld %ld\n", name, locks * 100 / SERIES, blocks * 100 / SERIES);
 }
@@ -406,11 +423,11 @@ static void count(const char *name, cl_int (*call)(void))
 static void mark(const char *name, cl_int (*call)(void))
 {
     repeat(name, call, WARM);
-    must(clFinish(host.queue) | clFinish(other_queue), name);
+    must(clFinish(host.queue) | clFinish(other_queue) | clFinish(transferring), name);
     access(name, F_OK);
     repeat(name, call, SERIES);
     access(name, F_OK);
-    must(clFinish(host.queue), name);
+    must(clFinish(host.queue) | clFinish(transferring), name);
 }
 
 static void start_with_kernels(cl_kernel *putting)
@@ -446,6 +463,8 @@ static void set_up(void)
     pointer = allocate(host.context, NULL, BYTES, 0, &status);
     must(status, "clHostMemAllocINTEL");
     other_buffer = new_buffer(&host, BYTES);
+    transferring = clCreateCommandQueue(host.context, host.device, 0, &status);
+    must(status, "clCreateCommandQueue");
     MUST(clEnqueueWriteBuffer(host.queue, buffer, CL_TRUE, 0, BYTES, bytes, 0, NULL, &ended));
 }
 

@@ -334,7 +334,7 @@ static void lane_freed(void *lane)
 
 static void command_begins(int number, bool in_engine);
 static void command_ends(int number, int32_t status);
-static void check_that_it_is_alone(int number);
+static void check_what_is_beside(int number);
 static int32_t outcome_of(int number);
 
 static void operation_ended(int number, int32_t status);
@@ -347,7 +347,7 @@ static int32_t engine_submit(void *lane, void *given, uint32_t count, void *cons
     int number = *(const int *)given;
     if (outcome_of(number) == CL_INVALID_KERNEL)
         return CL_INVALID_KERNEL;
-    check_that_it_is_alone(number);
+    check_what_is_beside(number);
     struct operation *operation = &operations[operation_count++];
     *operation = (struct operation){number, lane, {NULL}, count, CL_SUBMITTED, outcome_of(number),
                                     NULL,   NULL, 1};
@@ -500,8 +500,9 @@ struct plan {
     int waits[LISTED]; /* numbers from 1 of earlier commands; 0: none */
     int32_t outcome;
     bool has_callback, waited, polled;
-    bool decides;        /* the caller ends a marker or a barrier */
-    bool alone;          /* the engine may have it later only beside no other queue's */
+    bool decides; /* the caller ends a marker or a barrier */
+    enum core_kind
+        of; /* CORE_MOVES: the engine may have it later only beside no CORE_POLLS of others */
     bool comes_first;    /* the host sets no user event before it has ended, or has called back */
     int callback_waits;  /* the callback waits for this one, numbered from 1 */
     int callback_sets;   /* the callback, and nobody else, sets this user event */
@@ -563,18 +564,20 @@ static int32_t outcome_of(int number)
     return host->plans[number].outcome;
 }
 
-/* What waited for a user event, and is not for an engine that runs commands of other queues. */
-static void check_that_it_is_alone(int number)
+/* What waited for a user event, and is not for an engine that runs certain ones of other queues. */
+static void check_what_is_beside(int number)
 {
     const struct plan *plan = &host->plans[number];
     bool came_later = commands[number] != NULL && commands[number]->deferred;
-    for (int i = 0; i < LISTED && plan->alone && came_later; i++) {
+    for (int i = 0; i < LISTED && plan->of == CORE_MOVES && came_later; i++) {
         int waited = plan->waits[i] - 1;
         if (waited < 0 || host->plans[waited].kind != USER)
             continue;
         for (unsigned j = 0; j < set_at[waited]; j++)
-            CHECK(operations[j].lane == &lanes[plan->queue] || operations[j].status <= CL_COMPLETE,
-                  "the engine runs commands of other queues");
+            CHECK(operations[j].lane == &lanes[plan->queue] ||
+                      operations[j].status <= CL_COMPLETE ||
+                      host->plans[operations[j].number].of != CORE_POLLS,
+                  "the engine runs kernels of other queues that may poll");
         for (int j = 0; j < COMMANDS; j++)
             CHECK(!(ran_at[waited] >> j & 1) || host->plans[j].queue == plan->queue ||
                       atomic_load(&commands[j]->status) <= CL_COMPLETE,
@@ -989,9 +992,8 @@ static void carry(int number, enum core_role role, uint32_t count, struct core_c
 {
     const struct plan *plan = &host->plans[number];
     struct core_queue *queue = queue_with_lane(plan->queue);
-    while ((commands[number] = core_enqueue(queue, role, plan->alone ? CORE_ALONE : CORE_CARRIED,
-                                            learn(number), &number, sizeof number, count, list)) ==
-           NULL) {
+    while ((commands[number] = core_enqueue(queue, role, plan->of, learn(number), &number,
+                                            sizeof number, count, list)) == NULL) {
         CHECK(has_held_ones, "a command is refused that nothing keeps out");
         yield(admits, NULL);
     }
@@ -1123,10 +1125,10 @@ static struct core_command *first_carried(const struct core_queue *queue)
     return each;
 }
 
-static bool is_open_elsewhere(const struct core_queue *queue)
+static bool polls_elsewhere(const struct core_queue *queue)
 {
     for (int i = 0; i < QUEUES; i++)
-        if (queues[i] != queue && queues[i]->board == board && queues[i]->admitted != 0)
+        if (queues[i] != queue && queues[i]->board == board && queues[i]->polling != 0)
             return true;
     return false;
 }
@@ -1151,8 +1153,8 @@ static void ask_about(int number)
     core_board_note(board);
     CHECK(core_board_is_open(board) == (board->open != 0), "a board seems to be open, or not");
     CHECK(core_has_ready(caller) == (caller->ready != NULL), "commands seem to be ready, or not");
-    if (!core_board_has_others(board, queue))
-        CHECK(!is_open_elsewhere(queue), "other queues seem to have ended");
+    if (!core_board_polls(board, queue))
+        CHECK(!polls_elsewhere(queue), "kernels of other queues seem to have ended");
     bool others_run = core_others_run(queue);
     CHECK(others_run == runs_elsewhere(queue), "commands of other queues seem to run, or not");
     next = core_next(queue, NULL);
@@ -1378,9 +1380,9 @@ static const struct host hosts[] = {
     {"what is not for an engine that runs other queues",
      {true, true},
      {{USER},
-      {CARRIED, 0, {1}, .alone = true},
-      {CARRIED, 0, .alone = true},
-      {CARRIED, 1, {3}},
+      {CARRIED, 0, {1}, .of = CORE_MOVES},
+      {CARRIED, 0, .of = CORE_MOVES},
+      {CARRIED, 1, {3}, .of = CORE_POLLS},
       {CARRIED, 1}},
      0,
      true},
@@ -1552,7 +1554,7 @@ static const struct host hosts[] = {
      NOTES},
     {"what is not for an engine while the caller runs other queues",
      {true, true},
-     {{USER}, {DECIDED, 1}, {CARRIED, 0, {1}, .alone = true}, {DECIDED, 1, .waited = true}},
+     {{USER}, {DECIDED, 1}, {CARRIED, 0, {1}, .of = CORE_MOVES}, {DECIDED, 1, .waited = true}},
      0,
      true},
     {"threads that wait and run what their commands need",
@@ -1591,7 +1593,7 @@ static const struct host hosts[] = {
       {CARRIED, 0, {1}},
       {CARRIED},
       {HELD, .comes_first = true},
-      {CARRIED, 1, {2}, .alone = true}},
+      {CARRIED, 1, {2}, .of = CORE_MOVES}},
      0,
      true,
      .renews = true},
@@ -1600,7 +1602,7 @@ static const struct host hosts[] = {
      {{DECIDED},
       {CARRIED, .outcome = CL_INVALID_KERNEL},
       {USER},
-      {CARRIED, 1, {2}, .alone = true},
+      {CARRIED, 1, {2}, .of = CORE_MOVES},
       {DECIDED, 1, {3}, .waited = true}},
      0,
      false,
@@ -1718,7 +1720,7 @@ static void make_random(struct host *made)
         gates |= plan->kind == USER;
         if (gates && plan->kind == DIRECT)
             plan->kind = HELD;
-        plan->alone = random_below(4) == 0;
+        plan->of = random_below(CORE_MOVES + 1);
         plan->decides = random_below(2) == 0 && (plan->kind == MARKER || plan->kind == BARRIER);
         if (is_beside(plan->kind)) {
             plan->has_callback = false;

@@ -64,7 +64,7 @@ static void fill(struct core_queue *queue, uint64_t epoch)
 {
     for (int i = 0; i < COMMANDS; i++)
         core_release(
-            core_enqueue(queue, CORE_WORK, CORE_CARRIED, epoch, &epoch, sizeof epoch, 0, NULL));
+            core_enqueue(queue, CORE_WORK, CORE_POLLS, epoch, &epoch, sizeof epoch, 0, NULL));
 }
 
 int main(void)
@@ -98,7 +98,7 @@ int main(void)
         core_note_queue(running, true);
         printf("asked to note all, %s %u\n", in_order ? "in order" : "out of order", asked);
         asked = 0;
-        printf("others %d\n", core_board_has_others(board, other));
+        printf("others %d\n", core_board_polls(board, other));
         printf("asked for others, %s %u\n", in_order ? "in order" : "out of order", asked);
     }
     return 0;

@@ -186,8 +186,6 @@ static void check_rows(void)
 
 static void moved(void)
 {
-    shared = clSVMAlloc(host.context, CL_MEM_READ_WRITE, (size_t)(2 * BYTES), 0);
-    must_be(shared != NULL, "clSVMAlloc");
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         cl_event gate = user_event(&host), event;
         prepare();
@@ -210,7 +208,6 @@ static void moved(void)
         MUST(clReleaseEvent(event));
         MUST(clReleaseMemObject(taker));
     }
-    clSVMFree(host.context, shared);
 }
 
 /* A copy into a buffer that C alone has made waits, while another buffer moves. */
@@ -259,8 +256,9 @@ static void programmed(void)
 /* A kernel keeps all threads of the engine until what waits for the host has been done. */
 static void polled(void)
 {
-    static const cl_int one = 1, zero = 0;
+    static const cl_int one = 1, zero = 0, pattern = 40;
     cl_event gate = user_event(&host);
+    prepare();
     set_argument(polling, 0, sizeof buffer, &buffer);
     for (int i = 0; i < LEARNED; i++) {
         fill(host.queue, buffer, 1, BYTES);
@@ -268,14 +266,24 @@ static void polled(void)
         MUST(clFinish(host.queue));
     }
     write_buffer(host.queue, buffer, sizeof zero, &zero);
-    MUST(clEnqueueWriteBuffer(other, buffer, CL_FALSE, 0, sizeof one, &one, 1, &gate, NULL));
-    MUST(clEnqueueMarkerWithWaitList(other, 0, NULL, NULL));
+    MUST(clEnqueueMarkerWithWaitList(other, 1, &gate, NULL));
+    MUST(clEnqueueSVMMemcpy(other, CL_FALSE, shared, shared + WORDS, BYTES, 0, NULL, NULL));
+    MUST(
+        clEnqueueSVMMemFill(other, shared + WORDS, &pattern, sizeof pattern, BYTES, 0, NULL, NULL));
+    MUST(clEnqueueWriteBufferRect(other, second, CL_FALSE, from_start, from_start, rows, 0, 0,
+                                  SPACED, 0, spaced, 0, NULL, NULL));
+    MUST(clEnqueueMigrateMemObjects(other, 1, &second, 0, 0, NULL, NULL));
+    MUST(clEnqueueWriteBuffer(other, buffer, CL_FALSE, 0, sizeof one, &one, 0, NULL, NULL));
     launch(host.queue, polling, GROUPS, NULL);
     MUST(clFlush(host.queue));
     migrate_to_host(new_queue(&host), second);
     open_gate(gate, CL_COMPLETE);
     MUST(clFinish(other));
     MUST(clFinish(host.queue));
+    must_be(shared[0] == 60 && shared[WORDS - 1] == 60, "what was copied in shared memory");
+    must_be(shared[WORDS] == 40 && shared[2 * WORDS - 1] == 40,
+            "what shared memory is filled with");
+    must_hold(second, 20, "the rows that were written");
 }
 
 /* Nobody waits for commands of a queue out of order that he does not name. */
@@ -556,6 +564,8 @@ static const struct part parts[] = {
 int main(int count, char **arguments)
 {
     start(&host, source);
+    shared = clSVMAlloc(host.context, CL_MEM_READ_WRITE, (size_t)(2 * BYTES), 0);
+    must_be(shared != NULL, "clSVMAlloc");
     other = new_queue(&host);
     adding = new_kernel(&host, "add");
     polling = new_kernel(&host, "until_set");

@@ -25,6 +25,7 @@ from fpgart.engine.interface import BuildFailed, BuiltProgram, EngineKernel
 from fpgart.engine.models import ModelKernel, has_model
 from fpgart.kernels.interface import KernelInterface, with_places, without_locations_from
 from fpgart.kernels.opencl_c import buffer_locations, kernel_attributes
+from fpgart.kernels.signs import POLLS
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.memory.registry import Living
 from fpgart.runtime.programs.build import Build, first_error
@@ -44,6 +45,11 @@ class ProgramKernel(Protocol):
 
 
 _attributes = lru_cache(maxsize=64)(kernel_attributes)
+
+
+@lru_cache
+def _may_poll(source: str, options: str) -> bool:
+    return POLLS.search(source) is not None or POLLS.search(options) is not None
 
 
 @lru_cache(maxsize=64)
@@ -308,6 +314,10 @@ class Program:
     def was_loaded_as(self, identity: str) -> bool:
         """True if it was loaded with this identity. A program without a computed identity was never loaded."""
         return self._identity == identity
+
+    def may_poll(self) -> bool:
+        """False if no kernel waits for what another command, or the host, writes while it runs."""
+        return self.source is None or _may_poll(self.source, self.options)
 
     def image(self) -> bytes:
         """Returns the bytes that a board is programmed with.

@@ -410,3 +410,29 @@ def test_an_engine_that_says_no_limits_has_those_of_4096_work_items() -> None:
         CL_DEVICE_MAX_WORK_ITEM_SIZES=b"".join(size.to_bytes(8, "little") for size in (512, 256, 64)),
     )
     assert engine_limits(told) == (512, (512, 256, 64))
+
+
+@pytest.mark.parametrize(
+    ("source", "polls"),
+    [
+        (ONE, False),
+        ("kernel void f(global int *x, local int *y) { barrier(CLK_LOCAL_MEM_FENCE); }", False),
+        ("kernel void f(global volatile int *x) { while (!x[0]); }", True),
+        ("kernel void f(global int *x) { while (!atomic_add(x, 0)); }", True),
+        ("kernel void f(global int *x) { while (!x[0]) barrier(CLK_GLOBAL_MEM_FENCE); }", True),
+        ("kernel void f(global int *x) { while (!x[0]) mem_fence(1); }", True),
+        ('kernel void f(global int *x) { while (!x[0]) asm(""); }', True),
+        ('kernel void g();\n  #include "g.cl"\n', True),
+    ],
+)
+def test_a_kernel_may_poll_unless_its_source_shows_that_it_does_not(engined: Boards, source: str, polls: bool) -> None:
+    machine = engined("a10_ref")
+    assert Program(machine.context, machine.devices, source=source).may_poll() == polls
+
+
+def test_a_kernel_may_poll_if_the_options_say_so_or_the_source_is_unknown(engined: Boards) -> None:
+    machine = engined("a10_ref")
+    program = Program(machine.context, machine.devices, source=ONE)
+    program.build(machine.devices, "-DMODE=volatile")
+    assert program.may_poll()
+    assert Program(machine.context, machine.devices, il=b"\3\2\43\7").may_poll()
