@@ -118,7 +118,13 @@ static void redirect_object(const struct dl_phdr_info *info)
 struct objects {
     const void *places[MOST_OBJECTS];
     int count;
-    const void *opened;
+};
+
+/* What is loaded now, and what had been before. */
+struct loaded {
+    struct objects *now;
+    const struct objects *before;
+    const void *opened; /* to be redirected in any case, or NULL */
 };
 
 static const void *place_of(const struct dl_phdr_info *info)
@@ -131,31 +137,55 @@ static const void *place_of(const struct dl_phdr_info *info)
 
 static int note(struct dl_phdr_info *info, size_t size, void *data)
 {
-    struct objects *known = data;
+    struct objects *objects = data;
     (void)size;
-    if (known->count < MOST_OBJECTS)
-        known->places[known->count++] = place_of(info);
+    if (objects->count < MOST_OBJECTS)
+        objects->places[objects->count++] = place_of(info);
+    return 0;
+}
+
+/* Returns all objects, or NULL where they are too many, or without memory. */
+static struct objects *list(void)
+{
+    struct objects *made = calloc(1, sizeof *made);
+    if (made != NULL)
+        dl_iterate_phdr(note, made);
+    if (made != NULL && made->count == MOST_OBJECTS) {
+        free(made);
+        return NULL;
+    }
+    return made;
+}
+
+static int has(const struct objects *objects, const void *place)
+{
+    for (int i = 0; i < objects->count; i++)
+        if (objects->places[i] == place)
+            return 1;
     return 0;
 }
 
 static int redirect_if_new(struct dl_phdr_info *info, size_t size, void *data)
 {
-    const struct objects *known = data;
+    const struct loaded *loaded = data;
     const void *place = place_of(info);
     (void)size;
-    for (int i = 0; i < known->count && place != known->opened; i++)
-        if (known->places[i] == place)
-            return 0;
-    if (place != NULL)
+    if (place != NULL && has(loaded->now, place) &&
+        (place == loaded->opened || !has(loaded->before, place)))
         redirect_object(info);
     return 0;
 }
 
-static void note_all(struct objects *known)
+/* Redirects what was loaded after `before` was listed, and returns the objects that are loaded
+ * now. Other threads may be loading libraries, which are listed already: the linker still writes
+ * their tables, so put() must not seal them. */
+static struct objects *redirect_since(const struct objects *before, const void *opened)
 {
-    known->count = 0;
-    known->opened = NULL;
-    dl_iterate_phdr(note, known);
+    struct loaded loaded = {list(), before, opened};
+    dlclose(dlopen(NULL, RTLD_LAZY)); /* returns when the linker has loaded what is listed */
+    if (loaded.now != NULL)
+        dl_iterate_phdr(redirect_if_new, &loaded);
+    return loaded.now;
 }
 
 /* What had been loaded when the last library was opened, and that library with all that it needs.
@@ -164,28 +194,23 @@ static struct objects *_Atomic redirected;
 
 void *redirect_open(const char *path, int flags)
 {
-    struct objects *known = calloc(1, sizeof *known);
+    struct objects *before = list();
     struct link_map *map = NULL;
-    if (known != NULL)
-        note_all(known);
     void *library = dlopen(path, flags);
-    if (library != NULL && known != NULL && known->count < MOST_OBJECTS &&
-        dlinfo(library, RTLD_DI_LINKMAP, &map) == 0) {
-        known->opened = map->l_ld; /* which the host may have opened before */
-        dl_iterate_phdr(redirect_if_new, known);
+    if (library != NULL && before != NULL && dlinfo(library, RTLD_DI_LINKMAP, &map) == 0)
+        /* the host may have opened it before */
+        free(atomic_exchange(&redirected, redirect_since(before, map->l_ld)));
+    free(before);
+    if (library != NULL)
         exits_renew();
-        note_all(known);
-        known = atomic_exchange(&redirected, known);
-    }
-    free(known);
     return library;
 }
 
 void redirect_rest(void)
 {
-    struct objects *known = atomic_exchange(&redirected, NULL);
-    if (known != NULL && known->count < MOST_OBJECTS)
-        dl_iterate_phdr(redirect_if_new, known);
+    struct objects *before = atomic_exchange(&redirected, NULL);
+    if (before != NULL)
+        free(redirect_since(before, NULL));
+    free(before);
     exits_renew();
-    free(known);
 }
