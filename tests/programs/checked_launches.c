@@ -30,6 +30,11 @@ static void launch_in_groups_that_are_too_large(cl_command_queue queue)
          "clEnqueueNDRangeKernel");
 }
 
+static void launch_copy(cl_command_queue queue)
+{
+    launch(queue, copy, ITEMS, NULL);
+}
+
 /* Calls a function once with a wait behind it, which makes Python find what C needs, and then
  * several times. */
 static void again_and_again(void (*enqueue)(cl_command_queue queue), cl_command_queue queue)
@@ -74,6 +79,10 @@ int main(int argc, char **argv)
     must(clEnqueueUnmapMemObject(host.queue, buffer, mapped, 0, NULL, NULL),
          "clEnqueueUnmapMemObject");
     again_and_again(launch_right, host.queue);
+    again_and_again(launch_copy, host.queue);
+    must(clEnqueueWriteBuffer(other, target, CL_FALSE, 0, BYTES, data, 0, NULL, NULL),
+         "clEnqueueWriteBuffer"); /* not ordered behind these */
+    must(clFinish(other), "clFinish");
     finish();
     must(clEnqueueReadBuffer(other, buffer, CL_TRUE, 0, BYTES, data, 0, NULL, NULL),
          "clEnqueueReadBuffer");
