@@ -117,10 +117,12 @@ int fpgart_place_in(uintptr_t buffer, const struct fpgart_carried_queue *queue, 
         (atomic_load(&place->epoch) != epoch &&
          !settle_buffer(fpgart_owner_of(buffer), queue->board, epoch, is_anywhere ? 0 : location)))
         return 0;
-    found->board = place->board;
-    found->address = place->address + region->origin;
-    found->locations = place->locations;
-    found->store = place->store != 0 ? place->store + region->origin : 0;
+    found->board = __atomic_load_n(&place->board, __ATOMIC_RELAXED);
+    found->address = __atomic_load_n(&place->address, __ATOMIC_RELAXED) + region->origin;
+    found->locations = __atomic_load_n(&place->locations, __ATOMIC_RELAXED);
+    found->store = __atomic_load_n(&place->store, __ATOMIC_RELAXED);
+    if (found->store != 0)
+        found->store += region->origin;
     atomic_thread_fence(memory_order_seq_cst);
     return atomic_load(&place->epoch) == epoch && found->board == queue->board &&
            (is_anywhere || (found->locations >> location & 1)) &&

@@ -358,10 +358,11 @@ void fpgart_buffer_is_at(uintptr_t buffer, uintptr_t board, uint64_t epoch, uint
     struct fpgart_place *place = fpgart_place_of(buffer);
     if (place == NULL)
         return;
-    atomic_store(&place->epoch, 0); /* readers find that it is changing */
-    place->board = (const struct fpgart_board *)board;
-    place->address = address;
-    place->locations = locations;
-    place->store = store;
+    atomic_store(&place->epoch, 0); /* readers find that it is changing (fpgart_place_in()) */
+    atomic_thread_fence(memory_order_release);
+    __atomic_store_n(&place->board, (const struct fpgart_board *)board, __ATOMIC_RELAXED);
+    __atomic_store_n(&place->address, address, __ATOMIC_RELAXED);
+    __atomic_store_n(&place->locations, locations, __ATOMIC_RELAXED);
+    __atomic_store_n(&place->store, store, __ATOMIC_RELAXED);
     atomic_store(&place->epoch, epoch);
 }
