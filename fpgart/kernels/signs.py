@@ -22,7 +22,7 @@ LOCAL_DECLARATION = pattern(r"(?:^[^\S\n]*|[;{}]\s*)(?:__)?local\b[^;(){}*=]*;",
 POLLS = pattern(
     r"\bvolatile\b|\batom|mem_fence\b|\bCLK_GLOBAL_MEM_FENCE\b|\basm\b|\b__asm|^[ \t]*#[ \t]*include", re.MULTILINE
 )
-"""What a source has whose kernels may wait for what another command, or the host, writes.
+"""Signs in a source that its kernels may wait for what another command, or the host, writes.
 
 Without any of these, a compiler may read a place in memory once for a whole loop. Included files may have them.
 """
