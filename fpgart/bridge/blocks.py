@@ -38,7 +38,7 @@ class Spares:
         if not block.address or NOTICES.block_reserved or NOTICES.block_freed or not self._recurs(size):
             return False
         device.give_back(block)
-        again = device.allocate(size, None, 0, block.owner)
+        again = device.allocate_beside_spares(size, None, 0, block.owner)
         if again is None or again.range != block.range:
             self.changed()
         if again is None:  # another thread has allocated it
@@ -65,7 +65,14 @@ class Spares:
         """Returns a block that C has given up."""
         return self.blocks.pop(address)
 
-    def free(self) -> None:
-        """Frees the blocks that no buffer has."""
-        while address := int(lib.fpgart_take_spare(self._board)):
+    def free(self, size: int) -> None:
+        """Frees the blocks that no buffer has, unless first fit would return one of them for `size`."""
+        if size and lib.fpgart_has_spare(self._board, size):
+            return
+        while address := int(lib.fpgart_take_spare(self._board, 0)):
             self.take(address).release()
+
+    def free_next(self, size: int) -> None:
+        """Frees the block that first fit would return for `size`, for the allocation that follows."""
+        if address := int(lib.fpgart_take_spare(self._board, size)):
+            self._device.give_back(self.take(address))

@@ -169,7 +169,7 @@ def end_epochs(scheduler: Scheduler) -> None:
     for board in BOARDS.values():
         board.end_epoch()
         board.count_launches()
-        board.spares.free()
+        board.spares.free(0)
 
 
 def board_of(queue: CommandQueue) -> CarriedBoard | None:
@@ -217,6 +217,7 @@ def _new_board(device: Device) -> CarriedBoard | None:
     device.note_ends = board.note_ends
     device.keep = board.keep
     device.free_spares = board.spares.free
+    device.free_next_spare = board.spares.free_next
     device.memory_changed = board.spares.changed
     device.scheduler.boards.append(board)
     lib.fpgart_carry(True)

@@ -26,7 +26,7 @@ def describe(platform: Platform) -> Snapshot:
     view_all("CommandQueue")
     for board in BOARDS.values():
         board.count_launches()
-        board.spares.free()
+        board.spares.free(0)
     return {
         "process": os.getpid(),
         "now_ns": monotonic_ns(),

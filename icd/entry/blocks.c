@@ -4,7 +4,8 @@
  * would give it to the next buffer of its size: Python allocates it in advance when it frees one
  * of that size (fpgart/bridge/blocks.py). That holds until Python frees other memory of the
  * board, and only for the lowest spare block, because those above count as free as well. Before
- * Python allocates memory for anything else it frees all spare blocks. */
+ * Python allocates memory itself it frees that block if it is the one that first fit returns, else
+ * all spare blocks. */
 #include "blocks.h"
 
 #include "boards.h"
@@ -59,12 +60,21 @@ int fpgart_block_spare(uintptr_t board, uint64_t number, uint64_t size, uintptr_
     return 1;
 }
 
-/* Removes a spare block and returns its number; 0 if there is none. */
-uint64_t fpgart_take_spare(uintptr_t board)
+int fpgart_has_spare(uintptr_t board, uint64_t size)
+{
+    pthread_mutex_lock(&lock);
+    int found = is_next((struct fpgart_board *)board, size);
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+/* Removes the lowest spare block and returns its number; 0 if there is none. `size`: only if first
+ * fit would return it for that size; 0: in any case. */
+uint64_t fpgart_take_spare(uintptr_t board, uint64_t size)
 {
     struct fpgart_board *of = (struct fpgart_board *)board;
     pthread_mutex_lock(&lock);
-    struct fpgart_block *block = of->spare;
+    struct fpgart_block *block = size == 0 || is_next(of, size) ? of->spare : NULL;
     if (block != NULL)
         of->spare = block->next;
     pthread_mutex_unlock(&lock);
@@ -162,24 +172,16 @@ static int may_have(uint64_t flags, size_t size, const void *host)
            (host != NULL) == ((flags & CL_MEM_COPY_HOST_PTR) != 0);
 }
 
-static int has_room(const struct fpgart_board *board, uint64_t size)
-{
-    pthread_mutex_lock(&lock);
-    int found = is_next(board, size);
-    pthread_mutex_unlock(&lock);
-    return found;
-}
-
 /* Commands that have ended may still hold blocks that the host has released. */
 static int finds_room(struct fpgart_board *board, uint64_t size)
 {
     struct fpgart_visit visit;
-    if (has_room(board, size))
+    if (fpgart_has_spare((uintptr_t)board, size))
         return 1;
     core_board_note(board->core);
-    if (!has_room(board, size) && fpgart_any_released() && fpgart_enter(&visit))
+    if (!fpgart_has_spare((uintptr_t)board, size) && fpgart_any_released() && fpgart_enter(&visit))
         fpgart_leave(&visit); /* entering has released them */
-    return has_room(board, size);
+    return fpgart_has_spare((uintptr_t)board, size);
 }
 
 static int write(uintptr_t buffer, struct fpgart_board *board, const void *host, size_t size)

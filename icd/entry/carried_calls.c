@@ -119,13 +119,19 @@ static int move(struct command *command, uintptr_t from, uintptr_t to)
     return fpgart_enqueue_command(command, CORE_WORK, 0);
 }
 
-static int transfer(struct command *command, uintptr_t from, uintptr_t to, size_t size,
-                    uint32_t row)
+static int move_bytes(struct command *command, uintptr_t from, uintptr_t to, size_t size)
 {
     command->carried->size[0] = size;
     command->carried->size[1] = command->carried->size[2] = 1;
-    count_traffic(command, row, size != 0, size);
     return move(command, from, to);
+}
+
+/* Between the host's memory and the board's. */
+static int transfer(struct command *command, uintptr_t from, uintptr_t to, size_t size,
+                    uint32_t row)
+{
+    count_traffic(command, row, size != 0, size);
+    return move_bytes(command, from, to, size);
 }
 
 static int carry_transfer(const struct call *call)
@@ -392,11 +398,8 @@ static int carry_svm_copy(const struct call *call)
     if (from == 0 || to == 0 || (to < from + call->size && from < to + call->size) ||
         !fpgart_begin_command(&command, call))
         return 0;
-    if (!command.queue->board->has_svm)
-        return fpgart_give_up(&command);
-    command.carried->size[0] = call->size;
-    command.carried->size[1] = command.carried->size[2] = 1;
-    return move(&command, from, to);
+    return command.queue->board->has_svm ? move_bytes(&command, from, to, call->size)
+                                         : fpgart_give_up(&command);
 }
 
 int fpgart_carries_svm_copy(const void *queue, cl_bool blocking, void *to, const void *from,
@@ -446,9 +449,7 @@ static int carry_svm_mapping(const struct call *call)
     struct command command;
     if (call->host == NULL || !fpgart_begin_command(&command, call))
         return 0;
-    if (!command.queue->board->has_svm)
-        return fpgart_give_up(&command);
-    return move(&command, 0, 0);
+    return command.queue->board->has_svm ? move_bytes(&command, 0, 0, 0) : fpgart_give_up(&command);
 }
 
 int fpgart_carries_svm_map(const void *queue, cl_bool blocking, cl_map_flags flags, void *pointer,
@@ -490,7 +491,7 @@ static int carry_migration(const struct call *call)
     for (size_t i = 0; i < call->size; i++)
         if (!fpgart_use_buffer(&command, (uintptr_t)buffers[i], 0, 0, 1, &place))
             return fpgart_give_up(&command);
-    return move(&command, 0, 0);
+    return move_bytes(&command, 0, 0, 0);
 }
 
 int fpgart_carries_migration(const void *queue, cl_uint count, const cl_mem *buffers,

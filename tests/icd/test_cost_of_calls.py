@@ -68,6 +68,7 @@ MOST = {
     "make_kernel": Most(0, 0, 0.01),
     "make_sub_buffer": Most(0, 0, 0.01),
     "make_buffer": Most(0, 0, 0),
+    "make_buffers_beside_pythons": Most(7, 250, 4),
     "make_queue": Most(0, 0, 4),
     "map_and_unmap": Most(0, 0, 4),
     "transfer_beside": Most(0, 0, 0.01),

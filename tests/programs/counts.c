@@ -295,6 +295,18 @@ static cl_int make_buffer(void)
            clReleaseMemObject(made);
 }
 
+/* Python makes the first one. */
+static cl_int make_buffers_beside_pythons(void)
+{
+    cl_int status[2];
+    cl_mem made = clCreateBufferWithProperties(host.context, NULL, CL_MEM_READ_WRITE, BYTES, NULL,
+                                               &status[0]);
+    status[1] = clEnqueueWriteBuffer(host.queue, made, CL_TRUE, 0, BYTES, bytes, 0, NULL, NULL);
+    for (int i = 0; i < 8; i++)
+        status[1] |= make_buffer();
+    return status[0] | status[1] | clReleaseMemObject(made);
+}
+
 static cl_int make_queue(void)
 {
     cl_int status;
@@ -383,6 +395,7 @@ static const struct {
     {"make_kernel", make_kernel},
     {"make_sub_buffer", make_sub_buffer},
     {"make_buffer", make_buffer},
+    {"make_buffers_beside_pythons", make_buffers_beside_pythons},
     {"make_queue", make_queue},
     {"map_and_unmap", map_and_unmap},
     {"transfer_beside", transfer_beside},
