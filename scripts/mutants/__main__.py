@@ -34,11 +34,11 @@ from typing import Any
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 import covering
-import hosts
 import mutate
 import mutate_c
 import sandbox
 import swapping
+import tree_copies
 from rich.console import Console
 from rich.table import Table
 
@@ -138,7 +138,7 @@ def reach_of_tests(data: dict[str, Any], only: list[str] | None, at_once: int) -
 def reach_of_hosts(data: dict[str, Any], only: list[str] | None, at_once: int) -> covering.Covering:
     """Finds which tests reach which lines of what is mutated in copies of the tree."""
     paths = [path_of(name) for name in module_names() if is_behind_library(name)]
-    marked = hosts.Copies("marked", at_once, paths)
+    marked = tree_copies.Copies("marked", at_once, paths)
     every = [str(file) for folder in data["hosts"] for file in sorted(Path(folder).glob("**/test_*.py"))]
     files, folder = covering.chosen_files(every, only), FOLDER / "covering.hosts"
     return covering.measure(files, data["without"], folder, at_once, marked.measure_file, marked.mark)
@@ -155,14 +155,16 @@ def digest_of(tests: dict[str, float], versions: dict[str, str]) -> str:
     return hashlib.sha256("\n".join(words).encode()).hexdigest()
 
 
-def passes(module: Module, code: str, tests: dict[str, float], copies: hosts.Copies) -> bool:
+def passes(module: Module, code: str, tests: dict[str, float], copies: tree_copies.Copies) -> bool:
     """Runs tests of a module with other contents: in a copy of the tree, or imported."""
     if module.is_behind_library:
         return copies.passes(module.path, code, tests)
     return sandbox.passes(tests, module.mutated(code))
 
 
-def check_unchanged(modules: list[Module], reached: covering.Covering, at_once: int, copies: hosts.Copies) -> None:
+def check_unchanged(
+    modules: list[Module], reached: covering.Covering, at_once: int, copies: tree_copies.Copies
+) -> None:
     """Checks that an unchanged module, tested as mutants are, passes: one of those that are mutated in copies.
 
     Raises SystemExit if not.
@@ -236,7 +238,7 @@ def unjudged(modules: list[Module], reached: covering.Covering) -> list[Work]:
     return left
 
 
-def judge(left: list[Work], at_once: int, copies: hosts.Copies) -> None:
+def judge(left: list[Work], at_once: int, copies: tree_copies.Copies) -> None:
     """Runs what has no result yet: first what can be exchanged, then what cannot, or survived that."""
     done = 0
 
@@ -318,7 +320,7 @@ def main() -> int:
     if chosen.sample is not None:
         for module in modules:
             module.leave(mutate.sample(module.mutants, chosen.sample, chosen.seed))
-    copies = hosts.Copies("copies", chosen.jobs)
+    copies = tree_copies.Copies("copies", chosen.jobs)
     for reach, some in (
         (reach_of_tests, [module for module in modules if not module.is_behind_library]),
         (reach_of_hosts, [module for module in modules if module.is_behind_library]),

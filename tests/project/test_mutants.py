@@ -23,11 +23,11 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts" / "mutants"), str(ROOT / "scripts")]
 
 import covering  # type: ignore[import-not-found]  # noqa: E402
-import hosts  # type: ignore[import-not-found]  # noqa: E402
 import mutate  # noqa: E402
 import mutate_c  # noqa: E402
 import sandbox  # noqa: E402
 import swapping  # noqa: E402
+import tree_copies  # type: ignore[import-not-found]  # noqa: E402
 
 SOURCE = '''
 LIMIT: Final = 3
@@ -150,13 +150,13 @@ def test_statements_conditions_operators_and_constants_of_c_are_mutated_each_by_
 
 def test_each_block_of_c_marks_a_byte_and_lines_stay_where_they_are() -> None:
     """The cases of a switch and the body of a loop without braces belong to the block around them."""
-    marked, blocks = hosts.marked_c(C_SOURCE, 7)
+    marked, blocks = tree_copies.marked_c(C_SOURCE, 7)
     added = dict(zip(C_SOURCE.split("\n"), marked.split("\n"), strict=True))
     marks = {was.strip(): now.removeprefix(was) for was, now in added.items() if was and was != now}
     assert marks == {
-        "{": f" {hosts.MARKED}[10] = 1;",
-        "item > 0) {": f" {hosts.MARKED}[8] = 1;",
-        "do {": f" {hosts.MARKED}[9] = 1;",
+        "{": f" {tree_copies.MARKED}[10] = 1;",
+        "item > 0) {": f" {tree_copies.MARKED}[8] = 1;",
+        "do {": f" {tree_copies.MARKED}[9] = 1;",
     }
     inside: dict[int, list[str]] = {}
     for at, line in enumerate(C_SOURCE.split("\n"), 1):
@@ -171,9 +171,9 @@ def test_each_block_of_a_module_marks_a_byte_when_it_is_entered(monkeypatch: pyt
     source = '"""Words."""\nfrom __future__ import annotations\ndef find(of, key):\n    """More."""\n'
     source += "    try:\n        if key:\n            return of[key]\n        else:\n            return 0\n"
     source += "    except KeyError:\n        return None\nclass Item:\n    size = find({}, 0)\n"
-    marked, blocks = hosts.marked_python(source, 3)
+    marked, blocks = tree_copies.marked_python(source, 3)
     marks = bytearray(16)
-    monkeypatch.setitem(sys.modules, f"fpgart.{hosts.MARKED}", SimpleNamespace(**{hosts.MARKED: marks}))
+    monkeypatch.setitem(sys.modules, f"fpgart.{tree_copies.MARKED}", SimpleNamespace(**{tree_copies.MARKED: marks}))
     module: dict[str, Any] = {}
     exec(marked, module)
     entered: list[set[int]] = []
@@ -484,15 +484,15 @@ def test_what_runs_in_processes_of_the_tests_is_changed_in_copies_of_the_tree(tm
     program = """
 import sys; sys.path[:0] = sys.argv[1:]
 from pathlib import Path
-import copied_tree, covering, hosts, sandbox
+import copied_tree, covering, sandbox, tree_copies
 copied_tree.ROOT = Path.cwd()
 module, c = Path("fpgart/api/m.py"), Path("core/a.c")
-marked = hosts.Copies("marked", 2, [module, c])
+marked = tree_copies.Copies("marked", 2, [module, c])
 Path("build/mutants").mkdir(parents=True)
 reached = covering.measure(["tests/test_m.py"], [], Path("build/kept"), 2, marked.measure_file, marked.mark)
 doubling, halving = (reached.tests_of(str(module), line, line, importing=False) for line in (2, 4))
 print([*doubling], [*halving])
-copies, text = hosts.Copies("copies", 1), module.read_text()
+copies, text = tree_copies.Copies("copies", 1), module.read_text()
 copies.make()
 with copies.one() as (tree, _):
     copy = tree.folder / module
@@ -506,7 +506,7 @@ except sandbox.Refused:
     for command in (["git", "init", "-q"], ["git", "add", "-A"]):
         assert finished(*command, cwd=tmp_path).returncode == 0
     folders = [ROOT / "scripts" / "mutants", ROOT / "scripts"]
-    ran = finished(sys.executable, "-c", program, *folders, cwd=tmp_path, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
+    ran = finished(sys.executable, "-u", "-c", program, *folders, cwd=tmp_path, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
     assert ran.returncode == 0, ran.stderr
     double, half = (f"tests/test_m.py::test_{name}" for name in ("double", "half"))
     words = [f"{[double]} {[half]}", "True False", "True True", "int a;"]
@@ -519,16 +519,16 @@ def test_the_files_of_a_room_are_run_first_then_those_with_the_most_tests_for_th
         "conformance/test_many.py::b": 0.8, "tests/api/test_short.py::a": 0.5,
     }  # fmt: skip
     for path, first in (("core/wait.c", "core/test_long"), ("fpgart/api/usm.py", "api/test_short")):
-        ranked = sorted(sandbox.by_file(files), key=partial(hosts._rank, Path(path)))
+        ranked = sorted(sandbox.by_file(files), key=partial(tree_copies._rank, Path(path)))
         names = [sandbox.file_of(tests).removeprefix("tests/").removesuffix(".py") for tests in ranked]
         others = ["conformance/test_many", "api/test_short", "watch/test_one", "core/test_long"]
         assert names == [first, *(name for name in others if name != first)]
 
 
 def test_two_processes_work_in_two_copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hosts, "FOLDER", tmp_path)
+    monkeypatch.setattr(tree_copies, "FOLDER", tmp_path)
     (tmp_path / "taken").mkdir()
-    copies = hosts.Copies("taken", 2)
+    copies = tree_copies.Copies("taken", 2)
     with copies.one() as (first, _), copies.one() as (second, _):
         assert first != second
         with pytest.raises(RuntimeError, match="all copies are in use"), copies.one():
