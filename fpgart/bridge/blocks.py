@@ -66,13 +66,9 @@ class Spares:
         return self.blocks.pop(address)
 
     def free(self, size: int) -> None:
-        """Frees the blocks that no buffer has, unless first fit would return one of them for `size`."""
-        if size and lib.fpgart_has_spare(self._board, size):
+        """Frees the block that first fit would return for `size`; if none is, or for 0, all that no buffer has."""
+        if size and (address := int(lib.fpgart_take_spare(self._board, size))):
+            self._device.give_back(self.take(address))
             return
         while address := int(lib.fpgart_take_spare(self._board, 0)):
             self.take(address).release()
-
-    def free_next(self, size: int) -> None:
-        """Frees the block that first fit would return for `size`, for the allocation that follows."""
-        if address := int(lib.fpgart_take_spare(self._board, size)):
-            self._device.give_back(self.take(address))

@@ -217,7 +217,6 @@ def _new_board(device: Device) -> CarriedBoard | None:
     device.note_ends = board.note_ends
     device.keep = board.keep
     device.free_spares = board.spares.free
-    device.free_next_spare = board.spares.free_next
     device.memory_changed = board.spares.changed
     device.scheduler.boards.append(board)
     lib.fpgart_carry(True)

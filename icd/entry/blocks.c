@@ -60,14 +60,6 @@ int fpgart_block_spare(uintptr_t board, uint64_t number, uint64_t size, uintptr_
     return 1;
 }
 
-int fpgart_has_spare(uintptr_t board, uint64_t size)
-{
-    pthread_mutex_lock(&lock);
-    int found = is_next((struct fpgart_board *)board, size);
-    pthread_mutex_unlock(&lock);
-    return found;
-}
-
 /* Removes the lowest spare block and returns its number; 0 if there is none. `size`: only if first
  * fit would return it for that size; 0: in any case. */
 uint64_t fpgart_take_spare(uintptr_t board, uint64_t size)
@@ -172,16 +164,24 @@ static int may_have(uint64_t flags, size_t size, const void *host)
            (host != NULL) == ((flags & CL_MEM_COPY_HOST_PTR) != 0);
 }
 
+static int has_room(const struct fpgart_board *board, uint64_t size)
+{
+    pthread_mutex_lock(&lock);
+    int found = is_next(board, size);
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
 /* Commands that have ended may still hold blocks that the host has released. */
 static int finds_room(struct fpgart_board *board, uint64_t size)
 {
     struct fpgart_visit visit;
-    if (fpgart_has_spare((uintptr_t)board, size))
+    if (has_room(board, size))
         return 1;
     core_board_note(board->core);
-    if (!fpgart_has_spare((uintptr_t)board, size) && fpgart_any_released() && fpgart_enter(&visit))
+    if (!has_room(board, size) && fpgart_any_released() && fpgart_enter(&visit))
         fpgart_leave(&visit); /* entering has released them */
-    return fpgart_has_spare((uintptr_t)board, size);
+    return has_room(board, size);
 }
 
 static int write(uintptr_t buffer, struct fpgart_board *board, const void *host, size_t size)

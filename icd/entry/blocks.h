@@ -28,7 +28,6 @@ int fpgart_place_in(uintptr_t buffer, const struct fpgart_carried_queue *queue, 
  * memory of the board was freed. */
 AT_ONCE int fpgart_block_spare(uintptr_t board, uint64_t number, uint64_t size, uintptr_t pointer,
                                uint64_t locations);
-AT_ONCE int fpgart_has_spare(uintptr_t board, uint64_t size);
 AT_ONCE uint64_t fpgart_take_spare(uintptr_t board, uint64_t size);
 AT_ONCE void fpgart_memory_changed(uintptr_t board);
 

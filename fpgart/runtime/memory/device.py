@@ -201,9 +201,7 @@ class Device:
         self.keep: Callable[[Block], bool] = lambda block: False
         """Offers a block to C for the next buffer of its size; returns False if C does not take it."""
         self.free_spares: Callable[[int], None] = lambda size: None
-        """Frees the blocks that C keeps for buffers to come, unless one is next for this size."""
-        self.free_next_spare: Callable[[int], None] = lambda size: None
-        """Frees the one that is next for this size."""
+        """Frees the blocks that C keeps for buffers to come: for this size the next one, if there is one; else all."""
         self.memory_changed: Callable[[], None] = lambda: None
         """Tells C that memory was freed."""
         self.note_ends: Callable[[], object] = lambda: None
@@ -377,21 +375,19 @@ class Device:
         """Returns the number of bytes in allocated blocks."""
         return sum(block.range.size for block in self.blocks())
 
-    def reap_memory(self, size: int = 0) -> None:
+    def reap_memory(self) -> None:
         """Frees the memory that destroyed buffers and commands have left. It makes no callbacks.
 
-        `size`: of a buffer that will be placed where first fit says; 0 for any other allocation. Each allocation is
-        preceded by this call, without a lock. The calling thread may have claimed the board.
+        Each allocation is preceded by this call, without a lock. The calling thread may have claimed the board.
         """
         self.note_ends()
         for context in self.contexts.all():
             context.reaper.free()
-        self.free_spares(size)
 
     def allocate(self, size: int, memory: int | None, bank: int, owner: int) -> Block | None:
         """Allocates a block in a memory (None: the default one for this size). Returns None if there is no room."""
-        if not bank and memory in (None, self.memories.default_memory(size)):
-            self.free_next_spare(size)
+        is_first_fit = not bank and memory in (None, self.memories.default_memory(size))
+        self.free_spares(size if is_first_fit else 0)
         return self.allocate_beside_spares(size, memory, bank, owner)
 
     def allocate_beside_spares(self, size: int, memory: int | None, bank: int, owner: int) -> Block | None:

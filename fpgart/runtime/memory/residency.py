@@ -100,7 +100,7 @@ class Residency:
         owner = self.owner
         home = owner.home
         if home is None or home.device is not device or memory not in (None, home.memory):
-            device.reap_memory(owner._size_in_default(device, memory))
+            device.reap_memory()
         with owner.context.placing:
             block = owner._on(device, memory)
             if block is None:
@@ -163,12 +163,6 @@ class Residency:
         for listener in NOTICES.bank_full:
             listener(self, block)
 
-    def _size_in_default(self, device: Device, memory: int | None) -> int:
-        """Returns the size of the block that it gets in the board's default memory; 0 if it gets one elsewhere."""
-        if self.bank or (memory is None and (self.hint or self.location is not None)):
-            return 0
-        return self.size if memory in (None, device.memories.default_memory(self.size)) else 0
-
     def _wanted(self, device: Device) -> int | None:
         """Returns the memory that the host, or else a kernel argument, requests; None for none."""
         if self.location is not None:
@@ -189,7 +183,7 @@ class Residency:
         if owner.home is not None or owner.on_host:
             return
         if owner.blocks or device.knows_memories:
-            device.reap_memory(owner._size_in_default(device, None))
+            device.reap_memory()
             owner._settle_on(device)
         else:
             self.host_address()
