@@ -288,6 +288,12 @@ class TestEvents:
         assert host.cl.number("clGetEventInfo", event[0], cl.CL_EVENT_COMMAND_QUEUE) == host.queue
         assert host.cl.number("clGetEventInfo", event[0], cl.CL_EVENT_CONTEXT) == host.context
 
+    def test_the_marker_of_opencl_1_1_has_an_event(self, host: Host) -> None:
+        event = event_slot()
+        host.cl.check("clEnqueueMarker", host.queue, event)
+        wait(host, event[0])
+        assert host.cl.number("clGetEventInfo", event[0], cl.CL_EVENT_COMMAND_TYPE) == cl.CL_COMMAND_MARKER
+
     def test_polling_an_event_makes_progress(self, host: Host) -> None:
         buffer, event = host.buffer(4), event_slot()
         data = bytes(4)
@@ -442,12 +448,13 @@ class TestBuffers:
 
     def test_a_sub_buffer_is_a_part_of_its_buffer(self, host: Host) -> None:
         align = host.cl.number("clGetDeviceInfo", host.device, cl.CL_DEVICE_MEM_BASE_ADDR_ALIGN) // 8
-        buffer = host.buffer(2 * align)
-        host.write(buffer, bytes(2 * align))
+        data = ctypes.create_string_buffer(2 * align)
+        buffer = host.buffer(2 * align, cl.CL_MEM_USE_HOST_PTR, data)
         window = host.cl.make("clCreateSubBuffer", buffer, 1, cl.CL_BUFFER_CREATE_TYPE_REGION, handles(align, align))
         host.write(window, b"inside")
         assert host.read(buffer, 6, align) == b"inside"
         assert host.cl.number("clGetMemObjectInfo", window, cl.CL_MEM_OFFSET) == align
+        assert host.cl.number("clGetMemObjectInfo", window, cl.CL_MEM_HOST_PTR) == ctypes.addressof(data) + align
         assert host.cl.number("clGetMemObjectInfo", window, cl.CL_MEM_ASSOCIATED_MEMOBJECT) == buffer
 
     def test_a_sub_buffer_keeps_its_buffer_alive(self, host: Host) -> None:

@@ -32,6 +32,8 @@
 #define NO_NAME 0x7fffffff
 
 static const intptr_t unknown_property[] = {0x7ffffff0, 1, 0};
+static const cl_context_properties given_twice[] = {CL_CONTEXT_INTEROP_USER_SYNC, CL_TRUE,
+                                                    CL_CONTEXT_INTEROP_USER_SYNC, CL_TRUE, 0};
 static const cl_queue_properties unknown_queue_bits[] = {CL_QUEUE_PROPERTIES, NO_BIT, 0};
 static const cl_queue_properties device_queue_in_order[] = {CL_QUEUE_PROPERTIES, CL_QUEUE_ON_DEVICE,
                                                             0};
@@ -95,6 +97,7 @@ const struct bad_call bad_calls[] = {
     {"clCreateContext", "no list of devices", VALUE, {IS(3, NIL)}},
     {"clCreateContext", "user data without callback", VALUE, {IS(4, NIL), IS(5, W(SCRATCH))}},
     {"clCreateContext", "unknown property", PROPERTY, {IS(1, P(unknown_property))}},
+    {"clCreateContext", "property given twice", PROPERTY, {IS(1, P(given_twice))}},
     {"clCreateContextFromType", "type 0", CODES(CL_INVALID_DEVICE_TYPE), {IS(2, NIL)}},
     {"clCreateContextFromType", "unknown type", CODES(CL_INVALID_DEVICE_TYPE), {IS(2, N(NO_BIT))}},
     {"clCreateContextFromType",

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from fpgart.api.platform import the_platform
 from fpgart.base import log
-from fpgart.base.errors import CLError
 from fpgart.bridge.entry import Pointer, entry
 from fpgart.runtime.memory.device import Device
 
@@ -19,16 +18,12 @@ def shared_with_host() -> Device | None:
 
 
 def allocate(size: int, memory: str = "") -> int:
-    """Returns the address of board memory; NULL for every error, because these functions have no status."""
+    """Returns the address of board memory, or NULL. Raises DeviceNotAvailable."""
     device = shared_with_host()
     if device is None:
         log.note(f"{size} bytes of board memory are requested, but no board of this process has a 66AK2x")
         return 0
-    try:
-        return the_platform().malloced.allocate(device, size, memory) if size else 0
-    except CLError as error:
-        log.error(error)
-        return 0
+    return the_platform().malloced.allocate(device, size, memory) if size else 0
 
 
 @entry("__malloc_ddr")

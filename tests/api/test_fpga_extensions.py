@@ -77,6 +77,11 @@ STATUSES = [
     ('call("clSetDeviceExceptionCallbackIntelFPGA", 1, handles(host.device), 3, callback(print), None)', 0),
     ('call("clSetDeviceExceptionCallbackIntelFPGA", 1, handles(host.device), 3, None, None)', -30),
     ('call("clSetDeviceExceptionCallbackIntelFPGA", 0, None, 3, callback(print), None)', -30),
+    (
+        'call("clEnqueueReadHostPipeINTEL", host.queue, Host(host.cl).program("kernel void k() {}"), '
+        'b"pipe", 1, b"room", 4, 0, None, None)',
+        -34,
+    ),
 ]
 
 

@@ -146,6 +146,36 @@ def test_python_hosts_are_told_their_own_lines_not_those_of_pyopencl(tmp_path: P
     assert found[0]["made_at"]["place"] == "host.py:6 in <module>"
 
 
+THREAD_OF_C = """
+#include <CL/cl.h>
+#include <pthread.h>
+static void *leak(void *context)
+{
+    return clCreateBuffer(context, CL_MEM_READ_WRITE, 4096, NULL, NULL);
+}
+void leak_in_a_thread(void *context)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, leak, context);
+    pthread_join(thread, NULL);
+}
+"""
+HOST_WITH_A_LIBRARY = f"""
+import ctypes, sys
+sys.path.insert(0, {str(ROOT / "conformance")!r})
+from opencl_api import Host, Loader
+ctypes.CDLL("./library.so").leak_in_a_thread(ctypes.c_void_p(Host(Loader()).context))
+"""
+
+
+def test_calls_of_threads_that_run_no_python_are_told_at_their_lines_in_c(tmp_path: Path) -> None:
+    (tmp_path / "library.c").write_text(THREAD_OF_C)
+    command = ["cc", "-g", "-shared", "-fPIC", *INCLUDES, "library.c", "-o", "library.so", "-lOpenCL"]
+    subprocess.run(command, check=True, cwd=tmp_path)
+    _, found = run(tmp_path, "--leaks", "--", sys.executable, "-c", HOST_WITH_A_LIBRARY)
+    assert "library.c:6 in leak" in [finding["made_at"]["place"] for finding in found]
+
+
 def test_where_all_is_wrapped_the_wrappers_are_told() -> None:
     frames = CodeLocation("/x/cl.c", 1, "check"), CodeLocation("/x/main.c", 2, "main")
     site = Site("clFinish", frames)

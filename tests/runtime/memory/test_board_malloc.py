@@ -3,32 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-import os
 from collections.abc import Callable
-from pathlib import Path
 
-from c_hosts import build
 from machine import Machine
-from processes import finished
 
 from fpgart.base import opencl as cl
 
-ROOT = Path(__file__).resolve().parents[3]
-LIBRARY = ROOT / "fpgart" / "libfpgart.so"
 Boards = Callable[..., Machine]
-
-
-def test_a_host_and_its_kernels_work_on_the_same_memory(tmp_path: Path) -> None:
-    program = build("board_malloc", tmp_path, "-lpthread")
-    environment = {**os.environ, "FPGART_BOARD": "k2h"}
-    result = finished(program, env=environment)
-    assert (result.returncode, result.stdout) == (0, "ok\n"), result.stderr
-
-
-def test_a_board_without_such_memory_gives_none() -> None:
-    allocate = ctypes.CDLL(str(LIBRARY))["__malloc_ddr"]
-    allocate.restype = ctypes.c_void_p
-    assert allocate(4096) is None
 
 
 def test_a_buffer_over_such_memory_never_moves(boards: Boards) -> None:

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Notes of launches (fpgart/bridge/watched.py), beside a double of icd/entry/watched.c."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from types import ModuleType, SimpleNamespace
+
+
+class NoLaunches:
+    """The functions of C while the host enqueues no launch."""
+
+    FPGART_UNWATCHED, FPGART_TRACED = 0, 1
+
+    def fpgart_watch_launches(self, how: int, around: int) -> None:
+        self.how = how
+
+    def fpgart_launches_left(self) -> int:
+        return 0
+
+
+def test_no_thread_looks_for_notes_after_they_are_closed(imported: Callable[..., ModuleType]) -> None:
+    ffi = SimpleNamespace(offsetof=lambda *_: 0, new=lambda *_: None)
+    launches = imported("watched", lib=NoLaunches(), ffi=ffi).WatchedLaunches()
+    before = set(threading.enumerate())
+    launches.begin(NoLaunches.FPGART_TRACED)
+    (thread,) = set(threading.enumerate()) - before
+    launches.close()
+    thread.join()
