@@ -157,8 +157,13 @@ class TestPlatformQueries:
         assert "cl_khr_icd" in words
         assert host.cl.text("clGetPlatformInfo", host.platform, cl.CL_PLATFORM_ICD_SUFFIX_KHR)
 
-    def test_the_timer_resolution_is_a_ulong(self, host: Host) -> None:
-        assert len(host.cl.info("clGetPlatformInfo", host.platform, cl.CL_PLATFORM_HOST_TIMER_RESOLUTION)) == 8
+    def test_times_of_the_host_are_multiples_of_the_timer_resolution_which_is_a_ulong(self, host: Host) -> None:
+        answer = host.cl.info("clGetPlatformInfo", host.platform, cl.CL_PLATFORM_HOST_TIMER_RESOLUTION)
+        times = [handles(0) for _ in range(50)]
+        for time in times:
+            host.cl.check("clGetHostTimer", host.device, time)
+        assert len(answer) == 8
+        assert {time[0] % int.from_bytes(answer, "little") for time in times} == {0}
 
     def test_the_profile_is_one_of_two(self, host: Host) -> None:
         profile = host.cl.text("clGetPlatformInfo", host.platform, cl.CL_PLATFORM_PROFILE)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import gc
 import hashlib
+import importlib
 import io
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import lock_ranks
@@ -70,6 +73,21 @@ def boards() -> Iterator[Callable[..., Machine]]:
             return open_machines.enter_context(made)
 
         yield make
+
+
+@pytest.fixture
+def imported(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., ModuleType]]:
+    """`imported("bridge.handles", lib=...)`: a module of the driver beside doubles of its library, for one test."""
+
+    def import_one(name: str, lib: object = None, ffi: object = None) -> ModuleType:
+        monkeypatch.setitem(sys.modules, "_fpgart_icd", SimpleNamespace(lib=lib, ffi=ffi))
+        return importlib.import_module(f"fpgart.{name}")
+
+    before = set(sys.modules)
+    yield import_one
+    for name in set(sys.modules) - before:
+        if name.startswith(("fpgart.api", "fpgart.bridge")):
+            del sys.modules[name]
 
 
 def traces(folder: Path) -> Iterator[Path]:

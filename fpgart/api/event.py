@@ -30,7 +30,7 @@ def observed(event: Event) -> int:
     if status <= COMPLETE:
         for listener in NOTICES.end_observed:
             listener(event)
-        if not NOTICES.end_observed and not event.context.scheduler.ends_are_news:
+        if not event.context.scheduler.ends_are_news:
             info.remember(event, cl.CL_EVENT_COMMAND_EXECUTION_STATUS, info.i32(status))
             info.remember(event, cl.CL_EVENT_CONTEXT, info.handle(event.context))
     return status

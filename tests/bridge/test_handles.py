@@ -38,7 +38,7 @@ def test_a_callback_of_a_release_that_was_put_off_may_wait_for_a_thread_that_cal
     boards: Callable[..., Machine], imported: Callable[..., ModuleType]
 ) -> None:
     machine, table = boards("hetero"), Table(HANDLE)
-    handles = imported("handles", lib=table, ffi=None)
+    handles = imported("bridge.handles", table)
     ended: list[bool] = []
 
     def destroyed() -> None:

@@ -22,7 +22,7 @@ class NoLaunches:
 
 def test_no_thread_looks_for_notes_after_they_are_closed(imported: Callable[..., ModuleType]) -> None:
     ffi = SimpleNamespace(offsetof=lambda *_: 0, new=lambda *_: None)
-    launches = imported("watched", lib=NoLaunches(), ffi=ffi).WatchedLaunches()
+    launches = imported("bridge.watched", NoLaunches(), ffi).WatchedLaunches()
     before = set(threading.enumerate())
     launches.begin(NoLaunches.FPGART_TRACED)
     (thread,) = set(threading.enumerate()) - before

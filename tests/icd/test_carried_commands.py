@@ -53,7 +53,15 @@ def beside(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize(
     "part",
-    ["nested", "written while polled", "migrated beside", "finished with a mutex", "times", "context of an event"],
+    [
+        "nested",
+        "written while polled",
+        "migrated beside",
+        "finished with a mutex",
+        "times",
+        "buffer of a command",
+        "context of an event",
+    ],
 )
 def test_what_happens_beside_commands_that_c_carries(beside: Path, part: str) -> None:
     result = finished(beside, part, env=plain_environment())

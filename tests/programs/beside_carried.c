@@ -210,6 +210,30 @@ static void times(void)
     MUST(clFinish(other));
 }
 
+/* The last that a released buffer is needed for is a command. */
+
+static void CL_CALLBACK buffer_gone(cl_mem buffer, void *nothing)
+{
+    (void)buffer, (void)nothing;
+    called = 1;
+}
+
+static void buffer_of_command(void)
+{
+    cl_mem buffer = new_buffer(&host, BYTES), dying = new_buffer(&host, BYTES);
+    learn(host.queue, buffer, 2000000);
+    fill(host.queue, dying, 0, BYTES);
+    MUST(clFinish(host.queue));
+    called = 0;
+    must(clSetMemObjectDestructorCallback(dying, buffer_gone, NULL), "a destructor callback");
+    launch(host.queue, spinning, 1, NULL);
+    fill(host.queue, dying, 1, BYTES);
+    MUST(clFlush(host.queue));
+    MUST(clReleaseMemObject(dying));
+    while (!called) /* without another call */
+        usleep(100);
+}
+
 /* The last that a context is needed for is an event. */
 
 static void CL_CALLBACK context_gone(cl_context context, void *nothing)
@@ -243,6 +267,7 @@ static const struct part parts[] = {{"nested", nested},
                                     {"migrated beside", migrated_beside},
                                     {"finished with a mutex", finished_with_a_mutex},
                                     {"times", times},
+                                    {"buffer of a command", buffer_of_command},
                                     {"context of an event", context_of_event}};
 
 int main(int count, char **arguments)
