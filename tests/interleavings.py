@@ -186,10 +186,6 @@ class Explored:
         """Another thread may go on here."""
         self._switch(None, None)
 
-    def toss(self) -> bool:
-        """One or the other, as the explorer chooses."""
-        return self._chooser.choose(2, False) == 1
-
     def block(self, may_go_on: Callable[[], bool], timeout_s: float | None = None) -> bool:
         """Until something is so; False when `timeout_s` is over first."""
         if may_go_on():

@@ -131,6 +131,20 @@ class Marking:
     blocks: dict[str, list[int]] = field(default_factory=dict)
     unfit: set[str] = field(default_factory=set)
     """Those that fail or are skipped in this copy."""
+    _by_fixture: dict[Any, set[int]] = field(default_factory=dict)
+    """What fixtures have marked that are set up once for several tests."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: Any) -> Iterator[None]:
+        if fixturedef.scope == "function":
+            return (yield)
+        before = self._marked()
+        self.marks[:] = bytes(SIZE)
+        result = yield
+        self._by_fixture.setdefault(fixturedef, set()).update(self._marked())
+        for number in before:
+            self.marks[number] = 1
+        return result
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: Any) -> Iterator[None]:
@@ -138,8 +152,13 @@ class Marking:
         begin = sum(os.times()[:4])
         result = yield
         self.seconds[item.nodeid] = round(sum(os.times()[:4]) - begin, 3)
-        self.blocks[item.nodeid] = [number for number, mark in enumerate(self.marks[:]) if mark]
+        fixtures = [each for found in item._fixtureinfo.name2fixturedefs.values() for each in found]
+        shared = (self._by_fixture.get(fixture, ()) for fixture in fixtures)
+        self.blocks[item.nodeid] = sorted({*self._marked()}.union(*shared))
         return result
+
+    def _marked(self) -> list[int]:
+        return [number for number, mark in enumerate(self.marks[:]) if mark]
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         if not report.passed:

@@ -462,16 +462,22 @@ def test_tests_that_cannot_be_collected_are_told(tmp_path: Path, monkeypatch: py
 
 
 HOST = """
-import subprocess, sys
+import pytest, subprocess, sys
 def run(words): assert not subprocess.run([sys.executable, "-c", f"from fpgart.api.m import *; {words}"]).returncode
 def test_double(): run("assert double(3) == 6")
-def test_half(): run("assert half(6) == 3")
+@pytest.fixture(scope="module")
+def halved(): run("assert half(6) == 3")
+def test_half(halved): pass
+def test_again(halved): pass
 def test_unsound(): assert False
 """
 
 
 def test_what_runs_in_processes_of_the_tests_is_changed_in_copies_of_the_tree(tmp_path: Path) -> None:
-    """Tests of a block are those whose processes enter it, and pass. What the compiler refuses is no mutant."""
+    """Tests of a block are those that pass and whose processes, or those of their fixtures, enter it.
+
+    What the compiler refuses is no mutant.
+    """
     module = "def double(x):\n    return 2 * x\ndef half(x):\n    return x // 2\n"
     files = {
         "fpgart/__init__.py": "", "fpgart/api/__init__.py": "", "fpgart/api/m.py": module, "core/a.c": "int a;\n",
@@ -491,7 +497,7 @@ marked = tree_copies.Copies("marked", 2, [module, c])
 Path("build/mutants").mkdir(parents=True)
 reached = covering.measure(["tests/test_m.py"], [], Path("build/kept"), 2, marked.measure_file, marked.mark)
 doubling, halving = (reached.tests_of(str(module), line, line, importing=False) for line in (2, 4))
-print([*doubling], [*halving])
+print([*doubling], sorted(halving))
 copies, text = tree_copies.Copies("copies", 1), module.read_text()
 copies.make()
 with copies.one() as (tree, _):
@@ -508,8 +514,8 @@ except sandbox.Refused:
     folders = [ROOT / "scripts" / "mutants", ROOT / "scripts"]
     ran = finished(sys.executable, "-u", "-c", program, *folders, cwd=tmp_path, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
     assert ran.returncode == 0, ran.stderr
-    double, half = (f"tests/test_m.py::test_{name}" for name in ("double", "half"))
-    words = [f"{[double]} {[half]}", "True False", "True True", "int a;"]
+    again, double, half = (f"tests/test_m.py::test_{name}" for name in ("again", "double", "half"))
+    words = [f"{[double]} {[again, half]}", "True False", "True True", "int a;"]
     assert [line for line in ran.stdout.splitlines() if line in words] == words
 
 

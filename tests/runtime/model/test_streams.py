@@ -39,8 +39,6 @@ from fpgart.watch import lanes, report
 
 Boards = Callable[..., Machine]
 LOOP, NEXT, READ, WRITE, PASS, END = range(6)
-LATENCY = 240
-"""Of the memory of a10_ref, in nanoseconds; kernels without buffers do not wait for it."""
 
 # The clock of processes
 
