@@ -225,6 +225,7 @@ HOSTS: dict[str, tuple[str, ...]] = {
     "example": ("host",),
     "minimal": ("minimal_platform",),
     "nothing released": ("return_with_nothing_released",),
+    "asked again": ("asked_again",),
     "callbacks": ("callbacks_reenter",),
     "svm": ("svm_list",),
     "c++": ("clhpp",),

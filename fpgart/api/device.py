@@ -7,6 +7,7 @@ from typing import Any
 
 from fpgart.base import opencl as cl
 from fpgart.base.errors import DeviceNotFound, InvalidDevice, InvalidDeviceType, InvalidOperation, InvalidValue
+from fpgart.bridge import info
 from fpgart.bridge.entry import entry
 from fpgart.bridge.handles import find
 from fpgart.runtime.memory.device import Device
@@ -59,6 +60,7 @@ def get_device_ids(platform: Platform, device_type: int, num_entries: int, devic
         devices[index] = device.handle
     if num_devices:
         num_devices[0] = len(found)
+    info.remember(platform, 0, info.handles(found), info.of_type(device_type))
 
 
 def matching(platform: Platform, device_type: int) -> list[Device]:

@@ -112,6 +112,8 @@ WORK_GROUP_INFO: dict[int, Callable[[Kernel], bytes]] = {
     cl.CL_KERNEL_PRIVATE_MEM_SIZE: from_engine(cl.CL_KERNEL_PRIVATE_MEM_SIZE, bytes(8)),
     cl.CL_KERNEL_SPILL_MEM_SIZE_INTEL: from_engine(cl.CL_KERNEL_SPILL_MEM_SIZE_INTEL, bytes(8)),
 }
+FIXED_WORK_GROUP_INFO = WORK_GROUP_INFO.keys() - {cl.CL_KERNEL_LOCAL_MEM_SIZE}
+"""What no argument changes. The size of local memory is fixed, too, for kernels without local arguments."""
 SUB_GROUP_QUERIES = {
     cl.CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE,
     cl.CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE,
@@ -348,6 +350,9 @@ def get_kernel_arg_info(
         param_value_size,
         param_value,
         param_value_size_ret,
+        ARG_INFO,
+        kernel,
+        info.of_argument(arg_indx),
     )
 
 
@@ -374,7 +379,17 @@ def get_kernel_work_group_info(
     param_value_size_ret: Any,
 ) -> None:
     device_of(kernel, device)
-    info.answer(WORK_GROUP_INFO, kernel, param_name, param_value_size, param_value, param_value_size_ret)
+    has_local = cl.CL_KERNEL_ARG_ADDRESS_LOCAL in kernel.kinds
+    info.answer(
+        WORK_GROUP_INFO,
+        kernel,
+        param_name,
+        param_value_size,
+        param_value,
+        param_value_size_ret,
+        FIXED_WORK_GROUP_INFO if has_local else WORK_GROUP_INFO,
+        part=info.on_device(device),
+    )
 
 
 def of_required_sub_groups(kernel: Kernel, device: Device, query: int, sizes: tuple[int, ...]) -> int | None:

@@ -61,12 +61,12 @@ def get_platform_ids(num_entries: int, platforms: Any, num_platforms: Any) -> No
 def get_platform_info(
     platform: Platform, param_name: int, param_value_size: int, param_value: int, param_value_size_ret: Any
 ) -> None:
-    if param_name == cl.CL_PLATFORM_NAME and param_value and platform.personality.short_name:
+    if param_name == cl.CL_PLATFORM_NAME and param_value:
         short, name = map(info.string, (platform.personality.short_name, platform.personality.name))
-        chosen = short if len(short) <= param_value_size < len(name) else name
-        info.write(chosen, param_value_size, param_value, param_value_size_ret)
-        return
-    info.answer(PLATFORM_INFO, platform, param_name, param_value_size, param_value, param_value_size_ret)
+        if platform.personality.short_name and len(short) <= param_value_size < len(name):
+            info.write(short, param_value_size, param_value, param_value_size_ret)
+            return
+    info.answer(PLATFORM_INFO, platform, param_name, param_value_size, param_value, param_value_size_ret, PLATFORM_INFO)
 
 
 @entry("clUnloadPlatformCompiler")

@@ -22,6 +22,24 @@ size = _U64.pack
 bitfield = _U64.pack
 
 
+Part = tuple[int, int]
+"""What an answer is about: the whole object, an argument by index, a device by handle, or a type of devices
+(struct fpgart_part)."""
+WHOLE: Part = (lib.FPGART_WHOLE, 0)
+
+
+def of_argument(index: int) -> Part:
+    return lib.FPGART_ARGUMENT, index
+
+
+def on_device(handle: int) -> Part:
+    return lib.FPGART_ON_DEVICE, handle
+
+
+def of_type(device_type: int) -> Part:
+    return lib.FPGART_OF_TYPE, device_type
+
+
 def boolean(value: object) -> bytes:
     return u32(1 if value else 0)
 
@@ -61,10 +79,13 @@ def answer(
     value: int,
     length_ret: Any,
     fixed: Collection[int] = (),
+    about: Any = None,
+    part: Part = WHOLE,
 ) -> None:
     """Writes the answer to `query`, its length in bytes, or both. Raises InvalidValue.
 
-    `fixed`: queries whose answers never change for an object. C answers them from then on.
+    `fixed`: queries whose answers never change for an object, or for part of an object, `about`. C answers them from
+    then on.
     """
     found = table.get(query)
     if found is None:
@@ -72,12 +93,12 @@ def answer(
     data = found(item)
     write(data, length, value, length_ret)
     if query in fixed:
-        remember(item, query, data)
+        remember(item if about is None else about, query, data, part)
 
 
-def remember(item: Any, query: int, data: bytes) -> None:
-    """Lets C answer `query` about an object with `data` from now on."""
-    lib.fpgart_remember(item.handle, query, data, len(data))
+def remember(item: Any, query: int, data: bytes, part: Part = WHOLE) -> None:
+    """Lets C answer `query` about an object, or part of it, with `data` from now on."""
+    lib.fpgart_remember(item.handle, *part, query, data, len(data))
 
 
 def write(data: bytes, length: int, value: int, length_ret: Any) -> None:

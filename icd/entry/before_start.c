@@ -271,8 +271,10 @@ int fpgart_early_platforms(cl_uint room, cl_platform_id *platforms, cl_uint *cou
 int fpgart_early_platform_info(cl_platform_id asked, cl_platform_info query, size_t size,
                                void *value, size_t *size_ret, cl_int *status)
 {
+    if (!is_open() || (uintptr_t)asked != fpgart_platform())
+        return 0;
     const char *text = platform_text(query, value != NULL ? size : SIZE_MAX);
-    if (text == NULL || !is_open() || (uintptr_t)asked != fpgart_platform())
+    if (text == NULL)
         return 0;
     *status = fpgart_answer((uintptr_t)value, size, size_ret, text, strlen(text) + 1);
     return 1;

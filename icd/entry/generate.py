@@ -72,6 +72,13 @@ REMEMBERED = {
         "Event": "EVENT",
     }.items()
 } | {
+    "clGetPlatformInfo": "fpgart_knows({}, FPGART_PLATFORM, param_name, param_value_size, param_value, "
+    "param_value_size_ret)",
+    "clGetDeviceIDs": "fpgart_knows_devices({}, device_type, num_entries, devices, num_devices)",
+    "clGetKernelArgInfo": "fpgart_knows_part({}, FPGART_KERNEL, (struct fpgart_part){FPGART_ARGUMENT, arg_indx}, "
+    "param_name, param_value_size, param_value, param_value_size_ret)",
+    "clGetKernelWorkGroupInfo": "fpgart_knows_part({}, FPGART_KERNEL, (struct fpgart_part){FPGART_ON_DEVICE, "
+    "(uintptr_t)device}, param_name, param_value_size, param_value, param_value_size_ret)",
     "clFinish": "fpgart_finishes({})",
     "clFlush": "fpgart_flushes({})",
     "clWaitForEvents": "fpgart_knows_ends(num_events, event_list) || fpgart_waits_for(num_events, event_list)",

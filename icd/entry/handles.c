@@ -218,10 +218,10 @@ void fpgart_buffer_is(uintptr_t buffer, uintptr_t context, uintptr_t parent, uin
         (struct fpgart_region){flags, origin, size, fpgart_handle_serial(context)};
 }
 
-struct fpgart_mapped **fpgart_mapped_of(uintptr_t buffer)
+struct fpgart_mappings *fpgart_mappings_of(uintptr_t buffer)
 {
     struct fpgart_contents *contents = contents_of(buffer, FPGART_MEM);
-    return contents != NULL ? &contents->mapped : NULL;
+    return contents != NULL ? &contents->mappings : NULL;
 }
 
 struct fpgart_block **fpgart_block_of(uintptr_t buffer)

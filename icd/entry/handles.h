@@ -45,6 +45,10 @@ struct fpgart_place {       /* of a buffer */
     uint64_t locations; /* a bit for each memory that it counts for, by Python's numbers */
     uintptr_t store;    /* the host's memory in which it is mapped; 0: none */
 };
+struct fpgart_mappings {
+    struct fpgart_mapped *first;
+    uint32_t in_python; /* the number of those that Python knows */
+};
 enum { FPGART_MOST_BOARDS = 4 }; /* for which C makes a context's queues */
 
 typedef _Atomic(struct fpgart_answer *) fpgart_answers;
@@ -61,7 +65,7 @@ struct fpgart_contents {
     fpgart_queue_slot carried;                        /* of a queue */
     fpgart_board_slot boards[FPGART_MOST_BOARDS + 1]; /* of a context; the last: the only one */
     struct fpgart_region region;                      /* of a buffer */
-    struct fpgart_mapped *mapped;                     /* of a buffer */
+    struct fpgart_mappings mappings;                  /* of a buffer */
     struct fpgart_block *block; /* of a buffer, while Python does not know it */
     struct fpgart_place place;  /* of a buffer that is no sub-buffer */
 };
@@ -86,7 +90,7 @@ fpgart_arguments_slot *fpgart_arguments_of(uintptr_t kernel);
 fpgart_queue_slot *fpgart_queue_of(uintptr_t queue);
 fpgart_board_slot *fpgart_boards_of(uintptr_t context);
 struct fpgart_region *fpgart_region_of(uintptr_t buffer);
-struct fpgart_mapped **fpgart_mapped_of(uintptr_t buffer);
+struct fpgart_mappings *fpgart_mappings_of(uintptr_t buffer);
 struct fpgart_block **fpgart_block_of(uintptr_t buffer); /* NULL, too, if Python knows the buffer */
 struct fpgart_place *fpgart_place_of(uintptr_t buffer);  /* that of the parent of a sub-buffer */
 

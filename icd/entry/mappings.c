@@ -21,7 +21,7 @@ static uint64_t last_number;
 
 int fpgart_add_mapping(uintptr_t buffer, struct fpgart_mapping *mapping)
 {
-    struct fpgart_mapped **first = fpgart_mapped_of(buffer);
+    struct fpgart_mapped **first = &fpgart_mappings_of(buffer)->first;
     struct fpgart_mapped *made = malloc(sizeof *made);
     if (made == NULL)
         return 0;
@@ -56,15 +56,18 @@ static int has_number(const struct fpgart_mapped *mapped, uint64_t number)
 /* Removes the newest mapping that matches. Returns 0 if there is none. */
 static int take(uintptr_t buffer, matcher matches, uint64_t wanted, struct fpgart_mapping *taken)
 {
-    struct fpgart_mapped **place = fpgart_mapped_of(buffer), *found = NULL;
-    if (place == NULL)
+    struct fpgart_mappings *mappings = fpgart_mappings_of(buffer);
+    struct fpgart_mapped *found = NULL;
+    if (mappings == NULL)
         return 0;
+    struct fpgart_mapped **place = &mappings->first;
     pthread_mutex_lock(&lock);
     while (*place != NULL && !matches(*place, wanted))
         place = &(*place)->next;
     if ((found = *place) != NULL) {
         *place = found->next;
         *taken = found->mapping;
+        mappings->in_python += matches == is_anything;
     }
     pthread_mutex_unlock(&lock);
     free(found);
@@ -91,7 +94,8 @@ void fpgart_forget_mapping(uintptr_t buffer, uint64_t number)
 void fpgart_keep_mapping(uintptr_t buffer, uint64_t number)
 {
     pthread_mutex_lock(&lock);
-    for (struct fpgart_mapped *each = *fpgart_mapped_of(buffer); each != NULL; each = each->next)
+    for (struct fpgart_mapped *each = fpgart_mappings_of(buffer)->first; each != NULL;
+         each = each->next)
         if (each->mapping.number == number)
             each->is_pending = 0;
     pthread_mutex_unlock(&lock);
@@ -102,17 +106,39 @@ void fpgart_void_mapping(uintptr_t buffer, uint64_t number)
 {
     struct fpgart_mapped *each = NULL;
     pthread_mutex_lock(&lock);
-    for (each = *fpgart_mapped_of(buffer); each != NULL; each = each->next)
+    for (each = fpgart_mappings_of(buffer)->first; each != NULL; each = each->next)
         if (each->mapping.number == number)
             each->mapping.flags = 0;
     pthread_mutex_unlock(&lock);
 }
 
-void fpgart_mappings_free(struct fpgart_mapped **first)
+void fpgart_mappings_free(struct fpgart_mappings *mappings)
 {
-    while (*first != NULL) {
-        struct fpgart_mapped *next = (*first)->next;
-        free(*first);
-        *first = next;
+    while (mappings->first != NULL) {
+        struct fpgart_mapped *next = mappings->first->next;
+        free(mappings->first);
+        mappings->first = next;
     }
+    mappings->in_python = 0;
+}
+
+int fpgart_counts_mappings(uintptr_t buffer, cl_uint *count)
+{
+    const struct fpgart_mappings *mappings = fpgart_mappings_of(buffer);
+    const struct fpgart_region *region = fpgart_region_of(buffer);
+    if (mappings == NULL || region == NULL || region->context == 0)
+        return 0;
+    pthread_mutex_lock(&lock);
+    *count = mappings->in_python;
+    for (const struct fpgart_mapped *each = mappings->first; each != NULL; each = each->next)
+        *count += !each->is_pending;
+    pthread_mutex_unlock(&lock);
+    return 1;
+}
+
+void fpgart_python_maps(uintptr_t buffer, int more)
+{
+    pthread_mutex_lock(&lock);
+    fpgart_mappings_of(buffer)->in_python += (uint32_t)more;
+    pthread_mutex_unlock(&lock);
 }

@@ -20,6 +20,10 @@ int fpgart_take_mapping(uintptr_t buffer, uintptr_t pointer, struct fpgart_mappi
 AT_ONCE int fpgart_take_any_mapping(uintptr_t buffer, struct fpgart_mapping *taken);
 void fpgart_forget_mapping(uintptr_t buffer, uint64_t number);
 void fpgart_void_mapping(uintptr_t buffer, uint64_t number);
-void fpgart_mappings_free(struct fpgart_mapped **first);
+void fpgart_mappings_free(struct fpgart_mappings *mappings);
+/* Writes the number of a buffer's regions that are mapped; returns 0 for other memory objects. */
+int fpgart_counts_mappings(uintptr_t buffer, cl_uint *count);
+/* Python has mapped so many regions more, or fewer. */
+AT_ONCE void fpgart_python_maps(uintptr_t buffer, int more);
 
 #endif

@@ -45,6 +45,9 @@ class Most(NamedTuple):
 
 MOST = {
     "query": Most(0, 0, 0),
+    "query_kernel": Most(0, 0, 0),
+    "query_counts": Most(0, 0, 0),
+    "query_platform": Most(0, 0, 0),
     "set_value": Most(0, 0, 0),
     "set_buffer": Most(0, 0, 0),
     "set_local": Most(0, 0, 0.01),

@@ -98,6 +98,38 @@ static cl_int query(void)
     return clGetDeviceInfo(host.device, CL_DEVICE_NAME, sizeof bytes, bytes, NULL);
 }
 
+static cl_int query_kernel(void)
+{
+    size_t size[3];
+    cl_ulong local;
+    return clGetKernelWorkGroupInfo(kernel, host.device, CL_KERNEL_WORK_GROUP_SIZE, sizeof size[0],
+                                    size, NULL) |
+           clGetKernelWorkGroupInfo(kernel, NULL, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof size,
+                                    size, NULL) |
+           clGetKernelWorkGroupInfo(kernel, host.device, CL_KERNEL_LOCAL_MEM_SIZE, sizeof local,
+                                    &local, NULL) |
+           clGetKernelArgInfo(kernel, 0, CL_KERNEL_ARG_NAME, sizeof bytes, bytes, NULL) |
+           clGetKernelArgInfo(kernel, 1, CL_KERNEL_ARG_TYPE_NAME, sizeof bytes, bytes, NULL);
+}
+
+static cl_int query_counts(void)
+{
+    cl_uint count;
+    return clGetMemObjectInfo(buffer, CL_MEM_MAP_COUNT, sizeof count, &count, NULL) |
+           clGetMemObjectInfo(buffer, CL_MEM_REFERENCE_COUNT, sizeof count, &count, NULL) |
+           clGetCommandQueueInfo(host.queue, CL_QUEUE_REFERENCE_COUNT, sizeof count, &count, NULL) |
+           clGetContextInfo(host.context, CL_CONTEXT_REFERENCE_COUNT, sizeof count, &count, NULL) |
+           clGetKernelInfo(kernel, CL_KERNEL_REFERENCE_COUNT, sizeof count, &count, NULL) |
+           clGetEventInfo(ended, CL_EVENT_REFERENCE_COUNT, sizeof count, &count, NULL);
+}
+
+static cl_int query_platform(void)
+{
+    cl_device_id device;
+    return clGetDeviceIDs(host.platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL) |
+           clGetPlatformInfo(host.platform, CL_PLATFORM_NAME, sizeof bytes, bytes, NULL);
+}
+
 static cl_int set_value(void)
 {
     cl_int value = 3;
@@ -372,6 +404,9 @@ static const struct {
     cl_int (*call)(void);
 } calls[] = {
     {"query", query},
+    {"query_kernel", query_kernel},
+    {"query_counts", query_counts},
+    {"query_platform", query_platform},
     {"set_value", set_value},
     {"set_buffer", set_buffer},
     {"set_local", set_local},

@@ -56,6 +56,7 @@ def enqueue_map_buffer(
     update_mappings(buffer)
     block = buffer.reserve_for_mapping(device)
     pointer = buffer.map(offset, size, map_flags, block)
+    lib.fpgart_python_maps(buffer.handle, 1)
     operation: Operation
     if block is not None:
         operation = map_in_place(device, buffer, block, keep=not invalidates or size < buffer.owner.size)
@@ -66,6 +67,7 @@ def enqueue_map_buffer(
     except CLError:  # the host gets no pointer to unmap
         buffer.void_mapping(pointer, (offset, size, map_flags))
         buffer.unmap(pointer)
+        lib.fpgart_python_maps(buffer.handle, -1)
         if block is not None:
             buffer.leave_mapping(block)
         raise
@@ -80,6 +82,7 @@ def enqueue_unmap_mem_object(
         return None
     update_mappings(memobj)
     region = memobj.unmap(mapped_ptr)
+    lib.fpgart_python_maps(memobj.handle, -1)
     block = memobj.mapped_block(mapped_ptr)
     operation: Operation
     if block is not None:
