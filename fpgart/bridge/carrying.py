@@ -133,10 +133,6 @@ class CarriedBoard:
             return False
         return self.spares.keep(block, locations_of(self.device, block.memory))
 
-    def count_launches(self) -> None:
-        """Adds the launches that have ended since the last call to the device's count."""
-        self.device.kernels_run += int(lib.fpgart_board_take_launches(self.address))
-
 
 class CarriedQueue:
     """The commands of one queue that C carries."""
@@ -162,14 +158,20 @@ _making = threading.Lock()
 """Held while a board is made."""
 
 
+def count_launches() -> None:
+    """Adds the launches that C has run since the last call to the counts of their devices."""
+    for device, board in list(BOARDS.items()):
+        device.kernels_run += int(lib.fpgart_board_take_launches(board.address))
+
+
 def end_epochs(scheduler: Scheduler) -> None:
     """Makes all facts void, and frees C's spare blocks, because watchers or faults were added or removed."""
     may = scheduler.carries and not NOTICES.watches_commands
     lib.fpgart_carry(may)
     for board in BOARDS.values():
         board.end_epoch()
-        board.count_launches()
         board.spares.free(0)
+    count_launches()
 
 
 def board_of(queue: CommandQueue) -> CarriedBoard | None:

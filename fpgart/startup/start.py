@@ -368,11 +368,12 @@ def start_summary(platform: Platform, at_end: list[Callable[[], None]]) -> None:
     """Starts the summary of FPGART_SUMMARY."""
     target = config.SUMMARY.value
     if target:
+        from fpgart.bridge.carrying import count_launches
         from fpgart.watch.summary import Summary
 
         summary = Summary()
         NOTICES.listen(summary)
-        at_end.append(lambda: summary.write(platform, target))
+        at_end += [count_launches, lambda: summary.write(platform, target)]
 
 
 def start_live(platform: Platform, at_end: list[Callable[[], None]]) -> None:

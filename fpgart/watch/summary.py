@@ -78,7 +78,7 @@ class Summary:
                 what = movement(f"{MMD}{call}", fpga=board.own is None)
                 lines.append(f"  {what}: {times(traffic.calls, 'call')}, {in_words(traffic.bytes)}")
         if device.kernels_run:
-            lines.append(f"  kernels: {times(device.kernels_run, 'launch')}, {device.kernel_ns / 1e6:.3f} ms")
+            lines.append(f"  kernels: {times(device.kernels_run, 'launch')}")
         return lines
 
     def write(self, platform: Platform, target: str) -> None:
