@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_WAITS = 64 };
+enum { FEW_WAITS = 64 }; /* for which the stack has room */
 
 /* The last call that was left to Python. It is valid until that call has returned, or another
  * call of the thread has come in between, such as one of a host's callback: until the thread's
@@ -267,39 +267,62 @@ int fpgart_use_buffer(struct command *command, uintptr_t buffer, uint64_t refuse
     return 1;
 }
 
-/* Finds the events of the wait list, which are held. Returns their number; -1 leaves the call
- * to Python. */
-static int find_waits(const struct command *command, struct core_command **found, uintptr_t *held)
+/* The events of a wait list, which are held, and their commands. */
+struct waits {
+    uint32_t count;
+    uintptr_t *events;
+    struct core_command **commands;
+    uintptr_t few_events[FEW_WAITS];
+    struct core_command *few_commands[FEW_WAITS];
+};
+
+static int make_room(struct waits *waits, cl_uint count)
+{
+    int is_few = count <= FEW_WAITS;
+    waits->count = 0;
+    waits->events = is_few ? waits->few_events : malloc(count * sizeof *waits->events);
+    waits->commands = is_few ? waits->few_commands : malloc(count * sizeof(void *));
+    return waits->events != NULL && waits->commands != NULL;
+}
+
+static void end_waits(struct waits *waits)
+{
+    while (waits->count > 0)
+        fpgart_unhold(waits->events[--waits->count], FPGART_EVENT);
+    if (waits->events != waits->few_events) {
+        free(waits->events);
+        free(waits->commands);
+    }
+}
+
+/* Returns 0 to leave the call to Python. In any case end_waits() has to follow. */
+static int find_waits(const struct command *command, struct waits *waits)
 {
     const struct call *call = command->call;
-    int count = 0;
-    for (cl_uint i = 0; i < call->waits; i++) {
-        uintptr_t event = (uintptr_t)call->wait_list[i];
+    if (!make_room(waits, call->waits))
+        return 0;
+    while (waits->count < call->waits) {
+        uintptr_t event = (uintptr_t)call->wait_list[waits->count];
         struct fpgart_event waited;
-        if (fpgart_hold(event, FPGART_EVENT, fpgart_handle_serial(event))) {
-            if (count < MOST_WAITS && fpgart_event_of(event, &waited) &&
-                waited.context == command->queue->context) {
-                found[count] = waited.command;
-                held[count++] = event;
-                continue;
-            }
-            fpgart_unhold(event, FPGART_EVENT);
-        }
-        while (count > 0)
-            fpgart_unhold(held[--count], FPGART_EVENT);
-        return -1;
+        if (!fpgart_hold(event, FPGART_EVENT, fpgart_handle_serial(event)))
+            return 0;
+        waits->events[waits->count] = event;
+        int is_found = fpgart_event_of(event, &waited);
+        waits->commands[waits->count++] = waited.command;
+        if (!is_found || waited.context != command->queue->context)
+            return 0;
     }
-    return count;
+    return 1;
 }
 
 /* Returns false if a waiting thread would have to run decided commands, which it can do in
  * Python only. */
-static bool may_wait(const struct command *command, int count, struct core_command *const *waits)
+static bool may_wait(const struct command *command, const struct waits *waits)
 {
     if (!command->call->is_blocking)
         return true;
-    for (int i = 0; i < count; i++)
-        if (!core_waits_alone(waits[i]))
+    for (uint32_t i = 0; i < waits->count; i++)
+        if (!core_waits_alone(waits->commands[i]))
             return false;
     return core_finishes_alone(command->queue->core);
 }
@@ -358,15 +381,12 @@ static enum core_kind kind_of(const struct command *command)
 int fpgart_enqueue_command(struct command *command, enum core_role role, size_t size)
 {
     const struct call *call = command->call;
-    struct core_command *waits[MOST_WAITS];
-    uintptr_t held[MOST_WAITS];
+    struct waits waits;
     size_t place = (sizeof(struct carried) + size + 15) / 16 * 16;
     enum core_kind kind = kind_of(command);
-    int count = find_waits(command, waits, held);
-    if (count < 0 || !may_wait(command, count, waits) || !is_reached(command) ||
+    if (!find_waits(command, &waits) || !may_wait(command, &waits) || !is_reached(command) ||
         (kind == CORE_MOVES && fpgart_others_poll(command->queue)) || !prepare_event(command)) {
-        while (count > 0)
-            fpgart_unhold(held[--count], FPGART_EVENT);
+        end_waits(&waits);
         free(command->held.watched);
         return fpgart_give_up(command);
     }
@@ -376,9 +396,8 @@ int fpgart_enqueue_command(struct command *command, enum core_role role, size_t 
     memcpy(command->room + place, &command->held, used);
     struct core_command *made =
         core_enqueue(command->queue->core, role, kind, command->epoch, command->carried,
-                     place + used, (uint32_t)count, waits);
-    for (int i = 0; i < count; i++)
-        fpgart_unhold(held[i], FPGART_EVENT);
+                     place + used, waits.count, waits.commands);
+    end_waits(&waits);
     if (made == NULL) {
         free(command->held.watched);
         drop_event(command);

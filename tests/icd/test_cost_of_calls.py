@@ -63,6 +63,7 @@ MOST = {
     "enqueue_and_drop": Most(0, 0, 0.01),
     "enqueue_and_replace": Most(0, 0, 0.01),
     "enqueue_in_turn": Most(0, 0, 0.01),
+    "wait_for_many": Most(0, 0, 0.01),
     "launch_and_wait": Most(0, 0, 4),
     "launch_again_and_wait": Most(0, 0, 4),
     "launch_and_wait_for_event": Most(0, 0, 4),

@@ -247,6 +247,18 @@ static cl_int enqueue_in_turn(void)
     return status | clReleaseEvent(first);
 }
 
+static cl_int wait_for_many(void)
+{
+    enum { MANY = 100 };
+    static cl_event events[MANY];
+    size_t size = 1;
+    cl_int status = CL_SUCCESS;
+    for (int i = 0; i < MANY && events[i] == NULL; i++)
+        status |= clEnqueueNDRangeKernel(other_queue, other_kernel, 1, NULL, &size, NULL, 0, NULL,
+                                         &events[i]);
+    return status | clEnqueueMarkerWithWaitList(other_queue, MANY, events, NULL);
+}
+
 static cl_int launch_and_wait(void)
 {
     return enqueue() | clFinish(host.queue);
@@ -422,6 +434,7 @@ static const struct {
     {"enqueue_and_drop", enqueue_and_drop},
     {"enqueue_and_replace", enqueue_and_replace},
     {"enqueue_in_turn", enqueue_in_turn},
+    {"wait_for_many", wait_for_many},
     {"launch_and_wait", launch_and_wait},
     {"launch_again_and_wait", launch_again_and_wait},
     {"launch_and_wait_for_event", launch_and_wait_for_event},
