@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import lock_ranks
 import pytest
@@ -77,10 +78,10 @@ def boards() -> Iterator[Callable[..., Machine]]:
 
 @pytest.fixture
 def imported(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., ModuleType]]:
-    """`imported("bridge.handles", lib=...)`: a module of the driver beside doubles of its library, for one test."""
+    """`imported("bridge.handles", lib)`: a module of the driver beside doubles of its library, for one test."""
 
     def import_one(name: str, lib: object = None, ffi: object = None) -> ModuleType:
-        monkeypatch.setitem(sys.modules, "_fpgart_icd", SimpleNamespace(lib=lib, ffi=ffi))
+        monkeypatch.setitem(sys.modules, "_fpgart_icd", SimpleNamespace(lib=lib or Mock(), ffi=ffi or Mock()))
         return importlib.import_module(f"fpgart.{name}")
 
     before = set(sys.modules)

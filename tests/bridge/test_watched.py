@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 
 
 class NoLaunches:
@@ -21,8 +21,7 @@ class NoLaunches:
 
 
 def test_no_thread_looks_for_notes_after_they_are_closed(imported: Callable[..., ModuleType]) -> None:
-    ffi = SimpleNamespace(offsetof=lambda *_: 0, new=lambda *_: None)
-    launches = imported("bridge.watched", NoLaunches(), ffi).WatchedLaunches()
+    launches = imported("bridge.watched", NoLaunches()).WatchedLaunches()
     before = set(threading.enumerate())
     launches.begin(NoLaunches.FPGART_TRACED)
     (thread,) = set(threading.enumerate()) - before
