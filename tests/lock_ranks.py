@@ -137,6 +137,7 @@ ROWS = (
             "fpgart.board.stretch:_lock",
             "fpgart.board.faults:_lock",
             "fpgart.engine.contents:lock",
+            "fpgart.bridge.carrying:_lock",
         ),
     ),
     Row(

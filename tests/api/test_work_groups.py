@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from math import prod
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from machine import Machine, machine_of
 
 from fpgart.base import opencl as cl
+from fpgart.base.errors import InvalidGlobalWorkSize, InvalidWorkDimension
 from fpgart.engine.choice import choose_engine
 from fpgart.engine.interface import NoEngine
 from fpgart.kernels.call_graph import names_used
@@ -227,3 +229,25 @@ def test_a_linked_program_that_was_loaded_from_its_binary_keeps_its_largest_grou
     loaded.build(dsp.devices, "")
     assert largest_group(Kernel(loaded, "k"), dsp.device) == largest_group(Kernel(linked, "k"), dsp.device)
     assert largest_group(Kernel(loaded, "k"), dsp.device)[0] == dsp.device.board.largest_group
+
+
+@pytest.mark.parametrize(
+    ("dimensions", "sizes", "answer"),
+    [(0, [64], InvalidWorkDimension), (1, [64], [4]), (3, [8, 8, 0], InvalidGlobalWorkSize), (3, [8, 8, 8], [4, 4, 4]),
+     (4, [8, 8, 8], InvalidWorkDimension)],
+)  # fmt: skip
+def test_an_engine_with_the_extension_suggests_a_local_size_of_up_to_three_dimensions(
+    boards: Callable[..., Machine],
+    imported: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+    dimensions: int,
+    sizes: list[int],
+    answer: Any,
+) -> None:
+    machine, found = boards("a10_ref"), [0] * 3
+    execute = imported("api.execute", ffi=Mock(unpack=lambda array, count: array[:count]))
+    monkeypatch.setattr(execute, "extensions", lambda device: {execute.SUGGESTED_LOCAL_SIZE: 1})
+    kernel = machine.kernel(lambda: None)
+    with nullcontext() if isinstance(answer, list) else pytest.raises(answer):
+        execute.get_kernel_suggested_local_work_size(machine.queue, kernel, dimensions, None, sizes, found)
+        assert found[:dimensions] == answer
