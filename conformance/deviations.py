@@ -6,10 +6,9 @@ from __future__ import annotations
 # Test, with its parameters in brackets where it is about these alone: what PoCL 3.0 does.
 POCL = {
     "TestDevice::test_timers_of_device_and_host_go_forward_together": "has no clGetDeviceAndHostTimer",
-    "TestPlatformQueries::test_times_of_the_host_are_multiples_of_the_timer_resolution_which_is_a_ulong": (
+    "TestPlatformQueries::test_times_of_the_host_go_forward_in_multiples_of_the_timer_resolution": (
         "has no clGetHostTimer"
     ),
-    "TestDeviceLists::test_the_timers_of_the_host_only_go_forward": "has no clGetHostTimer",
     "TestDeviceQueries::test_ulongs_sizes_bitfields_and_handles_have_eight_bytes[DEVICE_ENQUEUE_CAPABILITIES]": (
         "answers with a cl_bool, as drafts of OpenCL 3.0 had it"
     ),
@@ -25,7 +24,6 @@ POCL = {
     "TestPrograms::test_a_link_that_fails_gives_a_program_with_the_log": "destroys what did not link",
     "TestPrograms::test_what_did_not_link_has_no_kernels": "destroys what did not link",
     "TestPrograms::test_a_linked_program_cannot_be_built_again": "builds it again",
-    "TestKernels::test_wrong_arguments_are_refused[1-3-\\x00\\x00\\x00\\x00--51]": "takes values that are too short",
     "TestKernels::test_the_required_work_group_size_is_taken_where_none_is_given": "refuses the launch",
     "test_exit_with_work_in_flight_ends_with_the_hosts_own_status": "crashes now and then where kernels still run",
     "test_a_launch_that_needs_more_is_refused": "runs it, and crashes",

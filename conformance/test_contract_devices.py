@@ -157,13 +157,15 @@ class TestPlatformQueries:
         assert "cl_khr_icd" in words
         assert host.cl.text("clGetPlatformInfo", host.platform, cl.CL_PLATFORM_ICD_SUFFIX_KHR)
 
-    def test_times_of_the_host_are_multiples_of_the_timer_resolution_which_is_a_ulong(self, host: Host) -> None:
+    def test_times_of_the_host_go_forward_in_multiples_of_the_timer_resolution(self, host: Host) -> None:
         answer = host.cl.info("clGetPlatformInfo", host.platform, cl.CL_PLATFORM_HOST_TIMER_RESOLUTION)
-        times = [handles(0) for _ in range(50)]
-        for time in times:
-            host.cl.check("clGetHostTimer", host.device, time)
+        slots = [handles(0) for _ in range(50)]
+        for slot in slots:
+            host.cl.check("clGetHostTimer", host.device, slot)
+        times = [slot[0] for slot in slots]
         assert len(answer) == 8
-        assert {time[0] % int.from_bytes(answer, "little") for time in times} == {0}
+        assert times == sorted(times)
+        assert {time % int.from_bytes(answer, "little") for time in times} == {0}
 
     def test_the_profile_is_one_of_two(self, host: Host) -> None:
         profile = host.cl.text("clGetPlatformInfo", host.platform, cl.CL_PLATFORM_PROFILE)
@@ -335,12 +337,6 @@ class TestDeviceLists:
         properties = handles(cl.CL_DEVICE_PARTITION_EQUALLY, 1, 0)
         count = handles(0)
         fails(host, cl.CL_INVALID_VALUE, "clCreateSubDevices", host.device, properties, 0, None, count)
-
-    def test_the_timers_of_the_host_only_go_forward(self, host: Host) -> None:
-        times = [handles(0) for _ in range(5)]
-        for time in times:
-            host.cl.check("clGetHostTimer", host.device, time)
-        assert [time[0] for time in times] == sorted(time[0] for time in times)
 
     def test_a_device_with_spir_tells_its_versions(self, host: Host) -> None:
         if "cl_khr_spir" not in host.cl.text("clGetDeviceInfo", host.device, cl.CL_DEVICE_EXTENSIONS).split():
