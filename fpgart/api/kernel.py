@@ -37,6 +37,7 @@ from fpgart.bridge.arguments import (
     accept_usm_pointers,
     accept_values,
     forget_in_c,
+    reach_in_c,
 )
 from fpgart.bridge.entry import bytes_at, entry, string_at
 from fpgart.bridge.handles import HELD, find, publish, references
@@ -257,14 +258,16 @@ def set_kernel_exec_info(kernel: Kernel, param_name: int, param_value_size: int,
         if lib.fpgart_load(param_value, 4):
             raise InvalidOperation("the device has no fine-grain system memory")
     elif param_name == cl.CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL:
-        kernel.usm_pointers = usm_pointers(kernel, param_value_size, param_value)
-        forget_in_c(kernel)
+        pointers = usm_pointers(kernel, param_value_size, param_value)
+        if kernel.usm_pointers != pointers:
+            kernel.usm_pointers = pointers
+            forget_in_c(kernel)
     elif param_name in INDIRECT:
         if param_value_size != 4:
             raise InvalidValue(f"a cl_bool has 4 bytes, not {param_value_size}")
         kind = INDIRECT[param_name]
         kernel.indirect = kernel.indirect | kind if lib.fpgart_load(param_value, 4) else kernel.indirect & ~kind
-        forget_in_c(kernel)
+        reach_in_c(kernel)
     else:
         raise InvalidValue(f"{param_name:#x} is not a kernel execution property")
 

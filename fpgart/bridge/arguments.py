@@ -78,6 +78,8 @@ def is_kept(kernel: Kernel) -> bool:
         pending = lib.fpgart_arguments_new(kernel.handle, len(kernel.kinds), program, name)
         if pending:
             kernel.elsewhere = SetInC(kernel.handle, memoryview(ffi.buffer(pending, 8)).cast("Q"))
+            if kernel.indirect:  # it is a clone
+                lib.fpgart_kernel_reaches(kernel.handle, kernel.indirect)
     return kernel.elsewhere is not None
 
 
@@ -119,6 +121,12 @@ def forget_in_c(kernel: Kernel) -> None:
     """Tells C that something else than the arguments has changed for the kernel's launches."""
     if kernel.elsewhere is not None:
         lib.fpgart_kernel_changed(kernel.handle)
+
+
+def reach_in_c(kernel: Kernel) -> None:
+    """Tells C which allocations launches of the kernel may reach besides its arguments."""
+    if is_kept(kernel):
+        lib.fpgart_kernel_reaches(kernel.handle, kernel.indirect)
 
 
 def arguments_of(carried: Any, buffers: list[tuple[Buffer, int]]) -> list[Argument | None]:

@@ -142,9 +142,9 @@ class CarriedQueue:
     def __init__(self, handle: int) -> None:
         self._handle = handle
 
-    def users(self, begin: int, end: int) -> Iterator[Command]:
+    def users(self, begin: int, end: int, kind: int) -> Iterator[Command]:
         behind = ffi.NULL
-        while pointer := lib.fpgart_next_user(self._handle, behind, begin, end):
+        while pointer := lib.fpgart_next_user(self._handle, behind, begin, end, kind):
             command = Command(lib, pointer)
             yield command
             behind = command.pointer
@@ -249,7 +249,7 @@ def _learn_kernel(queue: CommandQueue, kernel: Kernel, board: CarriedBoard) -> b
     if (
         not _may_be_loaded(program, device)
         or context.compiler_mode == SPLIT_KERNELS
-        or kernel.indirect
+        or (kernel.indirect and not _may_reach())
         or kernel.usm_pointers
         or not is_kept(kernel)
     ):
@@ -274,6 +274,11 @@ def _learn_kernel(queue: CommandQueue, kernel: Kernel, board: CarriedBoard) -> b
     limits = [*kernel.interface.required_work_group_size, most, *sizes, local_room, *loads]
     lib.fpgart_kernel_is(kernel.handle, board.address, epoch, number, image, len(image), locations, limits)
     return True
+
+
+def _may_reach() -> bool:
+    """True if nothing has to be done for allocations that kernels may reach besides their arguments."""
+    return not (lib.fpgart_watched() or config.touches_are_watched() or config.USM_POINTERS.value == "encoded")
 
 
 def renew(queue: CommandQueue, kernel: Kernel | None, buffers: Iterable[Buffer]) -> bool:

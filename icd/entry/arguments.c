@@ -18,6 +18,7 @@
 #include "permissions.h"
 #include "remembered.h"
 
+#include <CL/cl_ext.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -65,6 +66,7 @@ struct fpgart_arguments {
     char *name;                       /* of a pattern */
     fpgart_answers answers;           /* which hold for all its kernels */
     pthread_mutex_t lock;
+    uint64_t reaches; /* allocations besides its arguments: a bit for each kind */
     uint64_t missing; /* a bit for each argument that has not been set */
     uint64_t pending; /* a bit for each argument that is not in the image */
     uint32_t next;    /* the index in `known` to replace next */
@@ -478,6 +480,47 @@ void fpgart_kernel_changed(uintptr_t kernel)
     pthread_mutex_unlock(&arguments->lock);
 }
 
+void fpgart_kernel_reaches(uintptr_t kernel, uint64_t kinds)
+{
+    struct fpgart_arguments *arguments = arguments_of(kernel);
+    if (arguments == NULL)
+        return;
+    pthread_mutex_lock(&arguments->lock);
+    arguments->reaches = kinds;
+    withdraw(arguments);
+    pthread_mutex_unlock(&arguments->lock);
+}
+
+/* The lock is held. Lists of SVM pointers have no effect on a kernel that may have such arguments.
+ */
+static int has_exec_info(const struct fpgart_arguments *arguments, cl_kernel_exec_info name,
+                         size_t size, const void *value)
+{
+    cl_bool flag;
+    if (name == CL_KERNEL_EXEC_INFO_SVM_PTRS && size != 0 && size % sizeof(void *) == 0)
+        for (uint32_t i = 0; i < arguments->count; i++)
+            if (arguments->places[i].facts.svm_context != 0)
+                return 1;
+    if (name < CL_KERNEL_EXEC_INFO_INDIRECT_HOST_ACCESS_INTEL ||
+        name > CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL || size != sizeof flag)
+        return 0;
+    memcpy(&flag, value, sizeof flag);
+    return (arguments->reaches >> (name - CL_KERNEL_EXEC_INFO_INDIRECT_HOST_ACCESS_INTEL) & 1) ==
+           (flag != 0);
+}
+
+int fpgart_keeps_exec_info(const void *kernel, cl_kernel_exec_info name, size_t size,
+                           const void *value)
+{
+    struct fpgart_arguments *arguments = arguments_of((uintptr_t)kernel);
+    if (arguments == NULL || value == NULL || fpgart_watched() || fpgart_state != FPGART_RUNNING)
+        return 0;
+    pthread_mutex_lock(&arguments->lock);
+    int keeps = has_exec_info(arguments, name, size, value);
+    pthread_mutex_unlock(&arguments->lock);
+    return keeps;
+}
+
 /* Writes the arguments that were set into the image. Returns 0 if one is of another kind than
  * in the image. */
 static int bring_up_to_date(struct fpgart_arguments *arguments)
@@ -593,7 +636,7 @@ static int lay_out(struct fpgart_arguments *arguments, const struct fpgart_carri
 int fpgart_lay_out_launch(uintptr_t kernel, const struct fpgart_carried_queue *queue,
                           const struct fpgart_nd_range *nd_range, uint64_t epoch,
                           struct carried *carried, size_t room, struct fpgart_use *uses,
-                          uint32_t *count, struct fpgart_program *program)
+                          uint32_t *count, struct fpgart_program *program, uint64_t *reaches)
 {
     struct fpgart_arguments *arguments = arguments_of(kernel);
     int size = 0;
@@ -605,6 +648,7 @@ int fpgart_lay_out_launch(uintptr_t kernel, const struct fpgart_carried_queue *q
         carried->kind = CARRIED_LAUNCH;
         carried->kernel = known->engine_kernel;
         *program = known->program;
+        *reaches = arguments->reaches;
         size = lay_out(arguments, queue, epoch, known->local_room, carried, room, uses, count);
     }
     pthread_mutex_unlock(&arguments->lock);

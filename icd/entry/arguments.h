@@ -68,6 +68,12 @@ int fpgart_sets_usm_pointer(const void *kernel, cl_uint index, const void *point
 AT_ONCE uint32_t fpgart_take_arguments(uintptr_t kernel, struct fpgart_argument *taken);
 AT_ONCE void fpgart_argument_changed(uintptr_t kernel, uint32_t index);
 AT_ONCE void fpgart_kernel_changed(uintptr_t kernel);
+/* Sets the kinds of allocations that a kernel may reach besides its arguments, as Indirect in
+ * fpgart/runtime/memory/usm_use.py. */
+AT_ONCE void fpgart_kernel_reaches(uintptr_t kernel, uint64_t kinds);
+/* Returns 1 for a valid value that changes nothing about the kernel. */
+int fpgart_keeps_exec_info(const void *kernel, cl_kernel_exec_info name, size_t size,
+                           const void *value);
 
 AT_ONCE void fpgart_kernel_is(uintptr_t kernel, uintptr_t board, uint64_t epoch,
                               uintptr_t engine_kernel, const char *image, uint32_t size,
@@ -77,7 +83,7 @@ AT_ONCE void fpgart_kernel_is(uintptr_t kernel, uintptr_t board, uint64_t epoch,
 int fpgart_lay_out_launch(uintptr_t kernel, const struct fpgart_carried_queue *queue,
                           const struct fpgart_nd_range *nd_range, uint64_t epoch,
                           struct carried *carried, size_t room, struct fpgart_use *uses,
-                          uint32_t *count, struct fpgart_program *program);
+                          uint32_t *count, struct fpgart_program *program, uint64_t *reaches);
 /* fpgart_renew_launch() updates a launch's addresses; true if the kernel is known in the
  * epoch, and its buffers are in the right memories. fpgart_kernel_holds(), for Python: the
  * kernel's facts hold in the epoch. */

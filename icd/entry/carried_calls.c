@@ -29,9 +29,10 @@ static int carry_launch(const struct call *call)
     if (!fpgart_hold(call->kernel, FPGART_KERNEL, fpgart_handle_serial(call->kernel)))
         return fpgart_give_up(&command);
     command.held.kernel = call->kernel;
-    int size = fpgart_lay_out_launch(call->kernel, command.queue, &call->nd_range, command.epoch,
-                                     command.carried, ROOM - sizeof(struct carried),
-                                     command.held.uses, &command.buffers, &command.held.program);
+    int size =
+        fpgart_lay_out_launch(call->kernel, command.queue, &call->nd_range, command.epoch,
+                              command.carried, ROOM - sizeof(struct carried), command.held.uses,
+                              &command.buffers, &command.held.program, &command.held.reaches);
     if (size == 0)
         return fpgart_give_up(&command);
     if (begin != 0 &&

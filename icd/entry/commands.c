@@ -192,12 +192,18 @@ static bool is_given(const struct carried *carried, uintptr_t begin, uintptr_t e
     return false;
 }
 
+static bool may_use(struct core_command *command, uintptr_t begin, uintptr_t end, uint64_t kind)
+{
+    const struct carried *carried = core_operation(command);
+    return (fpgart_held_by(carried)->reaches & kind) != 0 || is_given(carried, begin, end);
+}
+
 struct core_command *fpgart_next_user(uintptr_t queue, const struct core_command *behind,
-                                      uintptr_t begin, uintptr_t end)
+                                      uintptr_t begin, uintptr_t end, uint64_t kind)
 {
     struct core_queue *core = fpgart_carried_queue(queue)->core;
     struct core_command *command = core_next(core, behind), *next;
-    while (command != NULL && !is_given(core_operation(command), begin, end)) {
+    while (command != NULL && !may_use(command, begin, end, kind)) {
         next = core_next(core, command);
         core_release(command);
         command = next;

@@ -67,11 +67,11 @@ int fpgart_enqueue_command(struct command *command, enum core_role role, size_t 
 
 /* Returns 1 if a command that the engine has uses one of the buffers. */
 AT_ONCE int fpgart_board_uses(uintptr_t board, uint32_t count, const uintptr_t *buffers);
-/* Returns the queue's oldest carried command behind `behind` that has not ended and has an
- * address in the range as argument, with a reference. NULL: there is none, and ended ones
- * have been settled. */
+/* Returns the queue's oldest carried command behind `behind` that has not ended, and has an
+ * address in the range as argument or may reach allocations of the kind, with a reference. NULL:
+ * there is none, and ended ones have been settled. */
 FOR_PYTHON struct core_command *fpgart_next_user(uintptr_t queue, const struct core_command *behind,
-                                                 uintptr_t begin, uintptr_t end);
+                                                 uintptr_t begin, uintptr_t end, uint64_t kind);
 
 /* Calls into Python: a command has failed; the facts for a command are needed in the present epoch
  * (0: it cannot be carried); a command is handed over. */

@@ -87,6 +87,7 @@ REMEMBERED = {
     "clGetEventProfilingInfo": "fpgart_says_times({}, param_name, param_value_size, param_value, param_value_size_ret)",
     "clSetUserEventStatus": "fpgart_sets_user_event({}, execution_status)",
     "clSetEventCallback": "fpgart_calls_back({}, command_exec_callback_type, pfn_notify, user_data)",
+    "clSetKernelExecInfo": "fpgart_keeps_exec_info(kernel, param_name, param_value_size, param_value)",
     "clSetKernelArg": "fpgart_sets_argument(kernel, arg_index, arg_size, arg_value)",
     "clEnqueueNDRangeKernel": "fpgart_carries_launch(command_queue, kernel, work_dim, global_work_offset, "
     f"global_work_size, local_work_size, {WAITS_AND_EVENT})",

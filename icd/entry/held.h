@@ -24,7 +24,8 @@ struct held {
     uint32_t traffic;              /* the row in the board's counters */
     uint64_t calls, bytes;
     struct fpgart_program program; /* of a launch */
-    uint64_t mapping;              /* the number of the mapping in the first buffer; 0: none */
+    uint64_t reaches; /* by a launch, besides its arguments: a bit for each kind of allocations */
+    uint64_t mapping; /* the number of the mapping in the first buffer; 0: none */
     uint64_t buffers;
     struct fpgart_use uses[FPGART_ARGUMENTS];
 };

@@ -88,6 +88,7 @@ def waiting(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "nested by itself",
         "threads",
         "freed",
+        "reached",
         "never set",
     ],
 )

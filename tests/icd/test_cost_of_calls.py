@@ -60,6 +60,7 @@ MOST = {
     "enqueue": Most(0, 0, 0.01),  # the first kernel has SIGFPE handled by the engine
     "enqueue_again": Most(0, 0, 0.01),
     "enqueue_with_pointer": Most(0, 0, 0.01),
+    "enqueue_with_exec_info": Most(0, 0, 0.01),
     "enqueue_and_drop": Most(0, 0, 0.01),
     "enqueue_and_replace": Most(0, 0, 0.01),
     "enqueue_in_turn": Most(0, 0, 0.01),

@@ -213,6 +213,18 @@ static cl_int enqueue_with_pointer(void)
     return set_usm() | enqueue();
 }
 
+/* As the SYCL runtime does before each launch, and hosts with a list of SVM pointers. */
+static cl_int enqueue_with_exec_info(void)
+{
+    const cl_bool yes = CL_TRUE;
+    return clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_INDIRECT_HOST_ACCESS_INTEL, sizeof yes,
+                               &yes) |
+           clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL, sizeof yes,
+                               &yes) |
+           clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_SVM_PTRS, sizeof pointer, &pointer) |
+           enqueue_with_pointer();
+}
+
 /* As wrappers do that keep no event of theirs. */
 static cl_int enqueue_and_drop(void)
 {
@@ -431,6 +443,7 @@ static const struct {
     {"enqueue", enqueue},
     {"enqueue_again", enqueue_again},
     {"enqueue_with_pointer", enqueue_with_pointer},
+    {"enqueue_with_exec_info", enqueue_with_exec_info},
     {"enqueue_and_drop", enqueue_and_drop},
     {"enqueue_and_replace", enqueue_and_replace},
     {"enqueue_in_turn", enqueue_in_turn},

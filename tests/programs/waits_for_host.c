@@ -542,6 +542,35 @@ static void freed(void)
     pthread_join(thread, NULL);
 }
 
+/* Freeing memory waits for kernels that may reach memory of its kind, and for no others. */
+static void reached(void)
+{
+    clDeviceMemAllocINTEL_fn allocate = function("clDeviceMemAllocINTEL");
+    clHostMemAllocINTEL_fn allocate_host = function("clHostMemAllocINTEL");
+    clMemBlockingFreeINTEL_fn give_back = function("clMemBlockingFreeINTEL");
+    const cl_bool yes = CL_TRUE;
+    cl_int status[3];
+    cl_event gate = user_event(&host), event;
+    pthread_t thread;
+    cl_int *used = allocate(host.context, host.device, NULL, BYTES, 0, &status[0]);
+    cl_int *reachable = allocate(host.context, host.device, NULL, BYTES, 0, &status[1]);
+    cl_int *other_kind = allocate_host(host.context, NULL, BYTES, 0, &status[2]);
+    must(status[0] | status[1] | status[2], "an allocation");
+    for (int i = 0; i < LEARNED; i++) {
+        MUST(clSetKernelExecInfo(adding, CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL,
+                                 sizeof yes, &yes));
+        add_to(used, 0, NULL, NULL);
+        MUST(clFinish(host.queue));
+    }
+    add_to(used, 1, &gate, &event);
+    must(give_back(host.context, other_kind), "clMemBlockingFreeINTEL");
+    must_be(status_of(event) == CL_QUEUED, "it waits for the user event");
+    pthread_create(&thread, NULL, sets_later, gate);
+    must(give_back(host.context, reachable), "clMemBlockingFreeINTEL");
+    must_be(status_of(event) == CL_COMPLETE, "it has ended");
+    pthread_join(thread, NULL);
+}
+
 /* Nobody sets it. */
 static void never_set(void)
 {
@@ -559,7 +588,7 @@ static const struct part parts[] = {
     {"released", released},     {"called back", called_back},
     {"nested", nested},         {"nested by itself", nested_by_itself},
     {"threads", threads},       {"freed", freed},
-    {"never set", never_set}};
+    {"reached", reached},       {"never set", never_set}};
 
 int main(int count, char **arguments)
 {

@@ -6,6 +6,7 @@ from __future__ import annotations
 from fpgart.base.notices import NOTICES
 from fpgart.runtime.commands.operation import DeviceOperation, operation_of
 from fpgart.runtime.memory.usm import UsmAllocation, free
+from fpgart.runtime.memory.usm_use import Indirect
 from fpgart.runtime.objects.context import Context
 
 
@@ -26,7 +27,8 @@ def blocking_free(context: Context, pointer: int) -> None:
         context.scheduler.flush()  # commands that C carries may follow others
         for queue in context.all_queues():
             if queue.carried is not None:
-                for command in queue.carried.users(allocation.pointer, allocation.end):
+                use = allocation.pointer, allocation.end, Indirect.of(allocation.kind)
+                for command in queue.carried.users(*use):
                     context.scheduler.wait_for(command)
         for event in context.scheduler.unfinished(context.all_queues()):
             if uses(operation_of(event), allocation):

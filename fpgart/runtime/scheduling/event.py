@@ -75,8 +75,11 @@ class EventDevice(Protocol):
 class CarriedCommands(Protocol):
     """The commands of one queue that C carries."""
 
-    def users(self, begin: int, end: int) -> Iterator[Command]:
-        """Yields the commands that have not ended and have an argument in the range. No lock is held."""
+    def users(self, begin: int, end: int, kind: int) -> Iterator[Command]:
+        """Yields the unfinished commands with an argument in the range, and those that may reach a kind of allocations.
+
+        No lock is held.
+        """
 
     def flush(self) -> None: ...
 

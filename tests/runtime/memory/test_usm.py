@@ -587,7 +587,7 @@ def test_a_blocking_free_waits_for_what_c_carries_as_a_thread_of_the_host_does(
     machine = boards("usm_s10")
     allocation = allocate(machine, Kind.DEVICE)
     commands = [machine.scheduler.user_event() for _ in range(2)]
-    carried: Any = SimpleNamespace(users=lambda begin, end: iter(commands if begin == allocation.pointer else ()))
+    carried: Any = SimpleNamespace(users=lambda begin, end, kind: iter(commands if begin == allocation.pointer else ()))
     machine.queue.carried = carried
     waited: list[object] = []
     monkeypatch.setattr(machine.scheduler, "wait_for", waited.append)
