@@ -122,7 +122,7 @@ def mark(tree: CopiedTree, files: Iterable[Path], marks: Path) -> dict[str, dict
     return found
 
 
-@dataclass
+@dataclass(eq=False)
 class Marking:
     """A pytest plugin: times each test, with the processes that it has waited for, and collects what it has marked."""
 

@@ -465,7 +465,7 @@ HOST = """
 import pytest, subprocess, sys
 def run(words): assert not subprocess.run([sys.executable, "-c", f"from fpgart.api.m import *; {words}"]).returncode
 def test_double(): run("assert double(3) == 6")
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def halved(): run("assert half(6) == 3")
 def test_half(halved): pass
 def test_again(halved): pass
@@ -481,8 +481,8 @@ def test_what_runs_in_processes_of_the_tests_is_changed_in_copies_of_the_tree(tm
     module = "def double(x):\n    return 2 * x\ndef half(x):\n    return x // 2\n"
     files = {
         "fpgart/__init__.py": "", "fpgart/api/__init__.py": "", "fpgart/api/m.py": module, "core/a.c": "int a;\n",
-        "tests/test_m.py": HOST, "pytest.ini": "[pytest]\ntimeout = 300\n", ".gitignore": "build/\n",
-        "build_icd.py": "assert 'wrong' not in open('core/a.c').read()\n",
+        "tests/conftest.py": "", "tests/test_m.py": HOST, "pytest.ini": "[pytest]\ntimeout = 300\n",
+        ".gitignore": "build/\n", "build_icd.py": "assert 'wrong' not in open('core/a.c').read()\n",
     }  # fmt: skip
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
