@@ -297,6 +297,8 @@ def test_a_host_that_waits_for_the_first_of_two_kernels_may_do_what_the_second_w
     "part",
     [
         "queries",
+        "clones",
+        "all kernels",
         "arguments",
         "two contexts",
         "program goes first",

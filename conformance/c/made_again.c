@@ -11,6 +11,7 @@ enum { WORDS = 512, BYTES = WORDS * sizeof(cl_int), LEARNED = 3, THREADS = 4, RO
 static const char source[] = "#ifndef MORE\n"
                              "kernel void add(global int *to, global const int *from, int amount)\n"
                              "{ size_t i = get_global_id(0); to[i] += from[i] + amount; }\n"
+                             "kernel void nothing(global int *to) {}\n"
                              "#else\n"
                              "kernel void add(global int *to, int amount)\n"
                              "{ to[get_global_id(0)] += amount * MORE; }\n"
@@ -200,6 +201,95 @@ static void program_goes_first(void)
     release(kernels[1]);
     release(kernels[2]);
     must_be(first_word(host.queue, to) == before + 5, "kernels keep their program");
+}
+
+static cl_kernel clone_of(cl_kernel kernel)
+{
+    cl_int status;
+    cl_kernel made = clCloneKernel(kernel, &status);
+    must(status, "clCloneKernel");
+    return made;
+}
+
+/* A clone has the arguments of then, and its own from then on. */
+static void clones(void)
+{
+    cl_kernel kernel = new_kernel(&host, "add"), unset = new_kernel(&host, "add");
+    cl_int before = first_word(host.queue, to), six = 6, seven = 7;
+    size_t size = WORDS;
+    learn();
+    before = first_word(host.queue, to);
+    set_argument(unset, 0, sizeof to, &to);
+    for (int round = 0; round < LEARNED; round++) {
+        set_all(kernel, to, from, 1);
+        cl_kernel clone = clone_of(kernel), second = clone_of(clone);
+        set_argument(clone, 2, sizeof six, &six);
+        set_argument(kernel, 2, sizeof seven, &seven);
+        launch(host.queue, second, WORDS, NULL);
+        must_be(first_word(host.queue, to) == (before += 1), "a clone's clone has what both had");
+        release(second);
+        launch(host.queue, clone, WORDS, NULL);
+        must_be(first_word(host.queue, to) == (before += 6), "a clone has its own argument");
+        launch(host.queue, kernel, WORDS, NULL);
+        must_be(first_word(host.queue, to) == (before += 7), "a clone changes no other kernel");
+        must_be(references(clone) == 1 && references(kernel) == 1, "each has its own references");
+        release(clone);
+        clone = clone_of(unset);
+        must_be(clEnqueueNDRangeKernel(host.queue, clone, 1, NULL, &size, NULL, 0, NULL, NULL) ==
+                    CL_INVALID_KERNEL_ARGS,
+                "a clone lacks the arguments that were not set");
+        set_all(clone, to, from, 1);
+        launch(host.queue, clone, WORDS, NULL);
+        must_be(first_word(host.queue, to) == (before += 1), "and takes them");
+        release(clone);
+    }
+    cl_kernel last = clone_of(kernel);
+    release(kernel);
+    launch(host.queue, last, WORDS, NULL);
+    must_be(first_word(host.queue, to) == before + 7, "a clone outlives the kernel");
+    release(last);
+    release(unset);
+}
+
+static void must_have(cl_program program, cl_uint count, const char *const *names)
+{
+    cl_kernel kernels[4] = {NULL};
+    cl_uint found = 0;
+    must_be(clCreateKernelsInProgram(program, 0, NULL, &found) == CL_SUCCESS && found == count,
+            "the program has so many kernels");
+    must_be(count == 1 ||
+                clCreateKernelsInProgram(program, count - 1, kernels, NULL) == CL_INVALID_VALUE,
+            "there is no room for all");
+    MUST(clCreateKernelsInProgram(program, 4, kernels, &found));
+    must_be(found == count && kernels[count] == NULL, "it makes all of them, once");
+    for (cl_uint i = 0; i < count; i++) {
+        char name[16];
+        cl_uint matches = 0;
+        MUST(clGetKernelInfo(kernels[i], CL_KERNEL_FUNCTION_NAME, sizeof name, name, NULL));
+        for (cl_uint j = 0; j < count; j++)
+            matches += strcmp(name, names[j]) == 0;
+        must_be(matches == 1 && references(kernels[i]) == 1, "each is one of the program's");
+        if (count == 2 && strcmp(name, "add") == 0) {
+            cl_int before = first_word(host.queue, to);
+            set_all(kernels[i], to, from, 2);
+            launch(host.queue, kernels[i], WORDS, NULL);
+            must_be(first_word(host.queue, to) == before + 2, "it runs");
+        }
+    }
+    for (cl_uint i = 0; i < count; i++)
+        release(kernels[i]);
+}
+
+static void all_kernels(void)
+{
+    static const char *const names[] = {"add", "nothing"};
+    cl_program program = new_program(&host, source, "");
+    for (int round = 0; round < LEARNED; round++)
+        must_have(program, 2, names);
+    MUST(clBuildProgram(program, 1, &host.device, "-DMORE=2", NULL, NULL));
+    for (int round = 0; round < LEARNED; round++)
+        must_have(program, 1, names);
+    MUST(clReleaseProgram(program));
 }
 
 static cl_mem region_of(cl_mem buffer, cl_mem_flags flags, size_t origin, size_t size)
@@ -517,6 +607,8 @@ static void threads(void)
 }
 
 static const struct part parts[] = {{"queries", queries},
+                                    {"clones", clones},
+                                    {"all kernels", all_kernels},
                                     {"arguments", arguments},
                                     {"two contexts", two_contexts},
                                     {"program goes first", program_goes_first},

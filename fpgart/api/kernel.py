@@ -36,7 +36,7 @@ from fpgart.bridge.arguments import (
     accept_svm_pointers,
     accept_usm_pointers,
     accept_values,
-    forget_in_c,
+    list_in_c,
     reach_in_c,
 )
 from fpgart.bridge.entry import bytes_at, entry, string_at
@@ -147,8 +147,10 @@ def create_kernels_in_program(program: Program, num_kernels: int, kernels: Any, 
     if kernels and num_kernels < len(names):
         raise InvalidValue(f"the program has {len(names)} kernels, there is room for {num_kernels}")
     if kernels:
-        for index, name in enumerate(names):
-            kernels[index] = publish(Kernel(program, name))
+        made = [Kernel(program, name) for name in names]
+        for index, kernel in enumerate(made):
+            kernels[index] = publish(kernel)
+        list_in_c(made)
     if num_kernels_ret:
         num_kernels_ret[0] = len(names)
 
@@ -261,7 +263,7 @@ def set_kernel_exec_info(kernel: Kernel, param_name: int, param_value_size: int,
         pointers = usm_pointers(kernel, param_value_size, param_value)
         if kernel.usm_pointers != pointers:
             kernel.usm_pointers = pointers
-            forget_in_c(kernel)
+            reach_in_c(kernel)
     elif param_name in INDIRECT:
         if param_value_size != 4:
             raise InvalidValue(f"a cl_bool has 4 bytes, not {param_value_size}")

@@ -78,8 +78,8 @@ def is_kept(kernel: Kernel) -> bool:
         pending = lib.fpgart_arguments_new(kernel.handle, len(kernel.kinds), program, name)
         if pending:
             kernel.elsewhere = SetInC(kernel.handle, memoryview(ffi.buffer(pending, 8)).cast("Q"))
-            if kernel.indirect:  # it is a clone
-                lib.fpgart_kernel_reaches(kernel.handle, kernel.indirect)
+            if reach(kernel):  # it is a clone
+                lib.fpgart_kernel_reaches(kernel.handle, reach(kernel))
     return kernel.elsewhere is not None
 
 
@@ -117,16 +117,21 @@ def accept_usm_pointers(kernel: Kernel, index: int, alignment: int) -> None:
         lib.fpgart_accept_usm_pointers(kernel.handle, index, kernel.context.handle, alignment or 1)
 
 
-def forget_in_c(kernel: Kernel) -> None:
-    """Tells C that something else than the arguments has changed for the kernel's launches."""
-    if kernel.elsewhere is not None:
-        lib.fpgart_kernel_changed(kernel.handle)
+def reach(kernel: Kernel) -> int:
+    """Returns what launches of the kernel may reach besides its arguments, in C's bits."""
+    return int(kernel.indirect) | (lib.FPGART_LISTED if kernel.usm_pointers else 0)
 
 
 def reach_in_c(kernel: Kernel) -> None:
     """Tells C which allocations launches of the kernel may reach besides its arguments."""
     if is_kept(kernel):
-        lib.fpgart_kernel_reaches(kernel.handle, kernel.indirect)
+        lib.fpgart_kernel_reaches(kernel.handle, reach(kernel))
+
+
+def list_in_c(kernels: list[Kernel]) -> None:
+    """Lets C make all kernels of a program, which are these."""
+    if kernels and all(map(is_kept, kernels)):
+        lib.fpgart_kernels_are(kernels[0].program.handle, len(kernels), [kernel.handle for kernel in kernels])
 
 
 def arguments_of(carried: Any, buffers: list[tuple[Buffer, int]]) -> list[Argument | None]:

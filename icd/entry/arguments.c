@@ -64,9 +64,11 @@ struct fpgart_arguments {
     _Atomic uint32_t references;
     struct fpgart_arguments *pattern; /* NULL: this is a pattern */
     char *name;                       /* of a pattern */
+    uintptr_t program;                /* of a pattern */
     fpgart_answers answers;           /* which hold for all its kernels */
     pthread_mutex_t lock;
     uint64_t reaches; /* allocations besides its arguments: a bit for each kind */
+    uint64_t in_c;    /* a bit for each argument whose value C has */
     uint64_t missing; /* a bit for each argument that has not been set */
     uint64_t pending; /* a bit for each argument that is not in the image */
     uint32_t next;    /* the index in `known` to replace next */
@@ -90,13 +92,15 @@ static struct fpgart_arguments *make(uint32_t count)
     return made;
 }
 
-struct fpgart_arguments *fpgart_pattern_new(uint32_t count, const char *name)
+struct fpgart_arguments *fpgart_pattern_new(uint32_t count, const char *name, uintptr_t program)
 {
     struct fpgart_arguments *made = make(count);
     if (made != NULL && (made->name = strdup(name)) == NULL) {
         fpgart_arguments_release(made);
         return NULL;
     }
+    if (made != NULL)
+        made->program = program;
     return made;
 }
 
@@ -122,6 +126,11 @@ void fpgart_arguments_release(struct fpgart_arguments *arguments)
     free(arguments);
 }
 
+static uint64_t all_of(const struct fpgart_arguments *arguments)
+{
+    return arguments->count != 0 ? UINT64_MAX >> (64 - arguments->count) : 0;
+}
+
 struct fpgart_arguments *fpgart_arguments_like(struct fpgart_arguments *pattern)
 {
     struct fpgart_arguments *made = make(pattern->count);
@@ -129,7 +138,7 @@ struct fpgart_arguments *fpgart_arguments_like(struct fpgart_arguments *pattern)
         return NULL;
     fpgart_arguments_retain(pattern);
     made->pattern = pattern;
-    made->missing = pattern->count != 0 ? UINT64_MAX >> (64 - pattern->count) : 0;
+    made->missing = all_of(pattern);
     pthread_mutex_lock(&pattern->lock);
     memcpy(made->known, pattern->known, sizeof made->known);
     for (uint32_t i = 0; i < made->count; i++)
@@ -140,6 +149,27 @@ struct fpgart_arguments *fpgart_arguments_like(struct fpgart_arguments *pattern)
     }
     pthread_mutex_unlock(&pattern->lock);
     return made;
+}
+
+uintptr_t fpgart_pattern_of(const struct fpgart_arguments *arguments,
+                            struct fpgart_arguments **pattern)
+{
+    *pattern = arguments->pattern;
+    return arguments->pattern->program;
+}
+
+int fpgart_arguments_copy(struct fpgart_arguments *made, struct fpgart_arguments *from)
+{
+    pthread_mutex_lock(&from->lock);
+    int has_all =
+        made->pattern == from->pattern && from->in_c == all_of(from) && from->reaches == 0;
+    if (has_all) {
+        memcpy(made->places, from->places, from->count * sizeof *from->places);
+        made->in_c = made->pending = from->in_c;
+        atomic_store(&made->unheard, from->in_c);
+    }
+    pthread_mutex_unlock(&from->lock);
+    return has_all;
 }
 
 uint64_t *fpgart_unheard_arguments(fpgart_arguments_slot *slot)
@@ -361,6 +391,7 @@ static int sets(const void *kernel, cl_uint index, size_t size, const void *valu
     if (done) {
         atomic_fetch_or(&arguments->unheard, UINT64_C(1) << index);
         arguments->pending |= UINT64_C(1) << index;
+        arguments->in_c |= UINT64_C(1) << index;
     }
     if (done && place->set.pointer != 0)
         place->buffer = 0;
@@ -465,17 +496,7 @@ void fpgart_argument_changed(uintptr_t kernel, uint32_t index)
         return;
     pthread_mutex_lock(&arguments->lock);
     arguments->pending &= ~(UINT64_C(1) << index);
-    withdraw(arguments);
-    pthread_mutex_unlock(&arguments->lock);
-}
-
-/* Something else has changed for launches of the kernel. */
-void fpgart_kernel_changed(uintptr_t kernel)
-{
-    struct fpgart_arguments *arguments = arguments_of(kernel);
-    if (arguments == NULL)
-        return;
-    pthread_mutex_lock(&arguments->lock);
+    arguments->in_c &= ~(UINT64_C(1) << index);
     withdraw(arguments);
     pthread_mutex_unlock(&arguments->lock);
 }

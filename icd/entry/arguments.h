@@ -40,10 +40,15 @@ FOR_PYTHON struct fpgart_use { /* of a buffer by a command: the first byte, or t
 };
 struct carried;
 
-struct fpgart_arguments *fpgart_pattern_new(uint32_t count, const char *name);
+struct fpgart_arguments *fpgart_pattern_new(uint32_t count, const char *name, uintptr_t program);
 const char *fpgart_pattern_name(const struct fpgart_arguments *pattern);
 /* Returns the arguments of a new kernel, of which none is set. NULL without memory. */
 struct fpgart_arguments *fpgart_arguments_like(struct fpgart_arguments *pattern);
+/* Writes the pattern of a kernel's arguments, and returns its program. */
+uintptr_t fpgart_pattern_of(const struct fpgart_arguments *arguments,
+                            struct fpgart_arguments **pattern);
+/* Copies the arguments of a kernel of the same name to a new one. Returns 0 if C has not all. */
+int fpgart_arguments_copy(struct fpgart_arguments *made, struct fpgart_arguments *from);
 /* Gives arguments to a kernel that Python has made, if it has none. Returns the address of a word
  * that is not 0 while Python has not got all of them; NULL without memory. */
 uint64_t *fpgart_arguments_begin(fpgart_arguments_slot *slot, struct fpgart_arguments *pattern);
@@ -67,9 +72,9 @@ int fpgart_sets_usm_pointer(const void *kernel, cl_uint index, const void *point
 /* Writes up to FPGART_ARGUMENTS arguments that Python has not got. Returns their number. */
 AT_ONCE uint32_t fpgart_take_arguments(uintptr_t kernel, struct fpgart_argument *taken);
 AT_ONCE void fpgart_argument_changed(uintptr_t kernel, uint32_t index);
-AT_ONCE void fpgart_kernel_changed(uintptr_t kernel);
 /* Sets the kinds of allocations that a kernel may reach besides its arguments, as Indirect in
- * fpgart/runtime/memory/usm_use.py. */
+ * fpgart/runtime/memory/usm_use.py, and FPGART_LISTED for a list of allocations. */
+FOR_PYTHON enum { FPGART_LISTED = 64 };
 AT_ONCE void fpgart_kernel_reaches(uintptr_t kernel, uint64_t kinds);
 /* Returns 1 for a valid value that changes nothing about the kernel. */
 int fpgart_keeps_exec_info(const void *kernel, cl_kernel_exec_info name, size_t size,

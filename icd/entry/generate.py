@@ -87,6 +87,7 @@ REMEMBERED = {
     "clGetEventProfilingInfo": "fpgart_says_times({}, param_name, param_value_size, param_value, param_value_size_ret)",
     "clSetUserEventStatus": "fpgart_sets_user_event({}, execution_status)",
     "clSetEventCallback": "fpgart_calls_back({}, command_exec_callback_type, pfn_notify, user_data)",
+    "clCreateKernelsInProgram": "fpgart_makes_kernels(program, num_kernels, kernels, num_kernels_ret)",
     "clSetKernelExecInfo": "fpgart_keeps_exec_info(kernel, param_name, param_value_size, param_value)",
     "clSetKernelArg": "fpgart_sets_argument(kernel, arg_index, arg_size, arg_value)",
     "clEnqueueNDRangeKernel": "fpgart_carries_launch(command_queue, kernel, work_dim, global_work_offset, "
@@ -125,11 +126,14 @@ MADE_IN_C = {
     "clCreateCommandQueueWithProperties": "fpgart_makes_queue_with(context, device, properties)",
     "clCreateBuffer": "fpgart_makes_buffer(context, flags, size, host_ptr)",
     "clCreateKernel": "fpgart_makes_kernel(program, kernel_name)",
+    "clCloneKernel": "fpgart_clones_kernel(source_kernel)",
     "clEnqueueMapBuffer": "fpgart_carries_map(command_queue, buffer, blocking_map, map_flags, offset, size, "
     f"{WAITS_AND_EVENT})",
     "clCreateSubBuffer": "fpgart_makes_sub_buffer(buffer, flags, buffer_create_type, buffer_create_info)",
 }
 """C functions that make objects; NULL leaves the call to Python."""
+SET_AGAIN = {"clSetKernelArg", "clSetKernelArgSVMPointer", "clSetKernelArgMemPointerINTEL"}
+"""Calls that C repeats after Python has accepted them, so that it has the argument, too."""
 INVALID = {"MEM": "CL_INVALID_MEM_OBJECT", "QUEUE": "CL_INVALID_COMMAND_QUEUE"}
 
 
@@ -404,6 +408,8 @@ def forwarded(function: Prototype) -> list[str]:
         f"    {declared.split(' = ')[0]} = {call};" if declared else f"    {call};",
         "    fpgart_leave(&visit);",
     ]
+    if name in SET_AGAIN:
+        lines += ["    if (result == CL_SUCCESS)", f"        {REMEMBERED[name]};"]
     if "result = 0" in declared:
         lines += ["    if (errcode_ret != NULL)", "        *errcode_ret = status;"]
     if declared:

@@ -6,6 +6,7 @@
 
 #include "arguments.h"
 #include "handles.h"
+#include "interpreter.h"
 #include "permissions.h"
 
 #include <pthread.h>
@@ -17,6 +18,8 @@ struct fpgart_kernels {
     uint64_t alive; /* the number of kernels that C has made and that exist */
     size_t count;
     struct fpgart_arguments **patterns;
+    uint32_t listed;                /* kernels that clCreateKernelsInProgram makes; 0: unknown */
+    struct fpgart_arguments **list; /* their patterns */
 };
 
 static struct fpgart_kernels *kernels_of(uintptr_t program)
@@ -53,14 +56,14 @@ static struct fpgart_arguments *find(const struct fpgart_kernels *kernels, const
 
 /* The lock is held. */
 static struct fpgart_arguments *add(struct fpgart_kernels *kernels, uint32_t count,
-                                    const char *name)
+                                    const char *name, uintptr_t program)
 {
     struct fpgart_arguments **larger =
         realloc(kernels->patterns, (kernels->count + 1) * sizeof *larger);
     if (larger == NULL)
         return NULL;
     kernels->patterns = larger;
-    larger[kernels->count] = fpgart_pattern_new(count, name);
+    larger[kernels->count] = fpgart_pattern_new(count, name, program);
     return larger[kernels->count] != NULL ? larger[kernels->count++] : NULL;
 }
 
@@ -74,7 +77,7 @@ static struct fpgart_arguments *pattern_of(uintptr_t program, uint32_t count, co
     pthread_mutex_lock(&kernels->lock);
     struct fpgart_arguments *found = find(kernels, name);
     if (found == NULL)
-        found = add(kernels, count, name);
+        found = add(kernels, count, name, program);
     if (found != NULL)
         fpgart_arguments_retain(found);
     pthread_mutex_unlock(&kernels->lock);
@@ -93,15 +96,19 @@ uint64_t *fpgart_arguments_new(uintptr_t kernel, uint32_t count, uintptr_t progr
     return unheard;
 }
 
-/* Returns the arguments of a new kernel, and counts it; NULL leaves it to Python. */
-static struct fpgart_arguments *begin(uintptr_t program, const char *name)
+/* Returns the arguments of a new kernel, and counts it; NULL leaves it to Python. Without a name:
+ * of the kernel with that number in the list. */
+static struct fpgart_arguments *begin(uintptr_t program, const char *name, uint32_t number)
 {
     struct fpgart_kernels *kernels = kernels_of(program);
-    struct fpgart_arguments *made = NULL;
+    struct fpgart_arguments *pattern = NULL, *made = NULL;
     if (kernels == NULL)
         return NULL;
     pthread_mutex_lock(&kernels->lock);
-    struct fpgart_arguments *pattern = find(kernels, name);
+    if (name != NULL)
+        pattern = find(kernels, name);
+    else if (number < kernels->listed)
+        pattern = kernels->list[number];
     if (pattern != NULL)
         made = fpgart_arguments_like(pattern);
     if (made != NULL)
@@ -110,24 +117,114 @@ static struct fpgart_arguments *begin(uintptr_t program, const char *name)
     return made;
 }
 
-cl_kernel fpgart_makes_kernel(const void *program, const char *name)
+static int may_make(uintptr_t program)
 {
-    uintptr_t of = (uintptr_t)program;
-    if (name == NULL || !fpgart_may_carry() ||
-        !fpgart_hold(of, FPGART_PROGRAM, fpgart_handle_serial(of)))
-        return NULL;
-    struct fpgart_arguments *arguments = begin(of, name);
+    return fpgart_may_carry() &&
+           fpgart_hold(program, FPGART_PROGRAM, fpgart_handle_serial(program));
+}
+
+/* Returns a kernel with these arguments, unless they are NULL. The program is held. */
+static cl_kernel finish(uintptr_t program, struct fpgart_arguments *arguments)
+{
     uintptr_t made = arguments != NULL ? fpgart_handle_new(FPGART_KERNEL, 1) : 0;
     if (made != 0) {
         atomic_store(fpgart_arguments_of(made), arguments);
-        fpgart_is_unseen(made, of);
+        fpgart_is_unseen(made, program);
         return (cl_kernel)made;
     }
     if (arguments != NULL)
-        fpgart_kernel_goes(of);
+        fpgart_kernel_goes(program);
     fpgart_arguments_release(arguments);
-    fpgart_unhold(of, FPGART_PROGRAM);
+    fpgart_unhold(program, FPGART_PROGRAM);
     return NULL;
+}
+
+cl_kernel fpgart_makes_kernel(const void *program, const char *name)
+{
+    uintptr_t of = (uintptr_t)program;
+    return name != NULL && may_make(of) ? finish(of, begin(of, name, 0)) : NULL;
+}
+
+static cl_kernel clone_of(struct fpgart_arguments *arguments)
+{
+    struct fpgart_arguments *pattern;
+    uintptr_t program = fpgart_pattern_of(arguments, &pattern);
+    if (!may_make(program))
+        return NULL;
+    struct fpgart_arguments *made = begin(program, fpgart_pattern_name(pattern), 0);
+    if (made != NULL && !fpgart_arguments_copy(made, arguments)) {
+        fpgart_kernel_goes(program);
+        fpgart_arguments_release(made);
+        made = NULL;
+    }
+    return finish(program, made);
+}
+
+cl_kernel fpgart_clones_kernel(const void *kernel)
+{
+    uintptr_t of = (uintptr_t)kernel;
+    if (!fpgart_hold(of, FPGART_KERNEL, fpgart_handle_serial(of)))
+        return NULL;
+    struct fpgart_arguments *arguments = atomic_load(fpgart_arguments_of(of));
+    cl_kernel made = arguments != NULL ? clone_of(arguments) : NULL;
+    fpgart_unhold(of, FPGART_KERNEL);
+    return made;
+}
+
+/* Records all kernels of the program, in the order of the specification's list. They exist. */
+void fpgart_kernels_are(uintptr_t program, uint32_t count, const uintptr_t *handles)
+{
+    struct fpgart_kernels *kernels = kernels_of(program);
+    struct fpgart_arguments **list = calloc(count, sizeof(struct fpgart_arguments *));
+    for (uint32_t i = 0; list != NULL && i < count; i++)
+        fpgart_pattern_of(atomic_load(fpgart_arguments_of(handles[i])), &list[i]);
+    pthread_mutex_lock(&kernels->lock);
+    if (list != NULL && kernels->listed == 0) {
+        kernels->listed = count;
+        kernels->list = list;
+        list = NULL;
+    }
+    pthread_mutex_unlock(&kernels->lock);
+    free(list);
+}
+
+static uint32_t count_listed(uintptr_t program)
+{
+    struct fpgart_kernels *kernels = kernels_of(program);
+    if (kernels == NULL)
+        return 0;
+    pthread_mutex_lock(&kernels->lock);
+    uint32_t listed = kernels->listed;
+    pthread_mutex_unlock(&kernels->lock);
+    return listed;
+}
+
+static int make_listed(uintptr_t program, uint32_t count, cl_kernel *made)
+{
+    uint32_t done = 0;
+    while (done < count && may_make(program) &&
+           (made[done] = finish(program, begin(program, NULL, done))) != NULL)
+        done++;
+    int has_all = done == count;
+    while (!has_all && done > 0)
+        fpgart_release(made[--done], FPGART_KERNEL, CL_INVALID_KERNEL);
+    return has_all;
+}
+
+int fpgart_makes_kernels(const void *program, cl_uint room, cl_kernel *made, cl_uint *count)
+{
+    uintptr_t of = (uintptr_t)program;
+    int cancel_state;
+    if (!may_make(of))
+        return 0;
+    fpgart_disable_cancel(&cancel_state);
+    uint32_t listed = count_listed(of);
+    int done = listed != 0 && (made == NULL || (room >= listed && make_listed(of, listed, made)));
+    fpgart_restore_cancel(cancel_state);
+    fpgart_unhold(of, FPGART_PROGRAM);
+    if (done && count != NULL)
+        *count = listed;
+    return done;
 }
 
 /* The caller holds the program. */
@@ -149,6 +246,11 @@ int fpgart_kernels_end(uintptr_t program)
     int none = kernels->alive == 0;
     while (none && kernels->count > 0)
         fpgart_arguments_release(kernels->patterns[--kernels->count]);
+    if (none) {
+        free(kernels->list);
+        kernels->list = NULL;
+        kernels->listed = 0;
+    }
     pthread_mutex_unlock(&kernels->lock);
     return none;
 }
@@ -162,5 +264,6 @@ void fpgart_kernels_free(fpgart_kernels_slot *slot)
         fpgart_arguments_release(kernels->patterns[--kernels->count]);
     pthread_mutex_destroy(&kernels->lock);
     free(kernels->patterns);
+    free(kernels->list);
     free(kernels);
 }

@@ -13,7 +13,11 @@
  * address of a word that is not 0 while Python has not got all that C has set. */
 AT_ONCE uint64_t *fpgart_arguments_new(uintptr_t kernel, uint32_t count, uintptr_t program,
                                        const char *name);
-cl_kernel fpgart_makes_kernel(const void *program, const char *name); /* NULL: left to Python */
+/* These return NULL, or 0, to leave the call to Python. */
+cl_kernel fpgart_makes_kernel(const void *program, const char *name);
+cl_kernel fpgart_clones_kernel(const void *kernel);
+int fpgart_makes_kernels(const void *program, cl_uint room, cl_kernel *made, cl_uint *count);
+AT_ONCE void fpgart_kernels_are(uintptr_t program, uint32_t count, const uintptr_t *handles);
 void fpgart_kernels_free(fpgart_kernels_slot *slot);
 void fpgart_kernel_goes(uintptr_t program);
 AT_ONCE int fpgart_kernels_end(uintptr_t program);

@@ -71,6 +71,8 @@ MOST = {
     "write_and_wait": Most(0, 0, 0),
     "read_and_wait": Most(0, 0, 0),
     "make_kernel": Most(0, 0, 0.01),
+    "clone_kernel": Most(0, 0, 0.01),
+    "make_all_kernels": Most(0, 0, 0.01),
     "make_sub_buffer": Most(0, 0, 0.01),
     "make_buffer": Most(0, 0, 0),
     "make_buffers_beside_pythons": Most(7, 250, 4),

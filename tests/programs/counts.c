@@ -13,7 +13,7 @@
 #include <dlfcn.h>
 #include <limits.h>
 
-enum { SERIES = 200, WARM = 100, ROUNDS = 8, BYTES = 4096 };
+enum { KERNELS = 3, SERIES = 200, WARM = 100, ROUNDS = 8, BYTES = 4096 };
 
 static __thread long entered, allocated;
 static PyMemAllocatorEx python_s;
@@ -332,6 +332,25 @@ static cl_int make_kernel(void)
            clReleaseKernel(made);
 }
 
+static cl_int clone_kernel(void)
+{
+    cl_int status, value = 4;
+    size_t size = 1;
+    cl_kernel made = clCloneKernel(other_kernel, &status);
+    return status | clSetKernelArg(made, 1, sizeof value, &value) |
+           clEnqueueNDRangeKernel(other_queue, made, 1, NULL, &size, NULL, 0, NULL, NULL) |
+           clReleaseKernel(made);
+}
+
+static cl_int make_all_kernels(void)
+{
+    cl_kernel made[KERNELS];
+    cl_int status = clCreateKernelsInProgram(host.program, KERNELS, made, NULL);
+    for (int i = 0; i < KERNELS; i++)
+        status |= clReleaseKernel(made[i]);
+    return status;
+}
+
 static cl_int make_sub_buffer(void)
 {
     const cl_buffer_region region = {0, BYTES};
@@ -454,6 +473,8 @@ static const struct {
     {"write_and_wait", write_and_wait},
     {"read_and_wait", read_and_wait},
     {"make_kernel", make_kernel},
+    {"clone_kernel", clone_kernel},
+    {"make_all_kernels", make_all_kernels},
     {"make_sub_buffer", make_sub_buffer},
     {"make_buffer", make_buffer},
     {"make_buffers_beside_pythons", make_buffers_beside_pythons},
