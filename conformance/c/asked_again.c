@@ -8,7 +8,8 @@
 static const char source[] =
     "#ifdef SIZE\n__attribute__((reqd_work_group_size(SIZE, 1, 1)))\n#endif\n"
     "kernel void sum(global int *total, local int *part, int NAME)\n"
-    "{\n    part[0] = NAME;\n    total[0] = part[0];\n}\n";
+    "{\n    part[0] = NAME;\n    total[0] = part[0];\n}\n"
+    "#ifdef SIZE\nkernel void nothing(global int *total) {}\n#endif\n";
 enum { TIMES = 3, BYTES = 256 };
 
 static cl_ulong local_size(cl_kernel kernel, cl_device_id device)
@@ -69,23 +70,54 @@ static void ask_about_local_memory(struct host *host, cl_kernel kernel)
     }
 }
 
+static void ask_about_build(struct host *host, const char *options, size_t kernels)
+{
+    char text[128];
+    size_t count;
+    for (int i = 0; i < TIMES; i++) {
+        MUST(clGetProgramBuildInfo(host->program, host->device, CL_PROGRAM_BUILD_OPTIONS,
+                                   sizeof text, text, NULL));
+        must_be(strcmp(text, options) == 0, "the options are those of the last build");
+        MUST(clGetProgramInfo(host->program, CL_PROGRAM_NUM_KERNELS, sizeof count, &count, NULL));
+        must_be(count == kernels, "the kernels are those of the last build");
+        must_be(clGetProgramInfo(host->program, CL_PROGRAM_BUILD_OPTIONS, sizeof text, text,
+                                 NULL) == CL_INVALID_VALUE,
+                "queries of clGetProgramBuildInfo are none of clGetProgramInfo");
+    }
+}
+
+static void must_not_build(struct host *host)
+{
+    cl_build_status status;
+    must_be(clBuildProgram(host->program, 1, &host->device, "-D NAME=1.2.3", NULL, NULL) !=
+                CL_SUCCESS,
+            "the program does not build");
+    for (int i = 0; i < TIMES; i++) {
+        MUST(clGetProgramBuildInfo(host->program, host->device, CL_PROGRAM_BUILD_STATUS,
+                                   sizeof status, &status, NULL));
+        must_be(status == CL_BUILD_ERROR, "the status is that of the last build");
+    }
+}
+
 /* Builds the program anew each time, without its kernels. */
 static void ask_about_builds(struct host *host)
 {
     static const struct {
         const char *options, *name;
-        size_t required;
-    } builds[] = {{"-cl-kernel-arg-info -D NAME=first", "first", 0},
-                  {"-cl-kernel-arg-info -D NAME=other -D SIZE=4", "other", 4},
-                  {"-cl-kernel-arg-info -D NAME=third -D SIZE=8", "third", 8}};
+        size_t required, kernels;
+    } builds[] = {{"-cl-kernel-arg-info -D NAME=first", "first", 0, 1},
+                  {"-cl-kernel-arg-info -D NAME=other -D SIZE=4", "other", 4, 2},
+                  {"-cl-kernel-arg-info -D NAME=third -D SIZE=8", "third", 8, 2}};
     host->program = new_source(host, source);
     for (size_t i = 0; i < sizeof builds / sizeof builds[0]; i++) {
         MUST(clBuildProgram(host->program, 1, &host->device, builds[i].options, NULL, NULL));
         cl_kernel kernel = new_kernel(host, "sum");
         ask_about_kernel(host, kernel, builds[i].required, builds[i].name);
         ask_about_local_memory(host, kernel);
+        ask_about_build(host, builds[i].options, builds[i].kernels);
         MUST(clReleaseKernel(kernel));
     }
+    must_not_build(host);
 }
 
 static cl_uint references_of(cl_mem buffer)

@@ -65,6 +65,8 @@ PROGRAM_INFO: dict[int, info.Query[Program]] = {
 FIXED_PROGRAM_INFO = frozenset(
     (cl.CL_PROGRAM_CONTEXT, cl.CL_PROGRAM_NUM_DEVICES, cl.CL_PROGRAM_DEVICES, cl.CL_PROGRAM_SOURCE)
 )
+OF_BUILD = (cl.CL_PROGRAM_NUM_KERNELS, cl.CL_PROGRAM_KERNEL_NAMES)
+"""Answers that are the same until the next build."""
 BUILD_INFO: dict[int, Callable[[Program, Device], bytes]] = {
     cl.CL_PROGRAM_BUILD_STATUS: lambda p, d: info.i32(p.builds[d].status),
     cl.CL_PROGRAM_BUILD_OPTIONS: lambda p, d: info.string(p.builds[d].options),
@@ -315,6 +317,12 @@ def get_program_info(
 ) -> None:
     if param_name == cl.CL_PROGRAM_BINARIES:
         write_binaries(program, param_value_size, param_value, param_value_size_ret)
+    elif param_name in OF_BUILD:
+        kernel = program.a_kernel()
+        data = PROGRAM_INFO[param_name](program)
+        info.write(data, param_value_size, param_value, param_value_size_ret)
+        if kernel is not None:
+            info.remember_build(program, param_name, data)
     else:
         info.answer(
             PROGRAM_INFO, program, param_name, param_value_size, param_value, param_value_size_ret, FIXED_PROGRAM_INFO
@@ -350,4 +358,8 @@ def get_program_build_info(
     found = BUILD_INFO.get(param_name)
     if found is None:
         raise InvalidValue(f"{param_name:#x} is not a query for a build")
-    info.write(found(program, device), param_value_size, param_value, param_value_size_ret)
+    kernel = program.a_kernel()
+    data = found(program, device)
+    info.write(data, param_value_size, param_value, param_value_size_ret)
+    if kernel is not None:
+        info.remember_build(program, param_name, data, info.on_device(device.handle))

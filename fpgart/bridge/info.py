@@ -101,6 +101,11 @@ def remember(item: Any, query: int, data: bytes, part: Part = WHOLE) -> None:
     lib.fpgart_remember(item.handle, *part, query, data, len(data))
 
 
+def remember_build(program: Any, query: int, data: bytes, part: Part = WHOLE) -> None:
+    """Lets C answer `query` about a built program until the next build. The caller holds one of its kernels."""
+    lib.fpgart_remember_build(program.handle, *part, query, data, len(data))
+
+
 def write(data: bytes, length: int, value: int, length_ret: Any) -> None:
     """Writes `data` as the answer. Raises InvalidValue if the host's memory is too small for it."""
     if lib.fpgart_answer(value, length, length_ret, data, len(data)):

@@ -67,7 +67,6 @@ REMEMBERED = {
         "Context": "CONTEXT",
         "CommandQueue": "QUEUE",
         "MemObject": "MEM",
-        "Program": "PROGRAM",
         "Kernel": "KERNEL",
         "Event": "EVENT",
     }.items()
@@ -75,6 +74,11 @@ REMEMBERED = {
     "clGetPlatformInfo": "fpgart_knows({}, FPGART_PLATFORM, param_name, param_value_size, param_value, "
     "param_value_size_ret)",
     "clGetDeviceIDs": "fpgart_knows_devices({}, device_type, num_entries, devices, num_devices)",
+    "clGetProgramInfo": "fpgart_knows({}, FPGART_PROGRAM, param_name, param_value_size, param_value, "
+    "param_value_size_ret) || fpgart_knows_build({}, (struct fpgart_part){FPGART_WHOLE, 0}, param_name, "
+    "param_value_size, param_value, param_value_size_ret)",
+    "clGetProgramBuildInfo": "fpgart_knows_build({}, (struct fpgart_part){FPGART_ON_DEVICE, (uintptr_t)device}, "
+    "param_name, param_value_size, param_value, param_value_size_ret)",
     "clGetKernelArgInfo": "fpgart_knows_part({}, FPGART_KERNEL, (struct fpgart_part){FPGART_ARGUMENT, arg_indx}, "
     "param_name, param_value_size, param_value, param_value_size_ret)",
     "clGetKernelWorkGroupInfo": "fpgart_knows_part({}, FPGART_KERNEL, (struct fpgart_part){FPGART_ON_DEVICE, "

@@ -8,6 +8,7 @@
 #include "handles.h"
 #include "interpreter.h"
 #include "permissions.h"
+#include "remembered.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@ struct fpgart_kernels {
     struct fpgart_arguments **patterns;
     uint32_t listed;                /* kernels that clCreateKernelsInProgram makes; 0: unknown */
     struct fpgart_arguments **list; /* their patterns */
+    fpgart_answers answers;         /* about the build; the lock is held while they are used */
 };
 
 static struct fpgart_kernels *kernels_of(uintptr_t program)
@@ -117,7 +119,7 @@ static struct fpgart_arguments *begin(uintptr_t program, const char *name, uint3
     return made;
 }
 
-static int may_make(uintptr_t program)
+static int may_use(uintptr_t program)
 {
     return fpgart_may_carry() &&
            fpgart_hold(program, FPGART_PROGRAM, fpgart_handle_serial(program));
@@ -142,14 +144,14 @@ static cl_kernel finish(uintptr_t program, struct fpgart_arguments *arguments)
 cl_kernel fpgart_makes_kernel(const void *program, const char *name)
 {
     uintptr_t of = (uintptr_t)program;
-    return name != NULL && may_make(of) ? finish(of, begin(of, name, 0)) : NULL;
+    return name != NULL && may_use(of) ? finish(of, begin(of, name, 0)) : NULL;
 }
 
 static cl_kernel clone_of(struct fpgart_arguments *arguments)
 {
     struct fpgart_arguments *pattern;
     uintptr_t program = fpgart_pattern_of(arguments, &pattern);
-    if (!may_make(program))
+    if (!may_use(program))
         return NULL;
     struct fpgart_arguments *made = begin(program, fpgart_pattern_name(pattern), 0);
     if (made != NULL && !fpgart_arguments_copy(made, arguments)) {
@@ -202,7 +204,7 @@ static uint32_t count_listed(uintptr_t program)
 static int make_listed(uintptr_t program, uint32_t count, cl_kernel *made)
 {
     uint32_t done = 0;
-    while (done < count && may_make(program) &&
+    while (done < count && may_use(program) &&
            (made[done] = finish(program, begin(program, NULL, done))) != NULL)
         done++;
     int has_all = done == count;
@@ -215,7 +217,7 @@ int fpgart_makes_kernels(const void *program, cl_uint room, cl_kernel *made, cl_
 {
     uintptr_t of = (uintptr_t)program;
     int cancel_state;
-    if (!may_make(of))
+    if (!may_use(of))
         return 0;
     fpgart_disable_cancel(&cancel_state);
     uint32_t listed = count_listed(of);
@@ -225,6 +227,36 @@ int fpgart_makes_kernels(const void *program, cl_uint room, cl_kernel *made, cl_
     if (done && count != NULL)
         *count = listed;
     return done;
+}
+
+/* Python holds a kernel of the program, so that no build begins. */
+void fpgart_remember_build(uintptr_t program, uint32_t part_kind, uintptr_t part_number,
+                           cl_uint query, const char *bytes, size_t length)
+{
+    struct fpgart_kernels *kernels = have_kernels(program);
+    if (kernels == NULL)
+        return;
+    const struct fpgart_part part = {part_kind, part_number};
+    pthread_mutex_lock(&kernels->lock);
+    fpgart_add_answer(&kernels->answers, part, query, bytes, length);
+    pthread_mutex_unlock(&kernels->lock);
+}
+
+int fpgart_knows_build(const void *program, struct fpgart_part part, cl_uint query, size_t size,
+                       void *value, size_t *size_ret)
+{
+    struct fpgart_kernels *kernels;
+    uintptr_t of = (uintptr_t)program;
+    if (!may_use(of))
+        return 0;
+    int knows = 0;
+    if ((kernels = kernels_of(of)) != NULL) {
+        pthread_mutex_lock(&kernels->lock);
+        knows = fpgart_has_answer(&kernels->answers, part, query, size, value, size_ret);
+        pthread_mutex_unlock(&kernels->lock);
+    }
+    fpgart_unhold(of, FPGART_PROGRAM);
+    return knows;
 }
 
 /* The caller holds the program. */
@@ -247,6 +279,7 @@ int fpgart_kernels_end(uintptr_t program)
     while (none && kernels->count > 0)
         fpgart_arguments_release(kernels->patterns[--kernels->count]);
     if (none) {
+        fpgart_forget(&kernels->answers);
         free(kernels->list);
         kernels->list = NULL;
         kernels->listed = 0;
@@ -265,5 +298,6 @@ void fpgart_kernels_free(fpgart_kernels_slot *slot)
     pthread_mutex_destroy(&kernels->lock);
     free(kernels->patterns);
     free(kernels->list);
+    fpgart_forget(&kernels->answers);
     free(kernels);
 }

@@ -34,12 +34,9 @@ static int may_answer(void)
     return !fpgart_watched() && fpgart_state == FPGART_RUNNING;
 }
 
-static const struct fpgart_answer *recall(uintptr_t handle, int kind, struct fpgart_part part,
-                                          cl_uint query)
+static const struct fpgart_answer *find(fpgart_answers *answers, struct fpgart_part part,
+                                        cl_uint query)
 {
-    fpgart_answers *answers = fpgart_answers_of(handle, kind);
-    if (answers == NULL || !may_answer())
-        return NULL;
     const struct fpgart_answer *found = atomic_load(answers);
     while (found != NULL && (found->query != query || found->part.kind != part.kind ||
                              found->part.number != part.number))
@@ -47,14 +44,17 @@ static const struct fpgart_answer *recall(uintptr_t handle, int kind, struct fpg
     return found;
 }
 
-void fpgart_remember(uintptr_t handle, uint32_t part_kind, uintptr_t part_number, cl_uint query,
-                     const char *bytes, size_t length)
+static const struct fpgart_answer *recall(uintptr_t handle, int kind, struct fpgart_part part,
+                                          cl_uint query)
 {
-    const struct fpgart_part part = {part_kind, part_number};
-    int kind = fpgart_handle_kind(handle);
     fpgart_answers *answers = fpgart_answers_of(handle, kind);
-    if (answers == NULL || length > LARGEST || fpgart_watched() ||
-        recall(handle, kind, part, query) != NULL)
+    return answers != NULL && may_answer() ? find(answers, part, query) : NULL;
+}
+
+void fpgart_add_answer(fpgart_answers *answers, struct fpgart_part part, cl_uint query,
+                       const char *bytes, size_t length)
+{
+    if (length > LARGEST || fpgart_watched() || find(answers, part, query) != NULL)
         return;
     struct fpgart_answer *answer = malloc(sizeof *answer + length);
     if (answer == NULL)
@@ -68,6 +68,15 @@ void fpgart_remember(uintptr_t handle, uint32_t part_kind, uintptr_t part_number
         ;
 }
 
+void fpgart_remember(uintptr_t handle, uint32_t part_kind, uintptr_t part_number, cl_uint query,
+                     const char *bytes, size_t length)
+{
+    const struct fpgart_part part = {part_kind, part_number};
+    fpgart_answers *answers = fpgart_answers_of(handle, fpgart_handle_kind(handle));
+    if (answers != NULL)
+        fpgart_add_answer(answers, part, query, bytes, length);
+}
+
 void fpgart_forget(fpgart_answers *answers)
 {
     struct fpgart_answer *answer = atomic_exchange(answers, NULL);
@@ -78,13 +87,23 @@ void fpgart_forget(fpgart_answers *answers)
     }
 }
 
-int fpgart_knows_part(const void *object, int kind, struct fpgart_part part, cl_uint query,
-                      size_t size, void *value, size_t *size_ret)
+static int give(const struct fpgart_answer *answer, size_t size, void *value, size_t *size_ret)
 {
-    const struct fpgart_answer *answer = recall((uintptr_t)object, kind, part, query);
     return answer != NULL &&
            fpgart_answer((uintptr_t)value, size, size_ret, (const char *)answer->bytes,
                          answer->length) == CL_SUCCESS;
+}
+
+int fpgart_has_answer(fpgart_answers *answers, struct fpgart_part part, cl_uint query, size_t size,
+                      void *value, size_t *size_ret)
+{
+    return may_answer() && give(find(answers, part, query), size, value, size_ret);
+}
+
+int fpgart_knows_part(const void *object, int kind, struct fpgart_part part, cl_uint query,
+                      size_t size, void *value, size_t *size_ret)
+{
+    return give(recall((uintptr_t)object, kind, part, query), size, value, size_ret);
 }
 
 /* Returns 1 for a query for a number that C counts. */

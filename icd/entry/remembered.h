@@ -18,6 +18,11 @@ struct fpgart_part {
     uintptr_t number;
 };
 
+/* Answers that are not kept with a handle (kernels.c). */
+void fpgart_add_answer(fpgart_answers *answers, struct fpgart_part part, cl_uint query,
+                       const char *bytes, size_t length);
+int fpgart_has_answer(fpgart_answers *answers, struct fpgart_part part, cl_uint query, size_t size,
+                      void *value, size_t *size_ret);
 void fpgart_forget(fpgart_answers *answers);
 AT_ONCE void fpgart_remember(uintptr_t handle, uint32_t part_kind, uintptr_t part_number,
                              cl_uint query, const char *bytes, size_t length);

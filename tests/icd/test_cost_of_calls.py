@@ -46,6 +46,7 @@ class Most(NamedTuple):
 MOST = {
     "query": Most(0, 0, 0),
     "query_kernel": Most(0, 0, 0),
+    "query_program": Most(0, 0, 0),
     "query_counts": Most(0, 0, 0),
     "query_platform": Most(0, 0, 0),
     "set_value": Most(0, 0, 0),

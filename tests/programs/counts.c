@@ -112,6 +112,16 @@ static cl_int query_kernel(void)
            clGetKernelArgInfo(kernel, 1, CL_KERNEL_ARG_TYPE_NAME, sizeof bytes, bytes, NULL);
 }
 
+static cl_int query_program(void)
+{
+    cl_build_status status;
+    size_t count;
+    return clGetProgramBuildInfo(host.program, host.device, CL_PROGRAM_BUILD_STATUS, sizeof status,
+                                 &status, NULL) |
+           clGetProgramInfo(host.program, CL_PROGRAM_NUM_KERNELS, sizeof count, &count, NULL) |
+           clGetProgramInfo(host.program, CL_PROGRAM_KERNEL_NAMES, sizeof bytes, bytes, NULL);
+}
+
 static cl_int query_counts(void)
 {
     cl_uint count;
@@ -448,6 +458,7 @@ static const struct {
 } calls[] = {
     {"query", query},
     {"query_kernel", query_kernel},
+    {"query_program", query_program},
     {"query_counts", query_counts},
     {"query_platform", query_platform},
     {"set_value", set_value},

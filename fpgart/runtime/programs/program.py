@@ -233,6 +233,11 @@ class Program:
                 raise InvalidProgramExecutable(f"the program is being rebuilt while kernel '{kernel.name}' is made")
             self._kernels.add(kernel)
 
+    def a_kernel(self) -> ProgramKernel | None:
+        """Returns a kernel of the program, which keeps builds from beginning as long as it lives; None without any."""
+        with self._building:
+            return self._kernels.newest()
+
     def _step(self, devices: list[Device], options: str, work: Callable[[BuiltProgram], str], kind: int) -> None:
         """Runs a build step that claim() began, and sets its status to success or error."""
         status, log, failure = cl.CL_BUILD_SUCCESS, "", None
