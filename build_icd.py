@@ -46,6 +46,7 @@ ROOT = Path(__file__).resolve().parent
 ICD = ROOT / "icd"
 ENTRY = ICD / "entry"
 CORE = ROOT / "core"
+BOARD = ROOT / "fpgart/board"
 INCLUDE = ROOT / "include"
 sys.path[:0] = [str(ENTRY), str(ROOT)]
 
@@ -322,9 +323,10 @@ def driver(work: Path) -> Library:
             *(work / name for name in texts),
             *sorted(ENTRY.glob("*.c")),
             *sorted(CORE.glob("*.c")),
+            *(BOARD / name for name in ("board_memory.c", "first_fit.c")),
         ),
         options=(
-            *(f"-I{folder}" for folder in (ENTRY, ROOT / "fpgart/engine")),
+            *(f"-I{folder}" for folder in (ENTRY, ROOT / "fpgart/engine", BOARD)),
             *defined([*OPENCL_3, *option_names()]),
         ),
     )
@@ -372,7 +374,9 @@ def build_native(into: Path, work: Path, python: Python) -> Path:
     from cffi import FFI
 
     parts = (
+        "board/board_memory.c",
         "board/copies.c",
+        "board/first_fit.c",
         "board/pages.c",
         "check/contents.c",
         "check/pages/faults.c",
@@ -411,12 +415,12 @@ def build_native(into: Path, work: Path, python: Python) -> Path:
     sources = [*core, *outer, *(ROOT / "fpgart" / part for part in inner)]
     headers = [CORE / "core.h", *(source.with_suffix(".h") for source in outer)]
     ffi = FFI()
-    for header in headers:
-        declared = header.read_text().split("/* cffi */")[1]
-        ffi.cdef(re.sub(r"^(FOR_PYTHON|AT_ONCE) ", "", declared, flags=re.MULTILINE))
+    declared = "".join(header.read_text().split("/* cffi */")[1] for header in headers)
+    ffi.cdef(re.sub(r"^(FOR_PYTHON|AT_ONCE) ", "", declared, flags=re.MULTILINE))
     ffi.set_source("_native", "".join(f'#include "{header.name}"\n' for header in headers))
     module = work / "_native.c"
-    emitted(ffi, module)
+    at_once = "".join(re.findall(r"^AT_ONCE ([^;]*;)", declared, re.MULTILINE))
+    module.write_text(calls_at_once(emitted(ffi, module), at_once))
     folders = dict.fromkeys(
         [str(INCLUDE), str(ROOT / "fpgart/base"), *(str(source.parent) for source in sources), python.include]
     )

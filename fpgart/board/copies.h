@@ -4,11 +4,6 @@
 #include <stddef.h>
 #include <stdint.h>
 /* cffi */
-/* The number of calls that move bytes, and of bytes, as C counts them. */
-struct board_traffic {
-    uint64_t calls;
-    uint64_t bytes;
-};
 /* Addresses are integers on the Python side; sizes are in bytes. */
 void copy_bytes(uintptr_t destination, uintptr_t source, size_t size);
 /* Does the same as copy_bytes(), from memory that may end before. Returns 0 if it does; the

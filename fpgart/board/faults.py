@@ -336,6 +336,9 @@ class FaultyMemories:
         self.show, self.largest_allocation = memories.show, memories.largest_allocation
         self.keeps_programs, self.allocate_program = memories.keeps_programs, memories.allocate_program
 
+    def default_heap(self) -> None:
+        """Returns None: each allocation may fail."""
+
     def allocate(self, size: int, memory: int | None = None, bank: int = 0) -> MemoryRange | None:
         try:
             self._faults.strike(Call.ALLOC, self._device, size)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable
 from typing import Protocol
 
@@ -92,6 +91,9 @@ class MemorySystem(Protocol):
     def default_memory(self, size: int) -> int | None:
         """Returns the memory for `size` bytes without a request; None if that depends on what is free."""
 
+    def default_heap(self) -> FirstFit | None:
+        """Returns the heap from which C may allocate small buffers without a request; None if there is none."""
+
 
 class BoardMemories(Protocol):
     """The memories of a board. With `lowest_first`, the one with the lowest addresses is preferred."""
@@ -108,7 +110,6 @@ class GlobalMemories:
 
     def __init__(self, board: BoardMemories) -> None:
         self._board = board
-        self._lock = threading.Lock()
         self._heaps = [FirstFit(m.usable_begin, m.begin + m.room) for m in board.memories]
         private = [(m.begin, index) for index, m in enumerate(board.memories) if m.is_device_private]
         order = [index for _, index in sorted(private)]
@@ -127,23 +128,22 @@ class GlobalMemories:
                 return index
         return None
 
+    def default_heap(self) -> FirstFit | None:
+        return self._heaps[0] if self._by_preference and self._by_preference[0][0] == 0 else None
+
     def allocate(self, size: int, memory: int | None = None, bank: int = 0) -> MemoryRange | None:
         if memory is None:
             memory = self.default_memory(size)
             if memory is None:
                 return None
         heap = self._heaps[memory]
-        with self._lock:
-            address = None
-            if bank:
-                address = heap.allocate(size, self._board.memories[memory].bank_begin(bank))
-            if address is None:
-                address = heap.allocate(size)
+        address = heap.allocate(size, self._board.memories[memory].bank_begin(bank)) if bank else None
+        if address is None:
+            address = heap.allocate(size)
         return None if address is None else MemoryRange(memory, address, size)
 
     def free(self, region: MemoryRange) -> None:
-        with self._lock:
-            self._heaps[region.memory].free(region.address, region.size)
+        self._heaps[region.memory].free(region.address, region.size)
 
     def memory_for(self, location: str) -> int | None:
         if not location:
@@ -176,5 +176,4 @@ class GlobalMemories:
 
     def holes(self, memory: int) -> list[tuple[int, int]]:
         """Returns address and size of every free range of a memory."""
-        with self._lock:
-            return self._heaps[memory].holes()
+        return self._heaps[memory].holes()

@@ -116,8 +116,8 @@ class Mmd(Protocol):
         """The calls and bytes so far, by the call's name without aocl_mmd_."""
 
     @property
-    def own_traffic(self) -> int:
-        """The address of C's counters of writes, reads, copies, programmings (`struct board_traffic[4]`).
+    def in_c(self) -> int:
+        """The address of the `struct board_memory` with C's counters.
 
         It is 0 if C must not move bytes itself, because each call has to be seen.
         """
@@ -244,7 +244,7 @@ class Around:
         self.keep_elsewhere = mmd.keep_elsewhere
 
     @property
-    def own_traffic(self) -> int:
+    def in_c(self) -> int:
         return 0
 
     @property

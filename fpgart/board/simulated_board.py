@@ -129,14 +129,13 @@ class SimulatedBoard:
         self._written = self._traffic["write"]
         self._read = self._traffic["read"]
         self._copied = self._traffic["copy"]
-        self._of_c = ffi.new("struct board_traffic[4]")
-        self.own_traffic = int(ffi.cast("uintptr_t", self._of_c))
+        self._memory = ffi.new("struct board_memory *", {"most_kept": config.WARM_MEMORY.value})
+        self.in_c = int(ffi.cast("uintptr_t", self._memory))
         self._opening = threading.Lock()
         self._base = 0
         self._size = sum(memory.room for memory in description.memories)
         self._segments: list[tuple[int, int, int]] = []
         self._begin = self._end = self._shift = 0
-        self._warm = 0
         self._host_allocations: dict[int, tuple[int, int]] = {}
         self._elsewhere: Elsewhere | None = None
         self._in_flight = InFlight()
@@ -146,7 +145,7 @@ class SimulatedBoard:
 
     @property
     def traffic(self) -> dict[str, Traffic]:
-        written, read, copied, programmed = self._of_c
+        written, read, copied, programmed = self._memory.traffic
         return self._traffic | {
             "write": Traffic(self._written.calls + written.calls, self._written.bytes + written.bytes),
             "read": Traffic(self._read.calls + read.calls, self._read.bytes + read.bytes),
@@ -252,7 +251,7 @@ class SimulatedBoard:
 
     def keep_elsewhere(self, elsewhere: Elsewhere) -> None:
         self._elsewhere = elsewhere
-        self.own_traffic = 0  # each call has to be seen
+        self.in_c = 0  # each call has to be seen
 
     def write(self, host: int, board: int, size: int) -> None:
         place = self.aperture(board)
@@ -339,7 +338,7 @@ class SimulatedBoard:
         self._traffic["free"].add(0)
 
     def in_use(self, board: int, size: int) -> None:
-        self._warm = max(0, self._warm - size)
+        lib.board_memory_allocated(self._memory, size)
         self._forget(board, size)
 
     def _forget(self, board: int, size: int) -> None:
@@ -349,16 +348,11 @@ class SimulatedBoard:
 
     def unused(self, board: int, size: int) -> None:
         self._forget(board, size)
-        if self._warm + size <= config.WARM_MEMORY.value:
-            self._warm += size
-            return
-        begin = round_up(self.aperture(board) - self._base, PAGE)
-        end = (self.aperture(board) + size - self._base) // PAGE * PAGE
-        if end > begin:
-            self._punch(begin, end - begin)
+        if not lib.board_memory_keeps(self._memory, size):
+            lib.board_memory_discard(self.aperture(board) + self._own_shift, size)
 
     def renew(self, kept: list[tuple[int, int]]) -> None:
-        for traffic in (*self._traffic.values(), *self._of_c):
+        for traffic in (*self._traffic.values(), *self._memory.traffic):
             traffic.calls = traffic.bytes = 0
         if not self._base:
             return
@@ -369,7 +363,7 @@ class SimulatedBoard:
             free = begin + size
         if self._size > free:
             self._punch(free, self._size - free)
-        self._warm = 0
+        self._memory.kept = 0
 
     def _punch(self, begin: int, size: int) -> None:
         """Returns pages to the system. `begin` counts from the begin of the memory."""

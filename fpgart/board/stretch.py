@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import threading
-from collections import deque
 from collections.abc import Iterator
 
 from fpgart._native import lib
@@ -44,9 +43,8 @@ class Stretch:
         self.begin, self.control = self._settle()
         self._parts: dict[int, int] = {}
         self._free = FirstFit(self.begin + PAGE, self.begin + ROOM)
-        self._freed: deque[tuple[int, int]] = deque()
-        """Addresses and sizes that the next allocation frees: destructors free memory and must not take a lock."""
         self._lock = threading.Lock()
+        """Held while the file grows. Destructors free memory and must not take it."""
 
     def _settle(self) -> tuple[int, int]:
         """Returns the begin and the address of the first page, whose mapping keeps other stretches away."""
@@ -69,8 +67,6 @@ class Stretch:
         size = round_up(size, PAGE)
         while True:
             with self._lock:
-                while self._freed:
-                    self._free.free(*self._freed.popleft())
                 found = self._free.allocate_aligned(size, max(alignment, PAGE))
                 if found is not None and self.offset(found) + size > self._end:
                     try:
@@ -105,7 +101,7 @@ class Stretch:
         if own := closed_memory.forget(address):
             lib.unmap(own, size)
         lib.punch(self.descriptor, self.offset(address), size)
-        self._freed.append((address, size))
+        self._free.free(address, size)
 
 
 def _begins() -> Iterator[int]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -21,8 +22,7 @@ from fpgart.base import opencl as cl
 from fpgart.base.errors import MemObjectAllocationFailure
 from fpgart.base.notices import NOTICES
 from fpgart.bridge.arguments import is_kept
-from fpgart.bridge.blocks import Spares
-from fpgart.bridge.handles import reap_soon, release_put_off
+from fpgart.bridge.handles import reap_soon, release_put_off, view_all
 from fpgart.bridge.watched import may_show, read_launches, tell_carried
 from fpgart.engine.interface import LOCAL, POINTER, pack_arguments
 from fpgart.runtime.commands.launch import SPLIT_KERNELS
@@ -33,7 +33,7 @@ from fpgart.runtime.scheduling.core import Command
 
 if TYPE_CHECKING:
     from fpgart.runtime.memory.buffer import Buffer
-    from fpgart.runtime.memory.device import Block, Device
+    from fpgart.runtime.memory.device import Device
     from fpgart.runtime.objects.queue import CommandQueue
     from fpgart.runtime.programs.program import Program
     from fpgart.runtime.scheduling.scheduler import Scheduler
@@ -70,13 +70,13 @@ PROGRAMS = Numbers()
 class CarriedBoard:
     """The commands of one board that C carries."""
 
-    __slots__ = ("_is_stopped", "address", "device", "is_awaited", "spares")
+    __slots__ = ("_is_stopped", "_locations", "address", "device", "is_awaited")
 
     def __init__(self, device: Device, address: int) -> None:
         self.device = device
         self.address = address
         self.is_awaited = False
-        self.spares = Spares(device, address)
+        self._locations = 0
         self._is_stopped = False
 
     def hold(self) -> None:
@@ -124,14 +124,22 @@ class CarriedBoard:
     def end_epoch(self) -> None:
         lib.fpgart_board_end_epoch(self.address)
 
-    def keep(self, block: Block) -> bool:
-        """Gives C a block, as Spares.keep() does, if it is in the memory of arguments without a buffer_location."""
-        memories = self.device.memories
-        if not self.device.mmd.own_traffic or NOTICES.block_reserved:
-            return False  # each allocation has to be seen
-        if not block.memory == memories.default_memory(block.range.size) == memories.memory_for(""):
-            return False
-        return self.spares.keep(block, locations_of(self.device, block.memory))
+    def may_allocate(self) -> None:
+        """Gives C the heap for buffers in the default memory, if there is one and nobody has to see each allocation."""
+        device, mmd = self.device, self.device.mmd
+        self._locations = len(LOCATIONS)
+        heap = device.memories.default_heap()
+        if heap is None or not mmd.in_c or NOTICES.block_reserved or NOTICES.block_freed:
+            lib.fpgart_board_allocates(self.address, 0, 0, 0, 0)
+            return
+        room = min(device.board.memories[0].usable_size, device.max_mem_alloc_size)
+        shift = mmd.aperture(heap.begin) - heap.begin
+        lib.fpgart_board_allocates(self.address, heap.address, shift, room, locations_of(device, 0))
+
+    def note_locations(self) -> None:
+        """Tells C if the default memory counts for further buffer_locations."""
+        if self._locations != len(LOCATIONS):
+            self.may_allocate()
 
 
 class CarriedQueue:
@@ -165,12 +173,12 @@ def count_launches() -> None:
 
 
 def end_epochs(scheduler: Scheduler) -> None:
-    """Makes all facts void, and frees C's spare blocks, because watchers or faults were added or removed."""
+    """Makes all facts void, because watchers or faults were added or removed."""
     may = scheduler.carries and not NOTICES.watches_commands
     lib.fpgart_carry(may)
     for board in BOARDS.values():
         board.end_epoch()
-        board.spares.free(0)
+        board.may_allocate()
     count_launches()
 
 
@@ -181,7 +189,7 @@ def board_of(queue: CommandQueue) -> CarriedBoard | None:
     if (
         not queue.context.scheduler.carries
         or NOTICES.watches_commands
-        or not device.mmd.own_traffic
+        or not device.mmd.in_c
         or device.before_kernel is not None
         or device.network is not None
         or device.cores
@@ -208,7 +216,7 @@ def _new_board(device: Device) -> CarriedBoard | None:
     if carrier is None:
         return None
     of_engine = carrier.functions, carrier.context, carrier.device
-    address = lib.fpgart_board_new(device.handle, *of_engine, device.mmd.own_traffic, device.has_svm)
+    address = lib.fpgart_board_new(device.handle, *of_engine, device.mmd.in_c, device.has_svm)
     if not address:
         return None
     board = CarriedBoard(device, address)
@@ -217,10 +225,9 @@ def _new_board(device: Device) -> CarriedBoard | None:
     device.scheduler.while_none_begins(lambda: _begin_to_carry(device, board))
     device.epoch_ended = board.end_epoch
     device.note_ends = board.note_ends
-    device.keep = board.keep
-    device.free_spares = board.spares.free
-    device.memory_changed = board.spares.changed
+    device.view_buffers = partial(view_all, "Buffer")
     device.scheduler.boards.append(board)
+    board.may_allocate()
     lib.fpgart_carry(True)
     return board
 
@@ -268,6 +275,7 @@ def _learn_kernel(queue: CommandQueue, kernel: Kernel, board: CarriedBoard) -> b
     locations = [LOCATIONS[each.buffer_location] for each in kernel.interface.arguments]
     if locations and max(locations) >= MOST_LOCATIONS:
         return False
+    board.note_locations()
     most, sizes = device.platform.group_limits
     loads = [PROGRAMS.number(program.identity), len(program.image()), int(program.may_poll())]
     local_room = max(0, local_memory(device) - own_local_memory(kernel))

@@ -40,7 +40,6 @@ CHAPTERS = (
 
 CHAPTERS_OF_LAUNCH = CHAPTERS[: CHAPTERS.index("execute") + 1]
 MODULES_OF_LAUNCH = (
-    "fpgart.bridge.blocks",
     "fpgart.bridge.carrying",
     "fpgart.runtime.commands.host_work",
     "fpgart.runtime.commands.new_launch",

@@ -11,8 +11,9 @@ from typing import Any
 from _fpgart_icd import ffi, lib
 
 from fpgart.base import opencl as cl
+from fpgart.board.memory_system import MemoryRange
 from fpgart.bridge.arguments import is_kept
-from fpgart.bridge.carrying import BOARDS, CarriedQueue
+from fpgart.bridge.carrying import CarriedQueue
 from fpgart.bridge.handles import KINDS, Maker, find
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.device import Device
@@ -45,8 +46,7 @@ def view_buffer(parent: Buffer | Context, found: Any, handle: int) -> Buffer:
     buffer = Buffer(parent, flags, size)
     if found.block:
         device = parent.devices[0]
-        block = BOARDS[device].spares.take(int(found.block))
-        block.owner = buffer.number
+        block = device.adopt(MemoryRange(0, int(found.block), size), buffer.number)
         buffer.blocks, buffer.home = {(device, block.memory): block}, block
     return buffer
 

@@ -7,7 +7,7 @@ import os
 from time import monotonic_ns
 from typing import Any
 
-from fpgart.bridge.carrying import BOARDS, count_launches
+from fpgart.bridge.carrying import count_launches
 from fpgart.bridge.handles import HELD, KEPT, view_all
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.objects.context import Context
@@ -25,8 +25,6 @@ def describe(platform: Platform) -> Snapshot:
     """Returns all boards, with their memories and queues, as JSON has it; times of the monotonic clock."""
     view_all("CommandQueue")
     count_launches()
-    for board in BOARDS.values():
-        board.spares.free(0)
     return {
         "process": os.getpid(),
         "now_ns": monotonic_ns(),

@@ -28,8 +28,8 @@ class SharedBoard(Around):
         self.host_alloc, self.shared_alloc, self.free = mmd.host_alloc, mmd.shared_alloc, mmd.free
 
     @property
-    def own_traffic(self) -> int:
-        return self._mmd.own_traffic
+    def in_c(self) -> int:
+        return self._mmd.in_c
 
     @property
     def is_shared(self) -> bool:

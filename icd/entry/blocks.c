@@ -1,112 +1,74 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Buffers that C makes, and the blocks of boards' memory for them. A block is spare if first fit
- * would give it to the next buffer of its size: Python allocates it in advance when it frees one
- * of that size (fpgart/bridge/blocks.py). That holds until Python frees other memory of the
- * board, and only for the lowest spare block, because those above count as free as well. Before
- * Python allocates memory itself it frees that block if it is the one that first fit returns, else
- * all spare blocks. */
+ * Buffers that C makes, and the blocks of boards' memory for them. C and Python allocate from the
+ * same heap, so that each gets the range that first fit finds. C places only what is in the
+ * board's default memory without a request. */
 #include "blocks.h"
 
 #include "boards.h"
 #include "core.h"
+#include "first_fit.h"
 #include "handles.h"
 #include "interpreter.h"
 #include "permissions.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
-struct fpgart_block {
-    struct fpgart_block *next; /* the next higher spare one */
-    struct fpgart_board *board;
-    uint64_t number; /* its address on the board */
-    uint64_t size, locations;
-    uintptr_t pointer;
-    uint64_t epoch; /* of the board's memory, in which it is spare */
-};
-
+/* Guards the blocks of handles, and from where boards allocate. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* The lock is held. */
-static void put(struct fpgart_block *block)
-{
-    struct fpgart_block **place = &block->board->spare;
-    while (*place != NULL && (*place)->number < block->number)
-        place = &(*place)->next;
-    block->next = *place;
-    *place = block;
-}
-
-/* The lock is held. */
-static int is_next(const struct fpgart_board *board, uint64_t size)
-{
-    const struct fpgart_block *lowest = board->spare;
-    return lowest != NULL && lowest->size == size && lowest->epoch == board->memory_epoch;
-}
-
-int fpgart_block_spare(uintptr_t board, uint64_t number, uint64_t size, uintptr_t pointer,
-                       uint64_t locations)
-{
-    struct fpgart_board *of = (struct fpgart_board *)board;
-    struct fpgart_block *block = malloc(sizeof *block);
-    if (block == NULL)
-        return 0;
-    pthread_mutex_lock(&lock);
-    *block = (struct fpgart_block){NULL, of, number, size, locations, pointer, of->memory_epoch};
-    put(block);
-    pthread_mutex_unlock(&lock);
-    return 1;
-}
-
-/* Removes the lowest spare block and returns its number; 0 if there is none. `size`: only if first
- * fit would return it for that size; 0: in any case. */
-uint64_t fpgart_take_spare(uintptr_t board, uint64_t size)
+void fpgart_board_allocates(uintptr_t board, uintptr_t heap, int64_t shift, uint64_t room,
+                            uint64_t locations)
 {
     struct fpgart_board *of = (struct fpgart_board *)board;
     pthread_mutex_lock(&lock);
-    struct fpgart_block *block = size == 0 || is_next(of, size) ? of->spare : NULL;
-    if (block != NULL)
-        of->spare = block->next;
-    pthread_mutex_unlock(&lock);
-    uint64_t number = block != NULL ? block->number : 0;
-    free(block);
-    return number;
-}
-
-void fpgart_memory_changed(uintptr_t board)
-{
-    pthread_mutex_lock(&lock);
-    ((struct fpgart_board *)board)->memory_epoch++;
-    pthread_mutex_unlock(&lock);
-}
-
-/* Gives a buffer that Python does not know a block, if it has none. Its contents stay there
- * in each epoch. The lock is held. */
-static int settle(uintptr_t buffer, struct fpgart_board *board, uint64_t epoch, uint32_t location)
-{
-    struct fpgart_block **slot = fpgart_block_of(buffer), *block = slot != NULL ? *slot : NULL;
-    if (slot == NULL || (block != NULL && block->board != board))
-        return 0;
-    if (block == NULL) {
-        if (!is_next(board, fpgart_region_of(buffer)->size) ||
-            !(board->spare->locations >> location & 1))
-            return 0;
-        *slot = block = board->spare;
-        board->spare = block->next;
+    of->room = room;
+    if (room != 0) { /* else blocks that C has allocated are freed in the same heap as before */
+        of->heap = (struct first_fit *)heap;
+        of->shift = (uint64_t)shift;
+        of->locations = locations;
     }
-    fpgart_buffer_is_at(buffer, (uintptr_t)board, epoch, block->pointer, block->locations, 0);
+    pthread_mutex_unlock(&lock);
+}
+
+/* The lock is held. */
+static int allocate(struct fpgart_block *block, struct fpgart_board *board, uint64_t size,
+                    uint32_t location)
+{
+    if (size > board->room || !(board->locations >> location & 1))
+        return 0;
+    int64_t address = first_fit_allocate(board->heap, size, 0, 1);
+    if (address < 0)
+        return 0;
+    board_memory_allocated(board->memory, size);
+    *block = (struct fpgart_block){board, (uint64_t)address, size};
     return 1;
 }
 
-static int settle_buffer(uintptr_t buffer, struct fpgart_board *board, uint64_t epoch,
-                         uint32_t location)
+/* Gives a buffer that Python does not know a block, if it has none, and returns the address of its
+ * contents, which stay there in each epoch. Returns 0 if Python has to do that. The lock is held.
+ */
+static uint64_t settle(uintptr_t buffer, struct fpgart_board *board, uint64_t epoch,
+                       uint32_t location)
+{
+    struct fpgart_block *block = fpgart_block_of(buffer);
+    if (block == NULL || (block->board != NULL && block->board != board))
+        return 0;
+    if (block->board == NULL && !allocate(block, board, fpgart_region_of(buffer)->size, location))
+        return 0;
+    uint64_t address = block->address + board->shift;
+    fpgart_buffer_is_at(buffer, (uintptr_t)board, epoch, address, board->locations, 0);
+    return address;
+}
+
+static uint64_t settle_buffer(uintptr_t buffer, struct fpgart_board *board, uint64_t epoch,
+                              uint32_t location)
 {
     pthread_mutex_lock(&lock);
-    int done = settle(buffer, board, epoch, location);
+    uint64_t address = settle(buffer, board, epoch, location);
     pthread_mutex_unlock(&lock);
-    return done;
+    return address;
 }
 
 int fpgart_place_in(uintptr_t buffer, const struct fpgart_carried_queue *queue, uint64_t epoch,
@@ -131,24 +93,26 @@ int fpgart_place_in(uintptr_t buffer, const struct fpgart_carried_queue *queue, 
            region->context == fpgart_handle_serial(queue->context);
 }
 
-void fpgart_block_goes(struct fpgart_block **slot)
+void fpgart_block_free(struct fpgart_block *block)
 {
     pthread_mutex_lock(&lock);
-    if (*slot != NULL)
-        put(*slot);
-    *slot = NULL;
+    struct fpgart_block freed = *block;
+    block->board = NULL;
     pthread_mutex_unlock(&lock);
+    if (freed.board == NULL)
+        return;
+    if (!board_memory_keeps(freed.board->memory, freed.size))
+        board_memory_discard(freed.address + freed.board->shift, freed.size);
+    first_fit_free(freed.board->heap, freed.address, freed.size);
 }
 
-uint64_t fpgart_take_block(struct fpgart_block **slot)
+uint64_t fpgart_take_block(struct fpgart_block *block)
 {
     pthread_mutex_lock(&lock);
-    struct fpgart_block *block = *slot;
-    *slot = NULL;
+    uint64_t address = block->board != NULL ? block->address : 0;
+    block->board = NULL;
     pthread_mutex_unlock(&lock);
-    uint64_t number = block != NULL ? block->number : 0;
-    free(block);
-    return number;
+    return address;
 }
 
 static int is_one(uint64_t flags)
@@ -164,34 +128,23 @@ static int may_have(uint64_t flags, size_t size, const void *host)
            (host != NULL) == ((flags & CL_MEM_COPY_HOST_PTR) != 0);
 }
 
-static int has_room(const struct fpgart_board *board, uint64_t size)
-{
-    pthread_mutex_lock(&lock);
-    int found = is_next(board, size);
-    pthread_mutex_unlock(&lock);
-    return found;
-}
-
-/* Commands that have ended may still hold blocks that the host has released. */
-static int finds_room(struct fpgart_board *board, uint64_t size)
-{
-    struct fpgart_visit visit;
-    if (has_room(board, size))
-        return 1;
-    core_board_note(board->core);
-    if (!has_room(board, size) && fpgart_any_released() && fpgart_enter(&visit))
-        fpgart_leave(&visit); /* entering has released them */
-    return has_room(board, size);
-}
-
 static int write(uintptr_t buffer, struct fpgart_board *board, const void *host, size_t size)
 {
-    if (!settle_buffer(buffer, board, core_board_epoch(board->core), 0))
+    uint64_t address = settle_buffer(buffer, board, core_board_epoch(board->core), 0);
+    if (address == 0)
         return 0;
-    memcpy((void *)(*fpgart_block_of(buffer))->pointer, host, size);
-    __atomic_fetch_add(&board->traffic[0][0], 1, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&board->traffic[0][1], size, __ATOMIC_RELAXED);
+    memcpy((void *)address, host, size);
+    board_memory_count(board->memory, WRITTEN, 1, size);
     return 1;
+}
+
+/* Frees the blocks of buffers that the host has released and whose commands have ended. */
+static void free_blocks(struct fpgart_board *board)
+{
+    struct fpgart_visit visit;
+    core_board_note(board->core);
+    if (fpgart_any_released() && fpgart_enter(&visit))
+        fpgart_leave(&visit); /* entering has released them */
 }
 
 static uintptr_t make(uintptr_t context, struct fpgart_board *board, uint64_t flags, size_t size,
@@ -217,9 +170,10 @@ cl_mem fpgart_makes_buffer(const void *context, cl_mem_flags flags, size_t size,
         !fpgart_hold(of, FPGART_CONTEXT, fpgart_handle_serial(of)))
         return NULL;
     struct fpgart_board *board = fpgart_only_board(of);
-    if (board == NULL || !finds_room(board, size)) {
+    if (board == NULL || size > board->room) {
         fpgart_unhold(of, FPGART_CONTEXT);
         return NULL;
     }
+    free_blocks(board);
     return (cl_mem)make(of, board, flags, size, host); /* which holds the context */
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Buffers that C makes, with spare blocks of a board's memory, and the places of buffers. */
+ * Buffers that C makes, with blocks of a board's memory, and the places of buffers. */
 #ifndef FPGART_BLOCKS_H
 #define FPGART_BLOCKS_H
 
@@ -14,21 +14,18 @@
 
 cl_mem fpgart_makes_buffer(const void *context, cl_mem_flags flags, size_t size,
                            const void *host); /* NULL: left to Python */
-void fpgart_block_goes(struct fpgart_block **slot);
-uint64_t fpgart_take_block(struct fpgart_block **slot); /* returns its address */
+void fpgart_block_free(struct fpgart_block *block);
+uint64_t fpgart_take_block(struct fpgart_block *block); /* returns its address; 0: there is none */
 
 /* Finds the facts about a buffer that the caller holds; addresses are those of its own bytes. A
- * buffer of C's without a block gets a spare one. Returns 0 if Python has to place the buffer. */
+ * buffer of C's without a block gets one. Returns 0 if Python has to place the buffer. */
 enum { FPGART_ANYWHERE = 64 };
 int fpgart_place_in(uintptr_t buffer, const struct fpgart_carried_queue *queue, uint64_t epoch,
                     uint32_t location, struct fpgart_place *found);
 
-/* For Python: fpgart_block_spare() adds a spare block, fpgart_take_spare() removes one and
- * returns its address (0: there is none), and fpgart_memory_changed() records that other
- * memory of the board was freed. */
-AT_ONCE int fpgart_block_spare(uintptr_t board, uint64_t number, uint64_t size, uintptr_t pointer,
-                               uint64_t locations);
-AT_ONCE uint64_t fpgart_take_spare(uintptr_t board, uint64_t size);
-AT_ONCE void fpgart_memory_changed(uintptr_t board);
+/* Sets the heap from which C allocates (boards.h); `room` 0: C allocates no more, because somebody
+ * has to see each allocation. `locations` are those for which that memory counts. */
+AT_ONCE void fpgart_board_allocates(uintptr_t board, uintptr_t heap, int64_t shift, uint64_t room,
+                                    uint64_t locations);
 
 #endif

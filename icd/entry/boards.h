@@ -5,6 +5,7 @@
 #ifndef FPGART_BOARDS_H
 #define FPGART_BOARDS_H
 
+#include "board_memory.h"
 #include "core.h"
 #include "handles.h"
 
@@ -17,13 +18,16 @@
 struct fpgart_board {
     struct core_board *core;
     struct fpgart_board *next;
-    uintptr_t handle;           /* the device's */
-    struct fpgart_block *spare; /* the spare blocks of its memory, lowest first */
-    uint64_t memory_epoch;
+    uintptr_t handle; /* the device's */
     const struct carrier *carrier;
     uintptr_t context, device; /* the engine's */
     int has_svm;
-    uint64_t (*traffic)[2]; /* calls and bytes: written, read, copied, programmed */
+    struct board_memory *memory;
+    /* The heap of buffers without a request (blocks.c): allocations of up to `room` bytes are C's,
+     * at the board's addresses; `shift` leads from those to addresses of this process. */
+    struct first_fit *heap;
+    _Atomic uint64_t room;
+    uint64_t shift, locations;
     _Atomic uint64_t launches;
     _Atomic uint64_t program; /* Python's number of the loaded one */
 };
@@ -38,7 +42,7 @@ struct fpgart_carried_queue {
 };
 
 FOR_PYTHON uintptr_t fpgart_board_new(uintptr_t device, uintptr_t carrier, uintptr_t engine_context,
-                                      uintptr_t engine_device, uintptr_t traffic, int has_svm);
+                                      uintptr_t engine_device, uintptr_t memory, int has_svm);
 AT_ONCE uint64_t fpgart_board_epoch(uintptr_t board);
 AT_ONCE void fpgart_board_end_epoch(uintptr_t board);
 FOR_PYTHON int fpgart_board_hold(uintptr_t board);

@@ -220,8 +220,7 @@ static void launch_begins(struct carried *carried)
     struct fpgart_board *board = held->board;
     if (atomic_exchange(&board->program, held->program.number) == held->program.number)
         return;
-    __atomic_fetch_add(&board->traffic[3][0], 1, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&board->traffic[3][1], held->program.size, __ATOMIC_RELAXED);
+    board_memory_count(board->memory, PROGRAMMED, 1, held->program.size);
 }
 
 /* Begins a command, which holds its queue if that is found. */

@@ -224,7 +224,7 @@ struct fpgart_mappings *fpgart_mappings_of(uintptr_t buffer)
     return contents != NULL ? &contents->mappings : NULL;
 }
 
-struct fpgart_block **fpgart_block_of(uintptr_t buffer)
+struct fpgart_block *fpgart_block_of(uintptr_t buffer)
 {
     struct handle *slot = find(buffer);
     return slot != NULL && atomic_load(&slot->kind) == FPGART_MEM &&

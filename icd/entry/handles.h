@@ -38,6 +38,10 @@ enum {
     FPGART_HOST_ACCESS = CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS
 };
 struct fpgart_board;
+struct fpgart_block {           /* memory of a board that C has allocated */
+    struct fpgart_board *board; /* NULL: none */
+    uint64_t address, size;
+};
 struct fpgart_place {       /* of a buffer */
     _Atomic uint64_t epoch; /* 0: unknown, or about to change */
     const struct fpgart_board *board;
@@ -66,8 +70,8 @@ struct fpgart_contents {
     fpgart_board_slot boards[FPGART_MOST_BOARDS + 1]; /* of a context; the last: the only one */
     struct fpgart_region region;                      /* of a buffer */
     struct fpgart_mappings mappings;                  /* of a buffer */
-    struct fpgart_block *block; /* of a buffer, while Python does not know it */
-    struct fpgart_place place;  /* of a buffer that is no sub-buffer */
+    struct fpgart_block block; /* of a buffer, while Python does not know it */
+    struct fpgart_place place; /* of a buffer that is no sub-buffer */
 };
 
 AT_ONCE uintptr_t fpgart_handle_new(int kind, uint32_t references);
@@ -91,8 +95,8 @@ fpgart_queue_slot *fpgart_queue_of(uintptr_t queue);
 fpgart_board_slot *fpgart_boards_of(uintptr_t context);
 struct fpgart_region *fpgart_region_of(uintptr_t buffer);
 struct fpgart_mappings *fpgart_mappings_of(uintptr_t buffer);
-struct fpgart_block **fpgart_block_of(uintptr_t buffer); /* NULL, too, if Python knows the buffer */
-struct fpgart_place *fpgart_place_of(uintptr_t buffer);  /* that of the parent of a sub-buffer */
+struct fpgart_block *fpgart_block_of(uintptr_t buffer); /* NULL, too, if Python knows the buffer */
+struct fpgart_place *fpgart_place_of(uintptr_t buffer); /* that of the parent of a sub-buffer */
 
 AT_ONCE void fpgart_buffer_is(uintptr_t buffer, uintptr_t context, uintptr_t parent, uint64_t flags,
                               uint64_t origin, uint64_t size);

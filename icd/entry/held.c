@@ -14,10 +14,8 @@ void fpgart_count_command(const struct held *held)
 {
     if (held->kernel != 0)
         atomic_fetch_add(&held->board->launches, 1);
-    if (held->calls == 0)
-        return;
-    __atomic_fetch_add(&held->board->traffic[held->traffic][0], held->calls, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&held->board->traffic[held->traffic][1], held->bytes, __ATOMIC_RELAXED);
+    if (held->calls != 0)
+        board_memory_count(held->board->memory, held->traffic, held->calls, held->bytes);
 }
 
 void fpgart_let_go_of(const struct held *held)

@@ -10,8 +10,6 @@
 
 #include <stdint.h>
 
-enum { WRITTEN, READ, COPIED }; /* rows of a board's traffic */
-
 /* `data` of the operation is its offset. */
 struct held {
     struct fpgart_board *board;

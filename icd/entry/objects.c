@@ -26,8 +26,7 @@ void fpgart_object_ends(struct fpgart_contents *contents, int kind, uint64_t ser
         fpgart_kernels_free(&contents->kernels);
     if (kind == FPGART_MEM) {
         fpgart_mappings_free(&contents->mappings);
-        if (contents->block != NULL)
-            fpgart_block_goes(&contents->block);
+        fpgart_block_free(&contents->block);
     }
 }
 

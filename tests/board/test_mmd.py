@@ -50,5 +50,5 @@ def test_an_mmd_around_another_tells_of_the_board_what_that_does(monkeypatch: py
 
 def test_c_may_not_pass_by_an_mmd_around_another() -> None:
     board = SimulatedBoard(describe("a10_ref"))
-    assert board.own_traffic
-    assert Around(board).own_traffic == 0
+    assert board.in_c
+    assert Around(board).in_c == 0

@@ -102,9 +102,9 @@ def test_what_is_taken_or_given_back_has_no_contents(board: SimulatedBoard) -> N
 
 
 def test_each_call_passes_by_who_has_newer_bytes(board: SimulatedBoard) -> None:
-    assert board.own_traffic
+    assert board.in_c
     board.keep_elsewhere(Elsewhere())
-    assert board.own_traffic == 0
+    assert board.in_c == 0
 
 
 # Memory

@@ -298,6 +298,6 @@ def launch(board: Board, model: list[int | None], spans: list[tuple[int, int]], 
 
 def test_c_moves_no_bytes_of_a_board_behind_the_mirrors_back() -> None:
     board = SimulatedBoard(describe("usm_s10"))
-    assert board.own_traffic
+    assert board.in_c
     board.keep_elsewhere(Mirrors(FakeStore()))
-    assert not board.own_traffic
+    assert not board.in_c

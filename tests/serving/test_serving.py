@@ -686,7 +686,7 @@ def test_bytes_of_a_lent_board_move_as_those_of_an_own_one(lent: Callable[[int],
     board = lent(0)
     own = board._mmd
     assert (board.is_shared, own.is_shared) == (True, False)
-    assert board.own_traffic == own.own_traffic != 0
+    assert board.in_c == own.in_c != 0
     for name in ("write", "read", "copy", "program", "host_alloc", "shared_alloc", "free"):
         assert getattr(board, name) == getattr(own, name)
 

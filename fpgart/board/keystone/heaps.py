@@ -101,8 +101,7 @@ class KeystoneHeaps:
         return DspAddress(address) if MSMC.begin <= address < MSMC.end else dsp_at_boot(address)
 
     def free(self, region: MemoryRange) -> None:
-        with self._lock:
-            self._heaps[region.memory].free(region.address, region.size)
+        self._heaps[region.memory].free(region.address, region.size)
 
     def memory_for(self, location: str) -> int | None:
         if not location:
@@ -121,6 +120,9 @@ class KeystoneHeaps:
     def default_memory(self, size: int) -> int | None:
         return None
 
+    def default_heap(self) -> None:
+        return None
+
     def is_mapped(self, memory: int) -> bool:
         """True if the DSP sees a heap only through regions."""
         return memory in self.mapped
@@ -135,8 +137,7 @@ class KeystoneHeaps:
 
     def holes(self, memory: int) -> list[tuple[int, int]]:
         """Returns address and size of every free range of a heap."""
-        with self._lock:
-            return self._heaps[memory].holes()
+        return self._heaps[memory].holes()
 
     def largest_allocation(self, memory: int) -> int:
         """Returns the bytes of the largest buffer that a heap has room for, where buffers may begin."""

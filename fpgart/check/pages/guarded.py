@@ -67,8 +67,8 @@ class GuardedMmd(Around):
         self.write, self.read, self.copy, self.program = mmd.write, mmd.read, mmd.copy, mmd.program
 
     @property
-    def own_traffic(self) -> int:
-        return self._mmd.own_traffic  # C moves no bytes while checks are on
+    def in_c(self) -> int:
+        return self._mmd.in_c  # C moves no bytes while checks are on
 
     def open(self) -> None:
         """Raises BoardError, as the board does."""

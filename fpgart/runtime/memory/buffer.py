@@ -185,6 +185,6 @@ class Buffer(Residency):
             for callback in reversed(callbacks or ()):
                 reaper.append(callback)
             for block in (blocks or {}).values():
-                reaper.free_later(block.retire)
+                reaper.free_later(block.release)
         for listener in NOTICES.buffer_destroyed:
             listener(self.number)

@@ -128,11 +128,6 @@ class Block:
     def release(self) -> None:
         self.device.free(self)
 
-    def retire(self) -> None:
-        """Frees the block, unless C keeps it for the next buffer of the same size."""
-        if not self.device.keep(self):
-            self.device.free(self)
-
 
 class Device:
     """An OpenCL device (OpenCL 3.0, 4.2): one board.
@@ -198,12 +193,8 @@ class Device:
         self.kernel_ns = 0
         self.epoch_ended: Callable[[], None] = lambda: None
         """Tells C that what it knows about buffers and kernels on this board may be out of date."""
-        self.keep: Callable[[Block], bool] = lambda block: False
-        """Offers a block to C for the next buffer of its size; returns False if C does not take it."""
-        self.free_spares: Callable[[int], None] = lambda size: None
-        """Frees the blocks that C keeps for buffers to come: for this size the next one, if there is one; else all."""
-        self.memory_changed: Callable[[], None] = lambda: None
-        """Tells C that memory was freed."""
+        self.view_buffers: Callable[[], None] = lambda: None
+        """Makes views of the buffers that C has made, with their blocks."""
         self.note_ends: Callable[[], object] = lambda: None
         """Releases what carried commands hold that have ended. No lock is held."""
 
@@ -368,6 +359,7 @@ class Device:
 
     def blocks(self) -> list[Block]:
         """Returns the blocks that are allocated now."""
+        self.view_buffers()
         with self._taking:
             return list(self._live.values())
 
@@ -386,12 +378,6 @@ class Device:
 
     def allocate(self, size: int, memory: int | None, bank: int, owner: int) -> Block | None:
         """Allocates a block in a memory (None: the default one for this size). Returns None if there is no room."""
-        is_first_fit = not bank and memory in (None, self.memories.default_memory(size))
-        self.free_spares(size if is_first_fit else 0)
-        return self.allocate_beside_spares(size, memory, bank, owner)
-
-    def allocate_beside_spares(self, size: int, memory: int | None, bank: int, owner: int) -> Block | None:
-        """Does the same as allocate(), as if C's spare blocks were buffers."""
         found = self.memories.allocate(size, memory, bank)
         if found is None:
             for listener in NOTICES.block_refused:
@@ -408,6 +394,13 @@ class Device:
         block = Block(self, found, owner)
         block.program = identity
         return self._taken(block)
+
+    def adopt(self, found: MemoryRange, owner: int) -> Block:
+        """Returns the block of a range that C has allocated."""
+        block = Block(self, found, owner)
+        with self._taking:
+            self._live[block.address] = block
+        return block
 
     def _taken(self, block: Block) -> Block:
         with self._taking:
@@ -454,11 +447,6 @@ class Device:
 
     def free(self, block: Block) -> None:
         """Frees a block. A block must not be freed twice: its range may be another's by then."""
-        self.give_back(block)
-        self.memory_changed()
-
-    def give_back(self, block: Block) -> None:
-        """Frees a block without telling C."""
         with self._taking:
             if self._live.get(block.address) is not block:
                 raise AssertionError(f"the block at {block.address:#x} of device {self.id} is freed twice")

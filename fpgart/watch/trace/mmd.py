@@ -26,8 +26,8 @@ class TracedMmd(Around):
         self.open = mmd.open
 
     @property
-    def own_traffic(self) -> int:
-        return self._mmd.own_traffic  # C carries launches, and moves no bytes while entry points are watched
+    def in_c(self) -> int:
+        return self._mmd.in_c  # C carries launches, and moves no bytes while entry points are watched
 
     def write(self, host: int, board: int, size: int) -> None:
         begin = monotonic_ns()
