@@ -19,13 +19,6 @@ LOWERED = pattern(r"\b(?:channel|pipe)\b|(?:^[^\S\n]*|[;}]\s*)(?:static\s+)?(?:_
 """Finds declarations of channels, pipes and program-scope variables (lowering.py)."""
 LOCAL_DECLARATION = pattern(r"(?:^[^\S\n]*|[;{}]\s*)(?:__)?local\b[^;(){}*=]*;", re.MULTILINE)
 """A declaration of local variables (local_variables.py)."""
-POLLS = pattern(
-    r"\bvolatile\b|\batom|mem_fence\b|\bCLK_GLOBAL_MEM_FENCE\b|\basm\b|\b__asm|^[ \t]*#[ \t]*include", re.MULTILINE
-)
-"""Signs in a source that its kernels may wait for what another command, or the host, writes.
-
-Without any of these, a compiler may read a place in memory once for a whole loop. Included files may have them.
-"""
 UNROLL = pattern(r"^[ \t]*#[ \t]*pragma[ \t]+unroll\b(?P<count>[^\n]*)", re.MULTILINE)
 """A pragma that has a loop unrolled (unrolling.py)."""
 

@@ -25,7 +25,7 @@ from fpgart.engine.interface import BuildFailed, BuiltProgram, EngineKernel
 from fpgart.engine.models import ModelKernel, has_model
 from fpgart.kernels.interface import KernelInterface, with_places, without_locations_from
 from fpgart.kernels.opencl_c import buffer_locations, kernel_attributes
-from fpgart.kernels.signs import POLLS
+from fpgart.kernels.polling import source_may_poll
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.memory.registry import Living
 from fpgart.runtime.programs.build import Build, first_error
@@ -47,9 +47,14 @@ class ProgramKernel(Protocol):
 _attributes = lru_cache(maxsize=64)(kernel_attributes)
 
 
-@lru_cache
-def _may_poll(source: str, options: str) -> bool:
-    return POLLS.search(source) is not None or POLLS.search(options) is not None
+_source_may_poll = lru_cache(source_may_poll)
+
+
+@lru_cache(maxsize=64)
+def _module_may_poll(il: bytes) -> bool:
+    from fpgart.kernels import spirv, spirv_polling  # few hosts need it
+
+    return spirv_polling.may_poll(spirv.Module(il))
 
 
 @lru_cache(maxsize=64)
@@ -123,6 +128,7 @@ class Program:
         """True if clLinkProgram created it, also if linking failed."""
         self._parts: tuple[str | None, ...] = ()
         self._modules: tuple[bytes, ...] = ()
+        self._parts_may_poll = True
         for device in devices:
             if device.memories.keeps_programs:
                 device.programs.add(self)
@@ -273,6 +279,7 @@ class Program:
         self._made = made
         self._parts = tuple(part.listing for part in parts)
         self._modules = tuple(module for part in parts for module in part.modules)
+        self._parts_may_poll = any(part.may_poll() for part in parts)
         for part in parts:
             self._locations |= part.locations()
             self._hardware |= part.hardware()
@@ -322,7 +329,11 @@ class Program:
 
     def may_poll(self) -> bool:
         """False if no kernel waits for what another command, or the host, writes while it runs."""
-        return self.source is None or _may_poll(self.source, self.options)
+        if self.linked:
+            return self._parts_may_poll
+        if self.listing is not None:
+            return _source_may_poll(self.listing, self.options)
+        return not self.il or _module_may_poll(self.il)
 
     def image(self) -> bytes:
         """Returns the bytes that a board is programmed with.

@@ -423,6 +423,17 @@ def test_an_engine_that_says_no_limits_has_those_of_4096_work_items() -> None:
         ("kernel void f(global int *x) { while (!x[0]) mem_fence(1); }", True),
         ('kernel void f(global int *x) { while (!x[0]) asm(""); }', True),
         ('kernel void g();\n  #include "g.cl"\n', True),
+        ("kernel void f(global int *x) { atomic_inc(x); }", False),
+        (
+            "kernel void f(global int *x, int n) { for (int i = get_global_id(0); i < n; i += 2 * n) atomic_inc(x); }",
+            False,
+        ),
+        ("kernel void f(global int *x, int n) { for (int i = 0; i < n * 4 - 1; ++i) atomic_inc(x); }", False),
+        ("kernel void f(global int *x) { for (;;) if (atomic_inc(x)) return; }", True),
+        ("kernel void f(global volatile int *x) { for (int i = 0; i < *x; i++); }", True),
+        ("kernel void f(global int *x, int n) { for (int i = 0; i < n && atomic_or(x, 0); i++); }", True),
+        ("kernel void f(global int *x, int n) { for (int i = 0; i < n; i += atomic_or(x, 0)); }", True),
+        ("kernel void f(global int *x) { again: if (!atomic_or(x, 0)) goto again; }", True),
     ],
 )
 def test_a_kernel_may_poll_unless_its_source_shows_that_it_does_not(engined: Boards, source: str, polls: bool) -> None:
@@ -432,7 +443,8 @@ def test_a_kernel_may_poll_unless_its_source_shows_that_it_does_not(engined: Boa
 
 def test_a_kernel_may_poll_if_the_options_say_so_or_the_source_is_unknown(engined: Boards) -> None:
     machine = engined("a10_ref")
-    program = Program(machine.context, machine.devices, source=ONE)
+    program = Program(machine.context, machine.devices, source=f"{ONE}\n// while (MODE)")
+    assert not program.may_poll()
     program.build(machine.devices, "-DMODE=volatile")
     assert program.may_poll()
     assert Program(machine.context, machine.devices, il=b"\3\2\43\7").may_poll()
