@@ -236,10 +236,12 @@ class Usm:
         passed = [self.host.cl._passed(argument) for argument in arguments]
         return ctypes.CFUNCTYPE(returned)(address), passed
 
-    def check(self, name: str, *arguments: object) -> None:
+    def status(self, name: str, *arguments: object) -> int:
         function, passed = self._function(name, ctypes.c_int32, *arguments)
-        status = function(*passed)  # type: ignore[operator]
-        if status:
+        return int(function(*passed))  # type: ignore[operator]
+
+    def check(self, name: str, *arguments: object) -> None:
+        if status := self.status(name, *arguments):
             raise Failed(name, status)
 
     def make(self, name: str, *arguments: object) -> int:

@@ -20,6 +20,7 @@ from fpgart.base.errors import (
     MemCopyOverlap,
 )
 from fpgart.bridge import info
+from fpgart.bridge.carrying import carries_transfer
 from fpgart.bridge.entry import Address, Command, WaitList, bytes_at, entry
 from fpgart.bridge.handles import find, view_all
 from fpgart.runtime.commands.host_work import HostWork
@@ -119,7 +120,9 @@ def device_in(context: Context, handle: int) -> Device:
 def _known(context: Context, allocation: UsmAllocation) -> int:
     """Returns the pointer of a new allocation, and tells C about it (icd/entry/allocations.c)."""
     is_plain = allocation.pointer == allocation.address and len(allocation.reached_by) == len(context.devices)
-    lib.fpgart_allocation_made(context.handle, allocation.pointer, allocation.size, is_plain)
+    device = allocation.block.device.handle if allocation.block is not None else 0
+    place = context.handle, allocation.pointer, allocation.size
+    lib.fpgart_allocation_made(*place, is_plain, allocation.watched, device)
     return allocation.pointer
 
 
@@ -201,6 +204,8 @@ def enqueue_mem_fill(
         raise InvalidValue(f"{dst_ptr:#x} is not aligned to the pattern's {pattern_size} bytes")
     if not size or size % pattern_size:
         raise InvalidValue(f"{size} bytes are not a multiple of the pattern's {pattern_size}")
+    if carries_transfer(command_queue):
+        return None
     return fill(command_queue, dst_ptr, bytes_at(driver_address(pattern), pattern_size), size, wait_list)
 
 
@@ -208,6 +213,8 @@ def enqueue_mem_fill(
 def enqueue_memset(command_queue: CommandQueue, dst_ptr: int, value: int, size: int, wait_list: WaitList) -> Command:
     if not dst_ptr or not size:
         raise InvalidValue("there is nothing to set")
+    if carries_transfer(command_queue):
+        return None
     return fill(command_queue, dst_ptr, bytes([value & 0xFF]), size, wait_list)
 
 
@@ -221,6 +228,8 @@ def enqueue_memcpy(
         raise InvalidValue("the size of the copy is 0 bytes")
     if dst_ptr < src_ptr + size and src_ptr < dst_ptr + size and dst_ptr != src_ptr:
         raise MemCopyOverlap("source and destination overlap")
+    if carries_transfer(command_queue, blocking=blocking):
+        return None
     context = command_queue.context
     target, source = UsmPointer(context, dst_ptr, size), UsmPointer(context, src_ptr, size)
     operation = by_host(UsmCopy(command_queue.device, target, source, size))
@@ -233,6 +242,8 @@ def enqueue_migrate_mem(command_queue: CommandQueue, ptr: int, size: int, flags:
         raise InvalidValue("the pointer is NULL")
     if not flags or flags & ~MIGRATION_FLAGS:
         raise InvalidValue(f"{flags:#x} are not valid flags for migrating")
+    if carries_transfer(command_queue):
+        return None
     side = None if flags & cl.CL_MIGRATE_MEM_OBJECT_HOST else command_queue.device
     allocation = command_queue.context.usm.find(ptr)
 
@@ -250,5 +261,7 @@ def enqueue_mem_advise(command_queue: CommandQueue, ptr: int, size: int, advice:
         raise InvalidValue("the pointer is NULL")
     if advice and advice not in ADVICE:
         raise InvalidValue(f"{advice:#x} is not valid advice")
+    if carries_transfer(command_queue):
+        return None
     operation = HostWork(command_queue.device, lambda: None)
     return command_queue.enqueue(cl.CL_COMMAND_MEMADVISE_INTEL, operation, wait_list)

@@ -22,6 +22,7 @@ from fpgart.runtime.commands.host_work import HostWork
 from fpgart.runtime.commands.migration import migrate_to_device
 from fpgart.runtime.commands.new_launch import new_launch_with
 from fpgart.runtime.commands.transfers import CopyBuffer, FillBuffer, ReadRect, WriteRect
+from fpgart.runtime.commands.usm import UsmCopy, UsmFill, UsmPointer, by_host
 from fpgart.runtime.scheduling.attempt import attempt
 from fpgart.runtime.scheduling.event import Event
 
@@ -82,7 +83,9 @@ def _operation_of(
     device = queue.device
     if carried.kind == native.CARRIED_LAUNCH:
         return _launch_of(queue, known(kernel_handle), carried, buffers)
-    if not buffers:  # a command on shared virtual memory
+    if kind in (cl.CL_COMMAND_MEMCPY_INTEL, cl.CL_COMMAND_MEMFILL_INTEL):
+        return _usm_operation(queue, carried)
+    if not buffers:  # a command on shared virtual memory, or one that does nothing
         return HostWork(device, partial(native.carrier_do, carried))
     if kind == cl.CL_COMMAND_MIGRATE_MEM_OBJECTS:
         return migrate_to_device(device, [buffer for buffer, _ in buffers], keep=True)
@@ -100,6 +103,16 @@ def _operation_of(
     other, other_offset = buffers[1]
     boxes = _box(offset, carried.from_pitch), _box(other_offset, carried.to_pitch)
     return CopyBuffer(device, buffer, other, list(pieces(region, *boxes)))
+
+
+def _usm_operation(queue: CommandQueue, carried: Any) -> Operation:
+    size = int(carried.size[0])
+    target = UsmPointer(queue.context, int(carried.to), size)
+    if carried.kind == native.CARRIED_FILL:
+        pattern = bytes(native_ffi.buffer(carried.more, carried.count))
+        return by_host(UsmFill(queue.device, target, pattern, size))
+    source = UsmPointer(queue.context, int(getattr(carried, "from")), size)
+    return by_host(UsmCopy(queue.device, target, source, size))
 
 
 def _box(begin: int, pitches: Any) -> Box:

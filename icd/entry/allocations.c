@@ -14,11 +14,19 @@
 struct allocation {
     uint64_t context; /* its serial, because handles are reused */
     uintptr_t begin, end;
-    int is_plain; /* kernels on all devices of the context use the host's pointer */
+    int is_plain, is_watched;
+    uintptr_t device;
 };
+/* Addresses of a board's memory: those of all allocations that there were, and between them. */
+struct mapped {
+    uintptr_t begin, end, device;
+    struct mapped *next;
+};
+enum { ADDRESS_BITS = 47 }; /* of a process */
 
 static struct allocation *allocations; /* by context and begin; those of a context do not overlap */
 static size_t count, room;
+static struct mapped *boards;
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 
 /* Returns the number of allocations up to those that begin at an address of a context. */
@@ -56,16 +64,35 @@ static void take_out(size_t first, size_t behind)
     count -= behind - first;
 }
 
+/* Returns 0 without memory. The lock is held. */
+static int add_mapped(uintptr_t device, uintptr_t begin, uintptr_t end)
+{
+    struct mapped *board = boards;
+    while (board != NULL && board->device != device)
+        board = board->next;
+    if (board == NULL) {
+        if ((board = malloc(sizeof *board)) == NULL)
+            return 0;
+        *board = (struct mapped){begin, end, device, boards};
+        boards = board;
+    }
+    board->begin = begin < board->begin ? begin : board->begin;
+    board->end = end > board->end ? end : board->end;
+    return 1;
+}
+
 /* Without memory the allocation is not added, and pointers into it are left to Python. */
-void fpgart_allocation_made(uintptr_t context, uintptr_t begin, size_t size, int is_plain)
+void fpgart_allocation_made(uintptr_t context, uintptr_t begin, size_t size, int is_plain,
+                            int is_watched, uintptr_t device)
 {
     uint64_t serial = fpgart_handle_serial(context);
     pthread_rwlock_wrlock(&lock);
-    if (has_room()) {
+    if (has_room() && (device == 0 || add_mapped(device, begin, begin + size))) {
         size_t place = begun(serial, begin);
         memmove(&allocations[place + 1], &allocations[place],
                 (count - place) * sizeof *allocations);
-        allocations[place] = (struct allocation){serial, begin, begin + size, is_plain};
+        allocations[place] =
+            (struct allocation){serial, begin, begin + size, is_plain, is_watched, device};
         count++;
     }
     pthread_rwlock_unlock(&lock);
@@ -113,4 +140,23 @@ uintptr_t fpgart_plain_allocation(uint64_t context, uintptr_t pointer)
     uintptr_t begin = found != NULL && found->is_plain ? found->begin : 0;
     pthread_rwlock_unlock(&lock);
     return begin;
+}
+
+static int is_mapped(uintptr_t pointer)
+{
+    const struct mapped *board = boards;
+    while (board != NULL && (pointer < board->begin || pointer >= board->end))
+        board = board->next;
+    return board != NULL;
+}
+
+int fpgart_may_move(uint64_t context, uintptr_t pointer, size_t size, uintptr_t *device)
+{
+    pthread_rwlock_rdlock(&lock);
+    const struct allocation *found = find(context, pointer);
+    int may = found != NULL ? found->is_plain && !found->is_watched && size <= found->end - pointer
+                            : pointer >> ADDRESS_BITS == 0 && !is_mapped(pointer);
+    *device = found != NULL ? found->device : 0;
+    pthread_rwlock_unlock(&lock);
+    return may;
 }

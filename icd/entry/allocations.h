@@ -9,10 +9,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-AT_ONCE void fpgart_allocation_made(uintptr_t context, uintptr_t begin, size_t size, int is_plain);
+/* `is_plain`: kernels on all devices of the context use the host's pointer. `is_watched`: the
+ * host's accesses are recorded. `device`: the one whose board's memory it is; 0: the host's. */
+AT_ONCE void fpgart_allocation_made(uintptr_t context, uintptr_t begin, size_t size, int is_plain,
+                                    int is_watched, uintptr_t device);
 AT_ONCE void fpgart_allocation_goes(uintptr_t context, uintptr_t begin);
 void fpgart_allocations_go(uint64_t context);
 int fpgart_is_allocated(uint64_t context, uintptr_t pointer);
 uintptr_t fpgart_plain_allocation(uint64_t context, uintptr_t pointer);
+/* Returns 1 if C may move `size` bytes at the pointer, which are in an allocation of the context or
+ * in other memory of the host, and writes the device whose board has them; 0: the host. */
+int fpgart_may_move(uint64_t context, uintptr_t pointer, size_t size, uintptr_t *device);
 
 #endif

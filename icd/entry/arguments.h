@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-FOR_PYTHON enum { FPGART_ARGUMENTS = 64, FPGART_VALUE = 64 };
+FOR_PYTHON enum { FPGART_ARGUMENTS = 64, FPGART_VALUE = 256 };
 FOR_PYTHON struct fpgart_argument {
     uint32_t index;
     uint32_t size;     /* bytes of a value, or of local memory */

@@ -9,11 +9,11 @@
 #include "handles.h"
 #include "held.h"
 #include "mappings.h"
+#include "moves.h"
 #include "watched.h"
 
 #include <string.h>
 
-enum { FILL_CALL = 1 << 20 };
 /* The flags of a buffer that refuse the host's reads, and its writes. */
 enum {
     NOT_READ = CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS,
@@ -81,58 +81,12 @@ int fpgart_carries_task(const void *queue, const void *kernel, cl_uint waits,
     return fpgart_carries(&call);
 }
 
-static void count_traffic(struct command *command, uint32_t row, uint64_t calls, uint64_t bytes)
-{
-    command->held.traffic = row;
-    command->held.calls = calls;
-    command->held.bytes = bytes;
-}
-
-/* Copies on this thread if the host wants no event, without a queue of the engine. */
-static int carry_directly(struct command *command)
-{
-    struct carried *carried = command->carried;
-    struct core_queue *queue = command->queue->core;
-    command->held.buffers = command->buffers;
-    carried->data = (void *)((const char *)&command->held - (const char *)carried);
-    if (!core_finishes_alone(queue))
-        return 0;
-    if (command->queue->in_order)
-        core_finish(queue);
-    if (!core_begin_directly(queue, command->epoch, carried))
-        return 0;
-    command->queue->board->carrier->move(carried);
-    fpgart_count_command(&command->held);
-    core_end_directly(queue);
-    fpgart_let_go_of(&command->held);
-    return 1;
-}
-
-/* Moves the box of bytes whose size is in the operation. */
-static int move(struct command *command, uintptr_t from, uintptr_t to)
-{
-    const struct call *call = command->call;
-    command->carried->kind = CARRIED_MOVE;
-    command->carried->from = from;
-    command->carried->to = to;
-    if (call->is_blocking && call->waits == 0 && call->event == NULL && carry_directly(command))
-        return 1;
-    return fpgart_enqueue_command(command, CORE_WORK, 0);
-}
-
-static int move_bytes(struct command *command, uintptr_t from, uintptr_t to, size_t size)
-{
-    command->carried->size[0] = size;
-    command->carried->size[1] = command->carried->size[2] = 1;
-    return move(command, from, to);
-}
-
 /* Between the host's memory and the board's. */
 static int transfer(struct command *command, uintptr_t from, uintptr_t to, size_t size,
                     uint32_t row)
 {
-    count_traffic(command, row, size != 0, size);
-    return move_bytes(command, from, to, size);
+    fpgart_count_traffic(command, row, size != 0, size);
+    return fpgart_move_bytes(command, from, to, size);
 }
 
 static int carry_transfer(const struct call *call)
@@ -255,7 +209,7 @@ static void set_box(struct command *command, const size_t *region, uint32_t row)
         size[0] *= size[i + 1];
         size[i + 1] = 1;
     }
-    count_traffic(command, row, size[1] * size[2], size[0] * size[1] * size[2]);
+    fpgart_count_traffic(command, row, size[1] * size[2], size[0] * size[1] * size[2]);
 }
 
 static int carry_rect(const struct call *call)
@@ -275,7 +229,7 @@ static int carry_rect(const struct call *call)
     memcpy(command.carried->from_pitch, is_write ? host_pitch : pitch, sizeof pitch);
     memcpy(command.carried->to_pitch, is_write ? pitch : host_pitch, sizeof pitch);
     set_box(&command, call->boxes[0].region, is_write ? WRITTEN : READ);
-    return move(&command, is_write ? host : place.address, is_write ? place.address : host);
+    return fpgart_move(&command, is_write ? host : place.address, is_write ? place.address : host);
 }
 
 int fpgart_carries_rect(int is_write, const void *queue, const void *buffer, cl_bool blocking,
@@ -300,22 +254,41 @@ int fpgart_carries_rect(int is_write, const void *queue, const void *buffer, cl_
     return fpgart_carries(&call);
 }
 
+/* Returns 1 if two boxes of one size and with the same pitches have bytes in common. `distance`:
+ * from the begin of one to that of the other. Only two slices of one box can be beside the first
+ * slice of the other, and of these only two rows. */
+static int overlap(const size_t *region, const uint64_t pitch[2], uint64_t distance)
+{
+    for (uint64_t slice = distance / pitch[1], i = 0; i < 2 && slice < region[2]; i++, slice++) {
+        uint64_t rest = i == 0 ? distance % pitch[1] : pitch[1] - distance % pitch[1];
+        for (uint64_t row = rest / pitch[0], j = 0; j < 2 && row < region[1]; j++, row++)
+            if ((j == 0 ? rest % pitch[0] : pitch[0] - rest % pitch[0]) < region[0])
+                return 1;
+    }
+    return 0;
+}
+
 static int carry_rect_copy(const struct call *call)
 {
     struct command command;
     struct fpgart_place from, to;
     uint64_t begin[2], end[2];
-    if (call->buffer == call->other || !fpgart_begin_command(&command, call))
+    if (!fpgart_begin_command(&command, call))
         return 0;
+    const uint64_t *pitch = command.carried->from_pitch, *to_pitch = command.carried->to_pitch;
     if (!find_box(&call->boxes[0], command.carried->from_pitch, &begin[0], &end[0]) ||
         !find_box(&call->boxes[1], command.carried->to_pitch, &begin[1], &end[1]) ||
         !fpgart_use_buffer(&command, call->buffer, 0, begin[0], end[0] - begin[0], &from) ||
-        !fpgart_use_buffer(&command, call->other, 0, begin[1], end[1] - begin[1], &to) ||
-        (from.address < to.address + (end[1] - begin[1]) &&
-         to.address < from.address + (end[0] - begin[0])))
+        !fpgart_use_buffer(&command, call->other, 0, begin[1], end[1] - begin[1], &to))
+        return fpgart_give_up(&command);
+    int is_one = fpgart_owner_of(call->buffer) == fpgart_owner_of(call->other);
+    int is_below = from.address < to.address;
+    if (is_one && (pitch[0] != to_pitch[0] || pitch[1] != to_pitch[1] ||
+                   overlap(call->boxes[0].region, pitch,
+                           is_below ? to.address - from.address : from.address - to.address)))
         return fpgart_give_up(&command);
     set_box(&command, call->boxes[0].region, COPIED);
-    return move(&command, from.address, to.address);
+    return fpgart_move(&command, from.address, to.address);
 }
 
 int fpgart_carries_rect_copy(const void *queue, const void *from, const void *to,
@@ -337,34 +310,16 @@ int fpgart_carries_rect_copy(const void *queue, const void *from, const void *to
     return fpgart_carries(&call);
 }
 
-static int is_pattern(const struct call *call, size_t begin)
-{
-    size_t size = call->pattern;
-    return call->host != NULL && size != 0 && size <= 128 && (size & (size - 1)) == 0 &&
-           begin % size == 0 && call->size % size == 0;
-}
-
-static int fill(struct command *command, uintptr_t to)
-{
-    const struct call *call = command->call;
-    command->carried->kind = CARRIED_FILL;
-    command->carried->to = to;
-    command->carried->size[0] = call->size;
-    command->carried->count = (uint32_t)call->pattern;
-    memcpy(command->carried->more, call->host, call->pattern);
-    return fpgart_enqueue_command(command, CORE_WORK, call->pattern);
-}
-
 static int carry_fill(const struct call *call)
 {
     struct command command;
     struct fpgart_place to;
-    if (!is_pattern(call, call->offset) || !fpgart_begin_command(&command, call))
+    if (!fpgart_is_pattern(call, call->offset) || !fpgart_begin_command(&command, call))
         return 0;
     if (!fpgart_use_buffer(&command, call->buffer, 0, call->offset, call->size, &to))
         return fpgart_give_up(&command);
-    count_traffic(&command, WRITTEN, (call->size + FILL_CALL - 1) / FILL_CALL, call->size);
-    return fill(&command, to.address);
+    fpgart_count_traffic(&command, WRITTEN, fpgart_fill_calls(call->size), call->size);
+    return fpgart_fill(&command, to.address);
 }
 
 int fpgart_carries_fill(const void *queue, const void *buffer, const void *pattern,
@@ -385,114 +340,20 @@ int fpgart_carries_fill(const void *queue, const void *buffer, const void *patte
     return fpgart_carries(&call);
 }
 
-static int are_map_flags(cl_map_flags flags)
-{
-    return flags == CL_MAP_WRITE_INVALIDATE_REGION ||
-           (flags & ~(cl_map_flags)(CL_MAP_READ | CL_MAP_WRITE)) == 0;
-}
-
-/* Commands on shared virtual memory move the host's bytes, which is no traffic of a board. */
-static int carry_svm_copy(const struct call *call)
-{
-    struct command command;
-    uintptr_t from = (uintptr_t)call->host, to = call->other;
-    if (from == 0 || to == 0 || (to < from + call->size && from < to + call->size) ||
-        !fpgart_begin_command(&command, call))
-        return 0;
-    return command.queue->board->has_svm ? move_bytes(&command, from, to, call->size)
-                                         : fpgart_give_up(&command);
-}
-
-int fpgart_carries_svm_copy(const void *queue, cl_bool blocking, void *to, const void *from,
-                            size_t size, cl_uint waits, const cl_event *wait_list, cl_event *event)
-{
-    const struct call call = {.carry = carry_svm_copy,
-                              .queue = (uintptr_t)queue,
-                              .host = from,
-                              .other = (uintptr_t)to,
-                              .size = size,
-                              .is_blocking = blocking != 0,
-                              .type = CL_COMMAND_SVM_MEMCPY,
-                              .waits = waits,
-                              .wait_list = wait_list,
-                              .event = event};
-    return fpgart_carries(&call);
-}
-
-static int carry_svm_fill(const struct call *call)
-{
-    struct command command;
-    if (call->other == 0 || call->size == 0 || !is_pattern(call, call->other) ||
-        !fpgart_begin_command(&command, call))
-        return 0;
-    return command.queue->board->has_svm ? fill(&command, call->other) : fpgart_give_up(&command);
-}
-
-int fpgart_carries_svm_fill(const void *queue, void *to, const void *pattern, size_t pattern_size,
-                            size_t size, cl_uint waits, const cl_event *wait_list, cl_event *event)
-{
-    const struct call call = {.carry = carry_svm_fill,
-                              .queue = (uintptr_t)queue,
-                              .other = (uintptr_t)to,
-                              .host = pattern,
-                              .pattern = pattern_size,
-                              .size = size,
-                              .type = CL_COMMAND_SVM_MEMFILL,
-                              .waits = waits,
-                              .wait_list = wait_list,
-                              .event = event};
-    return fpgart_carries(&call);
-}
-
-/* The host and the kernels use the same memory: there is nothing to do. */
-static int carry_svm_mapping(const struct call *call)
-{
-    struct command command;
-    if (call->host == NULL || !fpgart_begin_command(&command, call))
-        return 0;
-    return command.queue->board->has_svm ? move_bytes(&command, 0, 0, 0) : fpgart_give_up(&command);
-}
-
-int fpgart_carries_svm_map(const void *queue, cl_bool blocking, cl_map_flags flags, void *pointer,
-                           size_t size, cl_uint waits, const cl_event *wait_list, cl_event *event)
-{
-    const struct call call = {.carry = carry_svm_mapping,
-                              .queue = (uintptr_t)queue,
-                              .host = pointer,
-                              .is_blocking = blocking != 0,
-                              .type = CL_COMMAND_SVM_MAP,
-                              .waits = waits,
-                              .wait_list = wait_list,
-                              .event = event};
-    return size != 0 && are_map_flags(flags) && fpgart_carries(&call);
-}
-
-int fpgart_carries_svm_unmap(const void *queue, void *pointer, cl_uint waits,
-                             const cl_event *wait_list, cl_event *event)
-{
-    const struct call call = {.carry = carry_svm_mapping,
-                              .queue = (uintptr_t)queue,
-                              .host = pointer,
-                              .type = CL_COMMAND_SVM_UNMAP,
-                              .waits = waits,
-                              .wait_list = wait_list,
-                              .event = event};
-    return fpgart_carries(&call);
-}
-
 /* A migration of buffers that are on the board already moves nothing. */
 static int carry_migration(const struct call *call)
 {
     struct command command;
     struct fpgart_place place;
     const cl_mem *buffers = call->host;
-    if (buffers == NULL || call->size == 0 || call->size > FPGART_ARGUMENTS || call->flags != 0 ||
+    if (buffers == NULL || call->size == 0 || call->size > FPGART_ARGUMENTS ||
+        (call->flags & ~(cl_mem_migration_flags)CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED) != 0 ||
         !fpgart_begin_command(&command, call))
         return 0;
     for (size_t i = 0; i < call->size; i++)
         if (!fpgart_use_buffer(&command, (uintptr_t)buffers[i], 0, 0, 1, &place))
             return fpgart_give_up(&command);
-    return move_bytes(&command, 0, 0, 0);
+    return fpgart_move_bytes(&command, 0, 0, 0);
 }
 
 int fpgart_carries_migration(const void *queue, cl_uint count, const cl_mem *buffers,
@@ -524,7 +385,7 @@ static int carry_map(const struct call *call)
     struct command command;
     struct fpgart_place place;
     int invalidates = call->flags == CL_MAP_WRITE_INVALIDATE_REGION;
-    if (!are_map_flags(call->flags) || !fpgart_begin_command(&command, call))
+    if (!fpgart_are_map_flags(call->flags) || !fpgart_begin_command(&command, call))
         return 0;
     if (!fpgart_use_buffer(&command, call->buffer, refuses_mapping(call->flags), call->offset,
                            call->size, &place) ||

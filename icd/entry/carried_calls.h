@@ -35,14 +35,6 @@ int fpgart_carries_rect_copy(const void *queue, const void *from, const void *to
 int fpgart_carries_fill(const void *queue, const void *buffer, const void *pattern,
                         size_t pattern_size, size_t offset, size_t size, cl_uint waits,
                         const cl_event *wait_list, cl_event *event);
-int fpgart_carries_svm_copy(const void *queue, cl_bool blocking, void *to, const void *from,
-                            size_t size, cl_uint waits, const cl_event *wait_list, cl_event *event);
-int fpgart_carries_svm_fill(const void *queue, void *to, const void *pattern, size_t pattern_size,
-                            size_t size, cl_uint waits, const cl_event *wait_list, cl_event *event);
-int fpgart_carries_svm_map(const void *queue, cl_bool blocking, cl_map_flags flags, void *pointer,
-                           size_t size, cl_uint waits, const cl_event *wait_list, cl_event *event);
-int fpgart_carries_svm_unmap(const void *queue, void *pointer, cl_uint waits,
-                             const cl_event *wait_list, cl_event *event);
 int fpgart_carries_migration(const void *queue, cl_uint count, const cl_mem *buffers,
                              cl_mem_migration_flags flags, cl_uint waits, const cl_event *wait_list,
                              cl_event *event);

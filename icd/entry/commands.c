@@ -185,6 +185,8 @@ static bool is_given(const struct carried *carried, uintptr_t begin, uintptr_t e
         return (carried->from < end &&
                 begin < carried->from + extent(carried, carried->from_pitch)) ||
                (carried->to < end && begin < carried->to + extent(carried, carried->to_pitch));
+    if (carried->kind == CARRIED_FILL)
+        return carried->to < end && begin < carried->to + carried->size[0];
     for (uint32_t i = 0; carried->kind == CARRIED_LAUNCH && i < carried->count; i++)
         if (arguments[i].kind == ARGUMENT_POINTER && arguments[i].value >= begin &&
             arguments[i].value < end)

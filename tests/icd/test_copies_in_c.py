@@ -25,6 +25,18 @@ def test_blocking_transfers_in_c_are_as_those_of_python(tmp_path: Path) -> None:
     assert made == sum(line.startswith("transfer") for line in words)
 
 
+def test_rectangles_within_a_buffer_and_copies_by_pointers_in_c_are_as_those_of_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FPGART_BOARD", "usm_s10")
+    by_python = output("copies_within.py", "--trace", str(tmp_path / "trace.json"))
+    assert output("copies_within.py") == by_python
+    statuses = {tuple(line.split()[:2]) for line in by_python.splitlines() if line.startswith("rectangle")}
+    assert statuses == {("rectangle", "0"), ("rectangle", "-8"), ("rectangle", "-30")}
+    assert "copy device freed 64 -30" in by_python
+    assert "copy device host 64 0" in by_python
+
+
 def test_contents_on_another_device_are_read_and_written_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FPGART_BOARD", "hetero,hetero")
     by_python = output("two_boards.py", "--trace", str(tmp_path / "trace.json"))

@@ -91,7 +91,13 @@ static cl_kernel local_kernel, structure_kernel;
 static void *pointer;
 static char *shared;
 static char bytes[BYTES];
+static char *on_board;
 static clSetKernelArgMemPointerINTEL_fn set_usm_pointer;
+static clEnqueueMemcpyINTEL_fn copy_usm;
+static clEnqueueMemFillINTEL_fn fill_usm;
+static clEnqueueMemsetINTEL_fn set_usm_bytes;
+static clEnqueueMigrateMemINTEL_fn migrate_usm;
+static clEnqueueMemAdviseINTEL_fn advise_usm;
 
 static cl_int query(void)
 {
@@ -380,11 +386,25 @@ static cl_int make_buffer(void)
            clReleaseMemObject(made);
 }
 
+/* Of other sizes than the one before. */
+static cl_int make_buffers_of_sizes(void)
+{
+    cl_int status[2], done = CL_SUCCESS;
+    for (size_t size = 1000; size < 8000; size *= 2) {
+        cl_mem made = clCreateBufferWithProperties(host.context, NULL, CL_MEM_READ_WRITE, size,
+                                                   NULL, &status[0]);
+        status[1] = clEnqueueWriteBuffer(host.queue, made, CL_TRUE, 0, 64, bytes, 0, NULL, NULL);
+        done |= status[0] | status[1] | clReleaseMemObject(made);
+    }
+    return done;
+}
+
 /* Python makes the first one. */
 static cl_int make_buffers_beside_pythons(void)
 {
+    const cl_mem_properties none[] = {0};
     cl_int status[2];
-    cl_mem made = clCreateBufferWithProperties(host.context, NULL, CL_MEM_READ_WRITE, BYTES, NULL,
+    cl_mem made = clCreateBufferWithProperties(host.context, none, CL_MEM_READ_WRITE, BYTES, NULL,
                                                &status[0]);
     status[1] = clEnqueueWriteBuffer(host.queue, made, CL_TRUE, 0, BYTES, bytes, 0, NULL, NULL);
     for (int i = 0; i < 8; i++)
@@ -428,11 +448,13 @@ static cl_int transfer_beside(void)
 
 static cl_int boxes(void)
 {
-    const size_t origin[] = {4, 1, 0}, region[] = {16, 8, 1};
+    const size_t origin[] = {4, 1, 0}, beside[] = {20, 2, 0}, region[] = {16, 8, 1};
     return clEnqueueWriteBufferRect(host.queue, buffer, CL_FALSE, origin, origin, region, 64, 0, 32,
                                     0, bytes, 0, NULL, NULL) |
            clEnqueueCopyBufferRect(host.queue, buffer, other_buffer, origin, origin, region, 64, 0,
                                    32, 0, 0, NULL, NULL) |
+           clEnqueueCopyBufferRect(host.queue, buffer, buffer, origin, beside, region, 64, 0, 64, 0,
+                                   0, NULL, NULL) |
            clEnqueueReadBufferRect(host.queue, other_buffer, CL_TRUE, origin, origin, region, 32, 0,
                                    64, 0, bytes, 0, NULL, NULL);
 }
@@ -444,6 +466,19 @@ static cl_int shared_memory(void)
            clEnqueueSVMUnmap(other_queue, shared, 0, NULL, NULL) |
            clEnqueueSVMMemFill(other_queue, shared, &zero, sizeof zero, 64, 0, NULL, NULL) |
            clEnqueueSVMMemcpy(other_queue, CL_TRUE, shared + 64, shared, 64, 0, NULL, NULL);
+}
+
+static cl_int unified_memory(void)
+{
+    const cl_int zero = 0;
+    const cl_mem_migration_flags to_host = CL_MIGRATE_MEM_OBJECT_HOST;
+    return copy_usm(host.queue, CL_FALSE, on_board, pointer, 64, 0, NULL, NULL) |
+           fill_usm(host.queue, on_board + 64, &zero, sizeof zero, 64, 0, NULL, NULL) |
+           set_usm_bytes(host.queue, pointer, 1, 64, 0, NULL, NULL) |
+           migrate_usm(host.queue, pointer, 64, to_host, 0, NULL, NULL) |
+           advise_usm(host.queue, pointer, 64, 0, 0, NULL, NULL) |
+           copy_usm(host.queue, CL_FALSE, on_board + 64, on_board, 64, 0, NULL, NULL) |
+           copy_usm(host.queue, CL_TRUE, bytes, on_board, 64, 0, NULL, NULL);
 }
 
 static cl_int migrate(void)
@@ -488,12 +523,14 @@ static const struct {
     {"make_all_kernels", make_all_kernels},
     {"make_sub_buffer", make_sub_buffer},
     {"make_buffer", make_buffer},
+    {"make_buffers_of_sizes", make_buffers_of_sizes},
     {"make_buffers_beside_pythons", make_buffers_beside_pythons},
     {"make_queue", make_queue},
     {"map_and_unmap", map_and_unmap},
     {"transfer_beside", transfer_beside},
     {"boxes", boxes},
     {"shared_memory", shared_memory},
+    {"unified_memory", unified_memory},
     {"migrate", migrate},
     {"make_write_launch_read", make_write_launch_read},
 };
@@ -554,6 +591,21 @@ static void start_with_kernels(cl_kernel *putting)
     structure_kernel = new_kernel(&host, "add");
 }
 
+static void *function(const char *name)
+{
+    return clGetExtensionFunctionAddressForPlatform(host.platform, name);
+}
+
+static void find_functions(void)
+{
+    set_usm_pointer = (clSetKernelArgMemPointerINTEL_fn)function("clSetKernelArgMemPointerINTEL");
+    copy_usm = (clEnqueueMemcpyINTEL_fn)function("clEnqueueMemcpyINTEL");
+    fill_usm = (clEnqueueMemFillINTEL_fn)function("clEnqueueMemFillINTEL");
+    set_usm_bytes = (clEnqueueMemsetINTEL_fn)function("clEnqueueMemsetINTEL");
+    migrate_usm = (clEnqueueMigrateMemINTEL_fn)function("clEnqueueMigrateMemINTEL");
+    advise_usm = (clEnqueueMemAdviseINTEL_fn)function("clEnqueueMemAdviseINTEL");
+}
+
 static void set_up(void)
 {
     cl_int status;
@@ -561,13 +613,14 @@ static void set_up(void)
     other_queue = host.queue;
     shared = clSVMAlloc(host.context, CL_MEM_READ_WRITE, BYTES, 0);
     start_with_kernels(&kernel);
-    clHostMemAllocINTEL_fn allocate =
-        (clHostMemAllocINTEL_fn)clGetExtensionFunctionAddressForPlatform(host.platform,
-                                                                         "clHostMemAllocINTEL");
-    set_usm_pointer = (clSetKernelArgMemPointerINTEL_fn)clGetExtensionFunctionAddressForPlatform(
-        host.platform, "clSetKernelArgMemPointerINTEL");
+    find_functions();
+    clHostMemAllocINTEL_fn allocate = (clHostMemAllocINTEL_fn)function("clHostMemAllocINTEL");
+    clDeviceMemAllocINTEL_fn allocate_on =
+        (clDeviceMemAllocINTEL_fn)function("clDeviceMemAllocINTEL");
     pointer = allocate(host.context, NULL, BYTES, 0, &status);
     must(status, "clHostMemAllocINTEL");
+    on_board = allocate_on(host.context, host.device, NULL, BYTES, 0, &status);
+    must(status, "clDeviceMemAllocINTEL");
     other_buffer = new_buffer(&host, BYTES);
     transferring = clCreateCommandQueue(host.context, host.device, 0, &status);
     must(status, "clCreateCommandQueue");

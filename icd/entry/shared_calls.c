@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The calls of the host that enqueue commands on shared memory, by pointers. Each function returns
+ * 0 to leave the call to Python. */
+#include "shared_calls.h"
+
+#include "allocations.h"
+#include "commands.h"
+#include "handles.h"
+#include "moves.h"
+
+#include <CL/cl_ext.h>
+
+/* Commands on shared virtual memory move the host's bytes, which is no traffic of a board. */
+static int carry_svm_copy(const struct call *call)
+{
+    struct command command;
+    uintptr_t from = (uintptr_t)call->host, to = call->other;
+    if (from == 0 || to == 0 || (to < from + call->size && from < to + call->size) ||
+        !fpgart_begin_command(&command, call))
+        return 0;
+    return command.queue->board->has_svm ? fpgart_move_bytes(&command, from, to, call->size)
+                                         : fpgart_give_up(&command);
+}
+
+int fpgart_carries_svm_copy(const void *queue, cl_bool blocking, void *to, const void *from,
+                            size_t size, cl_uint waits, const cl_event *wait_list, cl_event *event)
+{
+    const struct call call = {.carry = carry_svm_copy,
+                              .queue = (uintptr_t)queue,
+                              .host = from,
+                              .other = (uintptr_t)to,
+                              .size = size,
+                              .is_blocking = blocking != 0,
+                              .type = CL_COMMAND_SVM_MEMCPY,
+                              .waits = waits,
+                              .wait_list = wait_list,
+                              .event = event};
+    return fpgart_carries(&call);
+}
+
+static int carry_svm_fill(const struct call *call)
+{
+    struct command command;
+    if (call->other == 0 || call->size == 0 || !fpgart_is_pattern(call, call->other) ||
+        !fpgart_begin_command(&command, call))
+        return 0;
+    return command.queue->board->has_svm ? fpgart_fill(&command, call->other)
+                                         : fpgart_give_up(&command);
+}
+
+int fpgart_carries_svm_fill(const void *queue, void *to, const void *pattern, size_t pattern_size,
+                            size_t size, cl_uint waits, const cl_event *wait_list, cl_event *event)
+{
+    const struct call call = {.carry = carry_svm_fill,
+                              .queue = (uintptr_t)queue,
+                              .other = (uintptr_t)to,
+                              .host = pattern,
+                              .pattern = pattern_size,
+                              .size = size,
+                              .type = CL_COMMAND_SVM_MEMFILL,
+                              .waits = waits,
+                              .wait_list = wait_list,
+                              .event = event};
+    return fpgart_carries(&call);
+}
+
+/* The host and the kernels use the same memory: there is nothing to do. */
+static int carry_svm_mapping(const struct call *call)
+{
+    struct command command;
+    if (call->host == NULL || !fpgart_begin_command(&command, call))
+        return 0;
+    return command.queue->board->has_svm ? fpgart_move_bytes(&command, 0, 0, 0)
+                                         : fpgart_give_up(&command);
+}
+
+int fpgart_carries_svm_map(const void *queue, cl_bool blocking, cl_map_flags flags, void *pointer,
+                           size_t size, cl_uint waits, const cl_event *wait_list, cl_event *event)
+{
+    const struct call call = {.carry = carry_svm_mapping,
+                              .queue = (uintptr_t)queue,
+                              .host = pointer,
+                              .is_blocking = blocking != 0,
+                              .type = CL_COMMAND_SVM_MAP,
+                              .waits = waits,
+                              .wait_list = wait_list,
+                              .event = event};
+    return size != 0 && fpgart_are_map_flags(flags) && fpgart_carries(&call);
+}
+
+int fpgart_carries_svm_unmap(const void *queue, void *pointer, cl_uint waits,
+                             const cl_event *wait_list, cl_event *event)
+{
+    const struct call call = {.carry = carry_svm_mapping,
+                              .queue = (uintptr_t)queue,
+                              .host = pointer,
+                              .type = CL_COMMAND_SVM_UNMAP,
+                              .waits = waits,
+                              .wait_list = wait_list,
+                              .event = event};
+    return fpgart_carries(&call);
+}
+
+/* Commands on unified shared memory. Bytes in a board's memory move by calls of the board. */
+static int may_move(const struct command *command, uintptr_t pointer, size_t size, int *on_board)
+{
+    uintptr_t device;
+    uint64_t context = fpgart_handle_serial(command->queue->context);
+    int may = fpgart_may_move(context, pointer, size, &device);
+    *on_board = device != 0;
+    return may && (device == 0 || device == command->queue->board->handle);
+}
+
+static int carry_usm_copy(const struct call *call)
+{
+    struct command command;
+    uintptr_t from = (uintptr_t)call->host, to = call->other;
+    int is_read, is_written;
+    if (from == 0 || to == 0 || call->size == 0 ||
+        (from != to && to < from + call->size && from < to + call->size) ||
+        !fpgart_begin_command(&command, call))
+        return 0;
+    if (!may_move(&command, from, call->size, &is_read) ||
+        !may_move(&command, to, call->size, &is_written))
+        return fpgart_give_up(&command);
+    if (is_read || is_written)
+        fpgart_count_traffic(&command,
+                             !is_written ? READ
+                             : is_read   ? COPIED
+                                         : WRITTEN,
+                             1, call->size);
+    return fpgart_move_bytes(&command, from, to, call->size);
+}
+
+int fpgart_carries_usm_copy(const void *queue, cl_bool blocking, void *to, const void *from,
+                            size_t size, cl_uint waits, const cl_event *wait_list, cl_event *event)
+{
+    const struct call call = {.carry = carry_usm_copy,
+                              .queue = (uintptr_t)queue,
+                              .host = from,
+                              .other = (uintptr_t)to,
+                              .size = size,
+                              .is_blocking = blocking != 0,
+                              .type = CL_COMMAND_MEMCPY_INTEL,
+                              .waits = waits,
+                              .wait_list = wait_list,
+                              .event = event};
+    return fpgart_carries(&call);
+}
+
+static int carry_usm_fill(const struct call *call)
+{
+    struct command command;
+    int is_written;
+    if (call->other == 0 || call->size == 0 || !fpgart_is_pattern(call, call->other) ||
+        !fpgart_begin_command(&command, call))
+        return 0;
+    if (!may_move(&command, call->other, call->size, &is_written))
+        return fpgart_give_up(&command);
+    if (is_written)
+        fpgart_count_traffic(&command, WRITTEN, fpgart_fill_calls(call->size), call->size);
+    return fpgart_fill(&command, call->other);
+}
+
+int fpgart_carries_usm_fill(const void *queue, void *to, const void *pattern, size_t pattern_size,
+                            size_t size, cl_uint waits, const cl_event *wait_list, cl_event *event)
+{
+    const struct call call = {.carry = carry_usm_fill,
+                              .queue = (uintptr_t)queue,
+                              .other = (uintptr_t)to,
+                              .host = pattern,
+                              .pattern = pattern_size,
+                              .size = size,
+                              .type = CL_COMMAND_MEMFILL_INTEL,
+                              .waits = waits,
+                              .wait_list = wait_list,
+                              .event = event};
+    return fpgart_carries(&call);
+}
+
+int fpgart_carries_usm_set(const void *queue, void *to, cl_int value, size_t size, cl_uint waits,
+                           const cl_event *wait_list, cl_event *event)
+{
+    static _Thread_local unsigned char byte; /* C may try the call again (fpgart_carry_again()) */
+    byte = (unsigned char)value;
+    return fpgart_carries_usm_fill(queue, to, &byte, 1, size, waits, wait_list, event);
+}
+
+/* There is nothing to do for memory whose accesses nobody records. */
+static int carry_usm_hint(const struct call *call)
+{
+    struct command command;
+    int on_board;
+    if (call->host == NULL || !fpgart_begin_command(&command, call))
+        return 0;
+    if (!may_move(&command, (uintptr_t)call->host, call->size, &on_board))
+        return fpgart_give_up(&command);
+    return fpgart_move_bytes(&command, 0, 0, 0);
+}
+
+static int carries_usm_hint(const void *queue, const void *pointer, size_t size,
+                            cl_command_type type, cl_uint waits, const cl_event *wait_list,
+                            cl_event *event)
+{
+    const struct call call = {.carry = carry_usm_hint,
+                              .queue = (uintptr_t)queue,
+                              .host = pointer,
+                              .size = size,
+                              .type = type,
+                              .waits = waits,
+                              .wait_list = wait_list,
+                              .event = event};
+    return fpgart_carries(&call);
+}
+
+int fpgart_carries_usm_migration(const void *queue, const void *pointer, size_t size,
+                                 cl_mem_migration_flags flags, cl_uint waits,
+                                 const cl_event *wait_list, cl_event *event)
+{
+    cl_mem_migration_flags known =
+        CL_MIGRATE_MEM_OBJECT_HOST | CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED;
+    return flags != 0 && (flags & ~known) == 0 &&
+           carries_usm_hint(queue, pointer, size, CL_COMMAND_MIGRATEMEM_INTEL, waits, wait_list,
+                            event);
+}
+
+int fpgart_carries_usm_advice(const void *queue, const void *pointer, size_t size, uint32_t advice,
+                              cl_uint waits, const cl_event *wait_list, cl_event *event)
+{
+    return advice == 0 && carries_usm_hint(queue, pointer, size, CL_COMMAND_MEMADVISE_INTEL, waits,
+                                           wait_list, event);
+}
