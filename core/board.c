@@ -107,6 +107,17 @@ bool core_board_hold(struct core_board *board)
     return is_open;
 }
 
+void core_queue_observe(struct core_queue *queue)
+{
+    struct core_work work;
+    core_note_queue(queue, false);
+    core_begin_work(&work);
+    core_lock();
+    core_observe_open(queue, &work);
+    core_unlock();
+    core_do(&work);
+}
+
 void core_board_observe(struct core_board *board)
 {
     struct core_work work;

@@ -83,6 +83,7 @@ void core_settle(void);
 bool core_in_ended(void);
 /* Lets the thread of core_observe() note the end of each carried command that is in a queue now. */
 void core_board_observe(struct core_board *board);
+void core_queue_observe(struct core_queue *queue);
 /* Returns true if `uses(operation, data)`, which is called with the lock, is true for an open
  * command. */
 bool core_board_uses(struct core_board *board, bool (*uses)(const void *operation, void *data),

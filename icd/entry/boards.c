@@ -89,6 +89,14 @@ void fpgart_observe_commands(void)
         core_board_observe(each->core);
 }
 
+/* Nobody else may ask for the ends of its commands any more, which hold it until they are noted. */
+void fpgart_queue_goes(uintptr_t queue)
+{
+    struct fpgart_carried_queue *carried = fpgart_carried_queue(queue);
+    if (carried != NULL)
+        core_queue_observe(carried->core);
+}
+
 void fpgart_note_ends(void)
 {
     for (struct fpgart_board *each = atomic_load(&boards); each != NULL; each = each->next)

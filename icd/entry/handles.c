@@ -538,6 +538,8 @@ cl_int fpgart_release(const void *handle, int kind, cl_int invalid)
     if (slot == NULL || atomic_load(&slot->kind) != kind)
         return invalid;
     uint64_t references = atomic_load(&slot->references);
+    if (kind == FPGART_QUEUE && references > CHILD && references % CHILD == 1)
+        fpgart_queue_goes((uintptr_t)handle);
     do {
         if (references % CHILD == 0)
             return invalid;

@@ -152,6 +152,7 @@ void fpgart_slot_begins(struct fpgart_contents *contents);
 /* Is called when the host has released an object that a carried command holds, so that it is
  * released soon after the end. */
 void fpgart_observe_commands(void);
+void fpgart_queue_goes(uintptr_t queue); /* the host's last reference, but commands hold it */
 
 /* Calls into Python: the host has taken its first reference again, has released its last one,
  * or deferred releases have to be done. */

@@ -38,6 +38,12 @@ def test_commands_that_c_carries_may_stand_behind_those_of_python(seed: str, tmp
     assert "-14" in by_python, "some wait for what fails"
 
 
+@pytest.mark.parametrize("order", ["in order", "out of order"])
+def test_a_queue_that_is_released_before_its_commands_end_leaves_no_memory(order: str) -> None:
+    """8,000 commands leave 4 MiB if their ends are not noted."""
+    assert int(output("released_queues.py", arguments=(order,))) < 1024, "KiB"
+
+
 def test_the_last_event_of_a_queue_may_be_released_by_a_thread_without_the_interpreter() -> None:
     assert output("queue_of_event.py") == "ended\n"
 
