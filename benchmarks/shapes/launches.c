@@ -117,6 +117,39 @@ cl_int double_buffered(int count)
     return 0;
 }
 
+cl_int joined(int count)
+{
+    enum { EVENTS = 100 };
+    cl_event events[EVENTS];
+    for (int i = 0; i < count; i++) {
+        if (i % EVENTS != EVENTS - 1) {
+            events[i % EVENTS] = launch_event();
+            continue;
+        }
+        launch_of(queue, kernels[0], ITEMS, EVENTS - 1, events, NULL);
+        for (int j = 0; j < EVENTS - 1; j++)
+            must(clReleaseEvent(events[j]), "clReleaseEvent");
+    }
+    finish();
+    return UNKNOWN;
+}
+
+cl_int asked(int count)
+{
+    cl_device_id device;
+    size_t most;
+    must(clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL),
+         "clGetCommandQueueInfo");
+    for (int i = 0; i < count; i++) {
+        must(clGetKernelWorkGroupInfo(kernels[0], device, CL_KERNEL_WORK_GROUP_SIZE, sizeof most,
+                                      &most, NULL),
+             "clGetKernelWorkGroupInfo");
+        launch();
+    }
+    finish();
+    return count;
+}
+
 cl_int sizes(int count)
 {
     for (int i = 0; i < count; i++)

@@ -23,12 +23,12 @@ void fpgart_board_allocates(uintptr_t board, uintptr_t heap, int64_t shift, uint
 {
     struct fpgart_board *of = (struct fpgart_board *)board;
     pthread_mutex_lock(&lock);
-    of->room = room;
-    if (room != 0) { /* else blocks that C has allocated are freed in the same heap as before */
+    if (room != 0 && of->heap == NULL) { /* it stays: blocks are freed there later */
         of->heap = (struct first_fit *)heap;
         of->shift = (uint64_t)shift;
-        of->locations = locations;
     }
+    of->locations = locations;
+    of->room = room;
     pthread_mutex_unlock(&lock);
 }
 
