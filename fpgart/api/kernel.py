@@ -114,7 +114,7 @@ WORK_GROUP_INFO: dict[int, Callable[[Kernel], bytes]] = {
     cl.CL_KERNEL_SPILL_MEM_SIZE_INTEL: from_engine(cl.CL_KERNEL_SPILL_MEM_SIZE_INTEL, bytes(8)),
 }
 FIXED_WORK_GROUP_INFO = WORK_GROUP_INFO.keys() - {cl.CL_KERNEL_LOCAL_MEM_SIZE}
-"""What no argument changes. The size of local memory is fixed, too, for kernels without local arguments."""
+"""The queries whose answers no argument changes. Without local arguments the size of local memory is fixed, too."""
 SUB_GROUP_QUERIES = {
     cl.CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE,
     cl.CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE,

@@ -23,7 +23,7 @@ bitfield = _U64.pack
 
 
 Part = tuple[int, int]
-"""What an answer is about: the whole object, an argument by index, a device by handle, or a type of devices
+"""The part that an answer is about: the whole object, an argument by index, a device by handle, or a type of devices
 (struct fpgart_part)."""
 WHOLE: Part = (lib.FPGART_WHOLE, 0)
 
