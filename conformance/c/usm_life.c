@@ -59,10 +59,10 @@ static void copy(void *to, const void *from, size_t size)
     must(mem_copy(host.queue, CL_TRUE, to, from, size, 0, NULL, NULL), "clEnqueueMemcpyINTEL");
 }
 
-static void queries(enum kind kind)
+static void queries(enum kind kind, size_t wanted)
 {
-    char *pointer = allocate(kind, 1000);
-    const char *inside[] = {pointer, pointer + 1, pointer + 999};
+    char *pointer = allocate(kind, wanted);
+    const char *inside[] = {pointer, pointer + 1, pointer + wanted - 1};
     void *base;
     cl_uint type;
     size_t size;
@@ -83,7 +83,7 @@ static void queries(enum kind kind)
         must(alloc_info(host.context, inside[i], CL_MEM_ALLOC_FLAGS_INTEL, sizeof flags, &flags,
                         NULL),
              "flags");
-        must_be(type == types[kind] && base == pointer && size >= 1000 && flags == 0,
+        must_be(type == types[kind] && base == pointer && size >= wanted && flags == 0,
                 "the answers about an allocation");
         must_be(device == (kind == HOST ? NULL : host.device), "its device");
     }
@@ -96,6 +96,9 @@ static void queries(enum kind kind)
     must_be(type == CL_MEM_TYPE_UNKNOWN_INTEL && base == NULL && size == 0,
             "memory of the host's own is unknown");
     release(pointer);
+    must(alloc_info(host.context, pointer, CL_MEM_ALLOC_TYPE_INTEL, sizeof type, &type, NULL),
+         "type");
+    must_be(type == CL_MEM_TYPE_UNKNOWN_INTEL, "freed memory is unknown");
 }
 
 static void copies(void *allocations[KINDS])
@@ -345,7 +348,8 @@ int main(int count, char **words)
     for (int kind = 0; kind < KINDS; kind++) {
         allocations[kind] = allocate((enum kind)kind, SIZE);
         if (allocations[kind] != NULL) {
-            queries((enum kind)kind);
+            queries((enum kind)kind, 1000);
+            queries((enum kind)kind, 3000);
             fills(allocations[kind]);
         }
     }

@@ -185,6 +185,8 @@ def get_mem_alloc_info(
     allocation = context.usm.find(ptr)
     data = ALLOC_INFO[param_name](allocation) if allocation is not None else NOT_USM[param_name]
     info.write(data, param_value_size, param_value, param_value_size_ret)
+    if allocation is not None:
+        lib.fpgart_remember_allocation(context.handle, allocation.pointer, param_name, data, len(data))
 
 
 def fill(queue: CommandQueue, pointer: int, pattern: bytes, size: int, wait_list: WaitList) -> Command:

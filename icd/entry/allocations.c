@@ -6,6 +6,7 @@
 #include "allocations.h"
 
 #include "handles.h"
+#include "remembered.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@ struct allocation {
     uintptr_t begin, end;
     int is_plain, is_watched;
     uintptr_t device;
+    fpgart_answers answers;
 };
 /* Addresses of a board's memory: those of all allocations that there were, and between them. */
 struct mapped {
@@ -59,6 +61,8 @@ static int has_room(void)
 
 static void take_out(size_t first, size_t behind)
 {
+    for (size_t i = first; i < behind; i++)
+        fpgart_forget(&allocations[i].answers);
     if (behind < count) /* the array may not exist */
         memmove(&allocations[first], &allocations[behind], (count - behind) * sizeof *allocations);
     count -= behind - first;
@@ -92,7 +96,7 @@ void fpgart_allocation_made(uintptr_t context, uintptr_t begin, size_t size, int
         memmove(&allocations[place + 1], &allocations[place],
                 (count - place) * sizeof *allocations);
         allocations[place] =
-            (struct allocation){serial, begin, begin + size, is_plain, is_watched, device};
+            (struct allocation){serial, begin, begin + size, is_plain, is_watched, device, NULL};
         count++;
     }
     pthread_rwlock_unlock(&lock);
@@ -117,10 +121,10 @@ void fpgart_allocations_go(uint64_t context)
 }
 
 /* Returns the allocation that contains a pointer, or NULL. The lock is held. */
-static const struct allocation *find(uint64_t context, uintptr_t pointer)
+static struct allocation *find(uint64_t context, uintptr_t pointer)
 {
     size_t behind = begun(context, pointer);
-    const struct allocation *found = behind > 0 ? &allocations[behind - 1] : NULL;
+    struct allocation *found = behind > 0 ? &allocations[behind - 1] : NULL;
     return found != NULL && found->context == context && pointer < found->end ? found : NULL;
 }
 
@@ -159,4 +163,30 @@ int fpgart_may_move(uint64_t context, uintptr_t pointer, size_t size, uintptr_t 
     *device = found != NULL ? found->device : 0;
     pthread_rwlock_unlock(&lock);
     return may;
+}
+
+void fpgart_remember_allocation(uintptr_t context, uintptr_t begin, cl_uint query,
+                                const char *bytes, size_t length)
+{
+    uint64_t serial = fpgart_handle_serial(context);
+    pthread_rwlock_wrlock(&lock);
+    struct allocation *found = find(serial, begin);
+    if (found != NULL && found->begin == begin)
+        fpgart_add_answer(&found->answers, FPGART_ALL, query, bytes, length);
+    pthread_rwlock_unlock(&lock);
+}
+
+int fpgart_knows_allocation(const void *context, const void *pointer, cl_uint query, size_t size,
+                            void *value, size_t *size_ret)
+{
+    uintptr_t of = (uintptr_t)context;
+    if (fpgart_handle_kind(of) != FPGART_CONTEXT)
+        return 0;
+    uint64_t serial = fpgart_handle_serial(of);
+    pthread_rwlock_rdlock(&lock);
+    struct allocation *found = find(serial, (uintptr_t)pointer);
+    int knows = found != NULL &&
+                fpgart_has_answer(&found->answers, FPGART_ALL, query, size, value, size_ret);
+    pthread_rwlock_unlock(&lock);
+    return knows;
 }

@@ -6,6 +6,7 @@
 
 #include "for_python.h"
 
+#include <CL/cl.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,5 +21,10 @@ uintptr_t fpgart_plain_allocation(uint64_t context, uintptr_t pointer);
 /* Returns 1 if C may move `size` bytes at the pointer, which are in an allocation of the context or
  * in other memory of the host, and writes the device whose board has them; 0: the host. */
 int fpgart_may_move(uint64_t context, uintptr_t pointer, size_t size, uintptr_t *device);
+/* Answers of clGetMemAllocInfoINTEL, which are kept until the allocation is freed. */
+AT_ONCE void fpgart_remember_allocation(uintptr_t context, uintptr_t begin, cl_uint query,
+                                        const char *bytes, size_t length);
+int fpgart_knows_allocation(const void *context, const void *pointer, cl_uint query, size_t size,
+                            void *value, size_t *size_ret);
 
 #endif

@@ -74,8 +74,10 @@ REMEMBERED = {
     "clGetPlatformInfo": "fpgart_knows({}, FPGART_PLATFORM, param_name, param_value_size, param_value, "
     "param_value_size_ret)",
     "clGetDeviceIDs": "fpgart_knows_devices({}, device_type, num_entries, devices, num_devices)",
+    "clGetMemAllocInfoINTEL": "fpgart_knows_allocation({}, ptr, param_name, param_value_size, param_value, "
+    "param_value_size_ret)",
     "clGetProgramInfo": "fpgart_knows({}, FPGART_PROGRAM, param_name, param_value_size, param_value, "
-    "param_value_size_ret) || fpgart_knows_build({}, (struct fpgart_part){FPGART_WHOLE, 0}, param_name, "
+    "param_value_size_ret) || fpgart_knows_build({}, FPGART_ALL, param_name, "
     "param_value_size, param_value, param_value_size_ret)",
     "clGetProgramBuildInfo": "fpgart_knows_build({}, (struct fpgart_part){FPGART_ON_DEVICE, (uintptr_t)device}, "
     "param_name, param_value_size, param_value, param_value_size_ret)",

@@ -27,8 +27,6 @@ struct fpgart_answer {
     unsigned char bytes[];
 };
 
-static const struct fpgart_part whole = {FPGART_WHOLE, 0};
-
 static int may_answer(void)
 {
     return !fpgart_watched() && fpgart_state == FPGART_RUNNING;
@@ -133,7 +131,7 @@ int fpgart_knows(const void *object, int kind, cl_uint query, size_t size, void 
     if (counts((uintptr_t)object, kind, query, &number))
         return fpgart_answer((uintptr_t)value, size, size_ret, (const char *)&number,
                              sizeof number) == CL_SUCCESS;
-    return fpgart_knows_part(object, kind, whole, query, size, value, size_ret);
+    return fpgart_knows_part(object, kind, FPGART_ALL, query, size, value, size_ret);
 }
 
 /* The handles of the devices of a type are one answer. */

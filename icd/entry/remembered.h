@@ -17,8 +17,9 @@ struct fpgart_part {
     uint32_t kind;
     uintptr_t number;
 };
+#define FPGART_ALL ((struct fpgart_part){FPGART_WHOLE, 0})
 
-/* Answers that are not kept with a handle (kernels.c). */
+/* Answers that are not kept with a handle (kernels.c, allocations.c). */
 void fpgart_add_answer(fpgart_answers *answers, struct fpgart_part part, cl_uint query,
                        const char *bytes, size_t length);
 int fpgart_has_answer(fpgart_answers *answers, struct fpgart_part part, cl_uint query, size_t size,

@@ -47,6 +47,7 @@ MOST = {
     "query": Most(0, 0, 0),
     "query_kernel": Most(0, 0, 0),
     "query_program": Most(0, 0, 0),
+    "query_allocation": Most(0, 0, 0),
     "query_counts": Most(0, 0, 0),
     "query_platform": Most(0, 0, 0),
     "set_value": Most(0, 0, 0),

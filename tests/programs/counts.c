@@ -98,6 +98,7 @@ static clEnqueueMemFillINTEL_fn fill_usm;
 static clEnqueueMemsetINTEL_fn set_usm_bytes;
 static clEnqueueMigrateMemINTEL_fn migrate_usm;
 static clEnqueueMemAdviseINTEL_fn advise_usm;
+static clGetMemAllocInfoINTEL_fn get_usm_info;
 
 static cl_int query(void)
 {
@@ -126,6 +127,15 @@ static cl_int query_program(void)
                                  &status, NULL) |
            clGetProgramInfo(host.program, CL_PROGRAM_NUM_KERNELS, sizeof count, &count, NULL) |
            clGetProgramInfo(host.program, CL_PROGRAM_KERNEL_NAMES, sizeof bytes, bytes, NULL);
+}
+
+static cl_int query_allocation(void)
+{
+    cl_unified_shared_memory_type_intel type;
+    size_t size;
+    return get_usm_info(host.context, pointer, CL_MEM_ALLOC_TYPE_INTEL, sizeof type, &type, NULL) |
+           get_usm_info(host.context, (char *)pointer + 8, CL_MEM_ALLOC_SIZE_INTEL, sizeof size,
+                        &size, NULL);
 }
 
 static cl_int query_counts(void)
@@ -494,6 +504,7 @@ static const struct {
     {"query", query},
     {"query_kernel", query_kernel},
     {"query_program", query_program},
+    {"query_allocation", query_allocation},
     {"query_counts", query_counts},
     {"query_platform", query_platform},
     {"set_value", set_value},
@@ -604,6 +615,7 @@ static void find_functions(void)
     set_usm_bytes = (clEnqueueMemsetINTEL_fn)function("clEnqueueMemsetINTEL");
     migrate_usm = (clEnqueueMigrateMemINTEL_fn)function("clEnqueueMigrateMemINTEL");
     advise_usm = (clEnqueueMemAdviseINTEL_fn)function("clEnqueueMemAdviseINTEL");
+    get_usm_info = (clGetMemAllocInfoINTEL_fn)function("clGetMemAllocInfoINTEL");
 }
 
 static void set_up(void)
