@@ -649,6 +649,10 @@ const struct bad_call bad_calls[] = {
     {"clEnqueueSVMMigrateMem", "no list", VALUE, {IS(3, NIL)}},
 
     /* images: where the device has none, everything here is CL_INVALID_OPERATION */
+    {"clGetSupportedImageFormats",
+     "room for none",
+     CODES(CL_INVALID_VALUE, CL_INVALID_OPERATION),
+     {IS(5, W(SCRATCH))}},
     {"clGetImageInfo",
      "a buffer",
      CODES(CL_INVALID_MEM_OBJECT, CL_INVALID_OPERATION),

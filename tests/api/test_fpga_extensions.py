@@ -78,6 +78,10 @@ STATUSES = [
     ('call("clSetDeviceExceptionCallbackIntelFPGA", 1, handles(host.device), 3, None, None)', -30),
     ('call("clSetDeviceExceptionCallbackIntelFPGA", 0, None, 3, callback(print), None)', -30),
     (
+        'host.cl.attempt("clCreateBufferWithProperties", host.context, handles(0x4213, 1, 0x419E, 0, 0), 1, 64, None)[1]',
+        0,
+    ),
+    (
         'call("clEnqueueReadHostPipeINTEL", host.queue, Host(host.cl).program("kernel void k() {}"), '
         'b"pipe", 1, b"room", 4, 0, None, None)',
         -34,
