@@ -95,6 +95,7 @@ def waiting(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "threads",
         "freed",
         "reached",
+        "reached by a clone",
         "never set",
     ],
 )

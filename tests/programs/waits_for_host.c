@@ -543,7 +543,7 @@ static void freed(void)
 }
 
 /* Freeing memory waits for kernels that may reach memory of its kind, and for no others. */
-static void reached(void)
+static void reach(bool by_clone)
 {
     clDeviceMemAllocINTEL_fn allocate = function("clDeviceMemAllocINTEL");
     clHostMemAllocINTEL_fn allocate_host = function("clHostMemAllocINTEL");
@@ -562,6 +562,8 @@ static void reached(void)
         add_to(used, 0, NULL, NULL);
         MUST(clFinish(host.queue));
     }
+    if (by_clone)
+        adding = clCloneKernel(adding, NULL);
     add_to(used, 1, &gate, &event);
     must(give_back(host.context, other_kind), "clMemBlockingFreeINTEL");
     must_be(status_of(event) == CL_QUEUED, "it waits for the user event");
@@ -569,6 +571,16 @@ static void reached(void)
     must(give_back(host.context, reachable), "clMemBlockingFreeINTEL");
     must_be(status_of(event) == CL_COMPLETE, "it has ended");
     pthread_join(thread, NULL);
+}
+
+static void reached(void)
+{
+    reach(false);
+}
+
+static void reached_by_clone(void)
+{
+    reach(true);
 }
 
 /* Nobody sets it. */
@@ -588,7 +600,8 @@ static const struct part parts[] = {
     {"released", released},     {"called back", called_back},
     {"nested", nested},         {"nested by itself", nested_by_itself},
     {"threads", threads},       {"freed", freed},
-    {"reached", reached},       {"never set", never_set}};
+    {"reached", reached},       {"reached by a clone", reached_by_clone},
+    {"never set", never_set}};
 
 int main(int count, char **arguments)
 {
