@@ -78,7 +78,7 @@ STATUSES = [
     ('call("clSetDeviceExceptionCallbackIntelFPGA", 1, handles(host.device), 3, None, None)', -30),
     ('call("clSetDeviceExceptionCallbackIntelFPGA", 0, None, 3, callback(print), None)', -30),
     (
-        'host.cl.attempt("clCreateBufferWithProperties", host.context, handles(0x4213, 1, 0x419E, 0, 0), 1, 64, None)[1]',
+        'host.cl.attempt("clCreateBufferWithProperties", host.context, handles(0x4213, 1, 0x419E, 0, 0), 1, 9, 0)[1]',
         0,
     ),
     (
