@@ -129,7 +129,8 @@ class CarriedBoard:
         device, mmd = self.device, self.device.mmd
         self._locations = len(LOCATIONS)
         heap = device.memories.default_heap()
-        if heap is None or not mmd.in_c or NOTICES.block_reserved or NOTICES.block_freed:
+        is_seen = bool(NOTICES.block_reserved or NOTICES.block_freed)
+        if heap is None or not heap.begin or not mmd.in_c or is_seen:  # to C, address 0 is no block
             lib.fpgart_board_allocates(self.address, 0, 0, 0, 0)
             return
         room = min(device.board.memories[0].usable_size, device.max_mem_alloc_size)
