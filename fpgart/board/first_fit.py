@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from fpgart._native import ffi, lib
-
 GRANULARITY = 1024
 
 
@@ -18,9 +16,12 @@ class FirstFit:
     All sizes are rounded up to 1 KiB. A freed range is joined with its free neighbours. Any thread may call methods.
     """
 
-    __slots__ = ("_heap", "address", "begin", "end")
+    __slots__ = ("_ffi", "_heap", "_lib", "address", "begin", "end")
 
     def __init__(self, begin: int, end: int) -> None:
+        from fpgart._native import ffi, lib  # the build imports this module before it compiles that one
+
+        self._ffi, self._lib = ffi, lib
         heap = lib.first_fit_new(begin, end)
         if not heap:
             raise MemoryError
@@ -39,22 +40,22 @@ class FirstFit:
         return self._allocate(size, 0, alignment)
 
     def _allocate(self, size: int, first: int, alignment: int) -> int | None:
-        found = int(lib.first_fit_allocate(self._heap, size, first, alignment))
+        found = int(self._lib.first_fit_allocate(self._heap, size, first, alignment))
         return None if found < 0 else found
 
     def free(self, address: int, size: int) -> None:
         """Frees a range that allocate() returned."""
-        lib.first_fit_free(self._heap, address, size)
+        self._lib.first_fit_free(self._heap, address, size)
 
     @property
     def free_bytes(self) -> int:
-        return int(lib.first_fit_free_bytes(self._heap))
+        return int(self._lib.first_fit_free_bytes(self._heap))
 
     def holes(self) -> list[tuple[int, int]]:
         """Returns address and size of every free range, in order."""
         room = count = 16
         while count >= room:
             room = 2 * count
-            holes = ffi.new("uint64_t[][2]", room)
-            count = int(lib.first_fit_holes(self._heap, holes, room))
+            holes = self._ffi.new("uint64_t[][2]", room)
+            count = int(self._lib.first_fit_holes(self._heap, holes, room))
         return [(int(begin), int(size)) for begin, size in holes[0:count]]
