@@ -102,4 +102,5 @@ def test_the_status_is_that_of_the_command() -> None:
 
 def test_every_lock_in_c_is_found_in_the_driver() -> None:
     found = {row.split('"')[3] for row in lock_order.rows(lock_order.DRIVER, lock_order.IN_C)}
-    assert found - lock_order.OF_CFFI == set(lock_order.IN_C)
+    absent = {"icd/interpreter/switcher.c:mutex"} if sys.version_info >= (3, 13) else set()
+    assert found - lock_order.OF_CFFI == set(lock_order.IN_C) - absent
