@@ -190,6 +190,8 @@ def get_mem_alloc_info(
 
 
 def fill(queue: CommandQueue, pointer: int, pattern: bytes, size: int, wait_list: WaitList) -> Command:
+    if carries_transfer(queue):
+        return None
     operation = UsmFill(queue.device, UsmPointer(queue.context, pointer, size), pattern, size)
     return queue.enqueue(cl.CL_COMMAND_MEMFILL_INTEL, by_host(operation), wait_list)
 
@@ -206,8 +208,6 @@ def enqueue_mem_fill(
         raise InvalidValue(f"{dst_ptr:#x} is not aligned to the pattern's {pattern_size} bytes")
     if not size or size % pattern_size:
         raise InvalidValue(f"{size} bytes are not a multiple of the pattern's {pattern_size}")
-    if carries_transfer(command_queue):
-        return None
     return fill(command_queue, dst_ptr, bytes_at(driver_address(pattern), pattern_size), size, wait_list)
 
 
@@ -215,8 +215,6 @@ def enqueue_mem_fill(
 def enqueue_memset(command_queue: CommandQueue, dst_ptr: int, value: int, size: int, wait_list: WaitList) -> Command:
     if not dst_ptr or not size:
         raise InvalidValue("there is nothing to set")
-    if carries_transfer(command_queue):
-        return None
     return fill(command_queue, dst_ptr, bytes([value & 0xFF]), size, wait_list)
 
 

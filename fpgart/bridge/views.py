@@ -16,7 +16,7 @@ from fpgart.bridge.arguments import is_kept
 from fpgart.bridge.carrying import CarriedQueue
 from fpgart.bridge.handles import KINDS, Maker, find
 from fpgart.runtime.memory.buffer import Buffer
-from fpgart.runtime.memory.device import Device
+from fpgart.runtime.memory.device import Block, Device
 from fpgart.runtime.objects.context import Context
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.programs.kernel import Kernel
@@ -46,7 +46,7 @@ def view_buffer(parent: Buffer | Context, found: Any, handle: int) -> Buffer:
     buffer = Buffer(parent, flags, size)
     if found.block:
         device = parent.devices[0]
-        block = device.adopt(MemoryRange(0, int(found.block), size), buffer.number)
+        block = device.adopt(Block(device, MemoryRange(0, int(found.block), size), buffer.number))
         buffer.blocks, buffer.home = {(device, block.memory): block}, block
     return buffer
 

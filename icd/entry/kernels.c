@@ -268,6 +268,17 @@ void fpgart_kernel_goes(uintptr_t program)
     pthread_mutex_unlock(&kernels->lock);
 }
 
+/* Removes what is known about the kernels of a build. */
+static void forget_build(struct fpgart_kernels *kernels)
+{
+    while (kernels->count > 0)
+        fpgart_arguments_release(kernels->patterns[--kernels->count]);
+    fpgart_forget(&kernels->answers);
+    free(kernels->list);
+    kernels->list = NULL;
+    kernels->listed = 0;
+}
+
 /* Forgets the patterns, because a build begins. Returns 0 while kernels exist that C has made. */
 int fpgart_kernels_end(uintptr_t program)
 {
@@ -276,14 +287,8 @@ int fpgart_kernels_end(uintptr_t program)
         return 1;
     pthread_mutex_lock(&kernels->lock);
     int none = kernels->alive == 0;
-    while (none && kernels->count > 0)
-        fpgart_arguments_release(kernels->patterns[--kernels->count]);
-    if (none) {
-        fpgart_forget(&kernels->answers);
-        free(kernels->list);
-        kernels->list = NULL;
-        kernels->listed = 0;
-    }
+    if (none)
+        forget_build(kernels);
     pthread_mutex_unlock(&kernels->lock);
     return none;
 }
@@ -293,11 +298,8 @@ void fpgart_kernels_free(fpgart_kernels_slot *slot)
     struct fpgart_kernels *kernels = atomic_exchange(slot, NULL);
     if (kernels == NULL)
         return;
-    while (kernels->count > 0)
-        fpgart_arguments_release(kernels->patterns[--kernels->count]);
+    forget_build(kernels);
     pthread_mutex_destroy(&kernels->lock);
     free(kernels->patterns);
-    free(kernels->list);
-    fpgart_forget(&kernels->answers);
     free(kernels);
 }

@@ -395,16 +395,14 @@ class Device:
         block.program = identity
         return self._taken(block)
 
-    def adopt(self, found: MemoryRange, owner: int) -> Block:
-        """Returns the block of a range that C has allocated."""
-        block = Block(self, found, owner)
+    def adopt(self, block: Block) -> Block:
+        """Adds a block whose range is allocated, by C for example, to those of the device."""
         with self._taking:
             self._live[block.address] = block
         return block
 
     def _taken(self, block: Block) -> Block:
-        with self._taking:
-            self._live[block.address] = block
+        self.adopt(block)
         for listener in NOTICES.block_reserved:
             listener(block)
         return block
