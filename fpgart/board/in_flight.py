@@ -8,12 +8,14 @@ from collections.abc import Callable
 
 from fpgart.board.mmd import StatusHandler
 
+SHORT = 1 << 20
+"""The bytes that a board moves in about the time that a thread takes to start."""
 PATIENCE_S = 0.001
 """The longest time that a call of wait() takes."""
 
 
 class InFlight:
-    """Runs each transfer on a thread, as a board's DMA engine works beside the processor.
+    """Runs each long transfer on a thread, as a board's DMA engine works beside the processor.
 
     Any thread may call the methods.
     """
@@ -25,8 +27,14 @@ class InFlight:
         self.handler: StatusHandler = ignored
         """Called on the transfer's thread with the operation's number, and None or the error that it ended with."""
 
-    def start(self, operation: int, transfer: Callable[[], None]) -> None:
-        """Starts a transfer. If the system cannot create a thread, it has ended when this returns."""
+    def start(self, operation: int, transfer: Callable[[], None], size: int) -> None:
+        """Starts a transfer of `size` bytes.
+
+        It has ended when this returns if it is short, or if the system cannot create a thread.
+        """
+        if size <= SHORT:
+            self._run(operation, transfer)
+            return
         from contextvars import copy_context  # few boards carry transfers out by themselves
 
         context = copy_context()

@@ -164,9 +164,9 @@ class Mmd(Protocol):
     def device_interrupt(self, kind: int) -> None:
         """Calls the handler of exceptions. aocl_mmd.h has no such call."""
 
-    def start(self, operation: int, transfer: Callable[[], None]) -> None:
-        """Runs `transfer`, which makes the call, asynchronously: aocl_mmd_read, write or copy with an operation's
-        handle.
+    def start(self, operation: int, transfer: Callable[[], None], size: int) -> None:
+        """Runs `transfer`, which makes the call, asynchronously: aocl_mmd_read, write or copy of `size` bytes with an
+        operation's handle. A short one may have ended when this returns.
 
         The status handler gets the operation's number, and None or the error that the transfer ended with.
         """

@@ -50,24 +50,24 @@ class OpenBoard:
     def read(self, operation: int, size: int, host: int, interface: int, offset: int) -> None:
         """Copies from the board to the host, asynchronously if there is an operation's handle."""
         if interface == self._kernel_interface:
-            self._transfer(operation, lambda: self._read_registers(host, offset, size))
+            self._transfer(operation, lambda: self._read_registers(host, offset, size), size)
         else:
             self._check(interface, offset, size)
-            self._transfer(operation, lambda: self.mmd.read(offset, host, size))
+            self._transfer(operation, lambda: self.mmd.read(offset, host, size), size)
 
     def write(self, operation: int, size: int, host: int, interface: int, offset: int) -> None:
         """Copies from the host to the board."""
         if interface == self._kernel_interface:
-            self._transfer(operation, lambda: self._registers.write(offset, bytes(_memory(host, size))))
+            self._transfer(operation, lambda: self._registers.write(offset, bytes(_memory(host, size))), size)
         else:
             self._check(interface, offset, size)
-            self._transfer(operation, lambda: self.mmd.write(host, offset, size))
+            self._transfer(operation, lambda: self.mmd.write(host, offset, size), size)
 
     def copy(self, operation: int, size: int, interface: int, source: int, destination: int) -> None:
         """Copies within the board's memory."""
         self._check(interface, source, size)
         self._check(interface, destination, size)
-        self._transfer(operation, lambda: self.mmd.copy(source, destination, size))
+        self._transfer(operation, lambda: self.mmd.copy(source, destination, size), size)
 
     def _read_registers(self, host: int, offset: int, size: int) -> None:
         ffi.memmove(ffi.cast("char *", host), self._registers.read(offset, size), size)
@@ -87,13 +87,13 @@ class OpenBoard:
     def _memory_of(self, offset: int, size: int) -> GlobalMemory | None:
         return next((m for m in self._memories if m.begin <= offset and offset + size <= m.begin + m.room), None)
 
-    def _transfer(self, operation: int, transfer: Callable[[], None]) -> None:
+    def _transfer(self, operation: int, transfer: Callable[[], None], size: int) -> None:
         if not operation:
             transfer()
             return
         self._under_way.begin()
         self.notices.begin(operation)
-        self.mmd.start(operation, lambda: _told(transfer))
+        self.mmd.start(operation, lambda: _told(transfer), size)
 
     def _transfer_ended(self, operation: int, error: Exception | None) -> None:
         if error is not None:

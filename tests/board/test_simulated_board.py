@@ -17,7 +17,7 @@ from fpgart._native import lib
 
 from fpgart.board import in_flight, simulated_board
 from fpgart.board.catalogue import describe
-from fpgart.board.in_flight import InFlight
+from fpgart.board.in_flight import SHORT, InFlight
 from fpgart.board.mmd import BoardError, Capability, Info
 from fpgart.board.simulated_board import SimulatedBoard
 from fpgart.board.stretch import PAGE, Stretch, _begins
@@ -167,6 +167,10 @@ def test_a_board_can_do_what_one_of_its_memories_is_for(name: str, host: bool, s
 # Transfers that go on by themselves
 
 
+LONG = SHORT + 1
+"""The bytes of a transfer that gets a thread."""
+
+
 class Thing:
     """An object that weak references can refer to."""
 
@@ -193,7 +197,7 @@ def test_a_transfer_is_told_to_have_ended_once() -> None:
     flight, told = InFlight(), list[tuple[int, BoardError | None]]()
     flight.handler = lambda operation, error: told.append((operation, error))
     assert not flight.wait()
-    flight.start(7, lambda: None)
+    flight.start(7, lambda: None, LONG)
     join_transfers()
     assert told == [(7, None)]
     assert flight.wait()
@@ -204,10 +208,10 @@ def test_who_waits_is_woken_by_the_end_of_a_transfer(monkeypatch: pytest.MonkeyP
     """Without the limit of one call."""
     monkeypatch.setattr(in_flight, "PATIENCE_S", None)
     flight, waits = InFlight(), threading.Event()
-    flight.start(1, waits.wait)
+    flight.start(1, waits.wait, LONG)
     monkeypatch.setattr(flight, "_ended", Telling(waits))
     assert flight.wait()
-    flight.start(2, lambda: None)
+    flight.start(2, lambda: None, LONG)
     join_transfers()
     assert flight.wait()
 
@@ -223,7 +227,7 @@ def test_the_error_of_a_transfer_is_told_and_kept_by_nobody() -> None:
 
     gc.disable()
     try:
-        flight.start(3, lambda thing=thing: fail(thing))  # type: ignore[misc]
+        flight.start(3, lambda thing=thing: fail(thing), LONG)  # type: ignore[misc]
         del thing
         join_transfers()
         assert told == ["3 no link"]
@@ -235,7 +239,7 @@ def test_the_error_of_a_transfer_is_told_and_kept_by_nobody() -> None:
 def test_whatever_a_transfer_raises_is_told_to_who_waits_for_it() -> None:
     flight, told = InFlight(), list[object]()
     flight.handler = lambda operation, error: told.extend((type(error), str(error)))
-    flight.start(1, lambda: [].pop())  # type: ignore[arg-type, return-value]
+    flight.start(1, lambda: [].pop(), LONG)  # type: ignore[arg-type, return-value]
     join_transfers()
     assert told == [IndexError, "pop from empty list"]
     assert flight.wait()
@@ -247,16 +251,28 @@ def test_a_transfer_without_a_thread_is_done_at_once(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
     flight, done = InFlight(), list[int]()
-    flight.start(1, lambda: done.append(threading.get_ident()))
+    flight.start(1, lambda: done.append(threading.get_ident()), LONG)
     assert done == [threading.get_ident()]
     assert flight.wait()
+
+
+def test_a_short_transfer_has_ended_when_it_was_started_and_needs_no_thread() -> None:
+    flight, ran, told = InFlight(), list[int](), list[tuple[int, BoardError | None]]()
+    flight.handler = lambda operation, error: told.append((operation, error))
+    flight.start(1, lambda: ran.append(threading.get_ident()), SHORT)
+    assert ran == [threading.get_ident()]
+    assert told == [(1, None)]
+    assert flight.wait()
+    flight.start(2, lambda: ran.append(threading.get_ident()), LONG)
+    join_transfers()
+    assert ran[1:] != [threading.get_ident()]
 
 
 def test_a_transfer_has_the_context_of_who_began_it() -> None:
     variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable", default="another's")
     variable.set("its own")
     flight, seen = InFlight(), list[str]()
-    flight.start(1, lambda: seen.append(variable.get()))
+    flight.start(1, lambda: seen.append(variable.get()), LONG)
     join_transfers()
     assert seen == ["its own"]
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from time import monotonic_ns
 
 from fpgart.base.notices import NOTICES
@@ -24,15 +23,15 @@ def copy_block(source: Block, from_address: int, target: Block, to_address: int,
         return
     reader, writer = source.device, target.device
     stores = [HostStore(min(size, CHUNK)) for _ in range(min(2, -(-size // CHUNK)))]
-    first = partial(reader.mmd.read, from_address, stores[0].address, min(size, CHUNK))
-    wait_for_transfers([(reader, reader.start(first))])
+    first = reader.start(reader.mmd.read, from_address, stores[0].address, min(size, CHUNK))
+    wait_for_transfers([(reader, first)])
     for index, done in enumerate(range(0, size, CHUNK)):
         full, empty = stores[index % len(stores)], stores[(index + 1) % len(stores)]
         piece, following = min(CHUNK, size - done), min(CHUNK, size - done - CHUNK)
-        begun = [(writer, writer.start(partial(writer.mmd.write, full.address, to_address + done, piece)))]
+        begun = [(writer, writer.start(writer.mmd.write, full.address, to_address + done, piece))]
         if following > 0:
             address = from_address + done + CHUNK
-            begun.append((reader, reader.start(partial(reader.mmd.read, address, empty.address, following))))
+            begun.append((reader, reader.start(reader.mmd.read, address, empty.address, following)))
         wait_for_transfers(begun)
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Protocol
 
@@ -290,10 +291,10 @@ class Device:
     def _transfer_ended(self, operation: int, error: Exception | None) -> None:
         self._ended[operation] = error
 
-    def start(self, transfer: Callable[[], None]) -> int:
-        """Starts an asynchronous transfer of this board's Mmd and returns its operation's number."""
+    def start(self, transfer: Callable[[int, int, int], None], source: int, destination: int, size: int) -> int:
+        """Starts an asynchronous call of this board's Mmd, read or write, and returns its operation's number."""
         operation = next(OPERATIONS)
-        self.mmd.start(operation, transfer)
+        self.mmd.start(operation, partial(transfer, source, destination, size), size)
         return operation
 
     def has_ended(self, operation: int) -> bool:

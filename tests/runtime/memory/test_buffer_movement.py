@@ -12,6 +12,7 @@ from machine import Machine, listening
 
 from fpgart.base import opencl as cl
 from fpgart.base.errors import InvalidBinary, InvalidKernelArgs
+from fpgart.board.in_flight import SHORT
 from fpgart.board.mmd import BoardError, Info, OfflineInfo
 from fpgart.board.simulated_board import SimulatedBoard
 from fpgart.runtime.commands.boxes import Box
@@ -223,11 +224,12 @@ def test_a_copy_between_devices_yields_to_the_boards_until_it_has_ended(boards: 
         def watched_start(
             operation: int,
             transfer: Callable[[], None],
+            size: int,
             number: int = number,
-            start: Callable[[int, Callable[[], None]], None] = start,
+            start: Callable[[int, Callable[[], None], int], None] = start,
         ) -> None:
             started.append(number)
-            start(operation, transfer)
+            start(operation, transfer, size)
 
         device.mmd.start = watched_start  # type: ignore[method-assign]
     operation = migrate_to_device(machine.devices[1], [buffer], keep=True)
@@ -282,8 +284,8 @@ def test_a_transfer_that_was_started_ends_with_its_status(boards: Boards) -> Non
     def fail() -> None:
         raise BoardError("it failed")
 
-    mmd.start(7, lambda: None)
-    mmd.start(8, fail)
+    mmd.start(7, lambda: None, 0)
+    mmd.start(8, fail, SHORT + 1)
     while len(told) < 2:
         mmd.yield_now()
     assert sorted(told) == [(7, "None"), (8, "it failed")]
