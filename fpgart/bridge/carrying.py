@@ -203,7 +203,7 @@ def board_of(queue: CommandQueue) -> CarriedBoard | None:
     if board is not None and queue.carried is None:
         in_order, has_profiling = queue.in_order, bool(queue.properties & cl.CL_QUEUE_PROFILING_ENABLE)
         context = queue.context.handle
-        lib.fpgart_context_has(context, board.address, len(queue.context.devices) == 1)
+        lib.fpgart_context_has(context, board.address, device is queue.context.devices[0])
         of_queue = queue.core.pointer, board.address, context, queue.number, in_order, has_profiling
         if not lib.fpgart_queue_carries(queue.handle, *of_queue):
             return None

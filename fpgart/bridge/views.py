@@ -44,8 +44,8 @@ def view_buffer(parent: Buffer | Context, found: Any, handle: int) -> Buffer:
     if isinstance(parent, Buffer):
         return Buffer(parent.context, flags, size, parent=parent, origin=int(found.origin))
     buffer = Buffer(parent, flags, size)
-    if found.block:
-        device = parent.devices[0]
+    if found.device:
+        device = find(int(found.device), Device)
         block = device.adopt(Block(device, MemoryRange(0, int(found.block), size), buffer.number))
         buffer.blocks, buffer.home = {(device, block.memory): block}, block
     return buffer

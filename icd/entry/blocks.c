@@ -106,13 +106,13 @@ void fpgart_block_free(struct fpgart_block *block)
     first_fit_free(freed.board->heap, freed.address, freed.size);
 }
 
-uint64_t fpgart_take_block(struct fpgart_block *block)
+struct fpgart_block fpgart_take_block(struct fpgart_block *block)
 {
     pthread_mutex_lock(&lock);
-    uint64_t address = block->board != NULL ? block->address : 0;
+    struct fpgart_block taken = *block;
     block->board = NULL;
     pthread_mutex_unlock(&lock);
-    return address;
+    return taken;
 }
 
 static int is_one(uint64_t flags)
@@ -139,10 +139,13 @@ static int write(uintptr_t buffer, struct fpgart_board *board, const void *host,
 }
 
 /* Frees the blocks of buffers that the host has released and whose commands have ended. */
-static void free_blocks(struct fpgart_board *board)
+static void free_blocks(uintptr_t context)
 {
     struct fpgart_visit visit;
-    core_board_note(board->core);
+    fpgart_board_slot *slots = fpgart_boards_of(context);
+    struct fpgart_board *board;
+    for (int i = 0; i < FPGART_MOST_BOARDS && (board = atomic_load(&slots[i])) != NULL; i++)
+        core_board_note(board->core);
     if (fpgart_any_released() && fpgart_enter(&visit))
         fpgart_leave(&visit); /* entering has released them */
 }
@@ -169,11 +172,11 @@ cl_mem fpgart_makes_buffer(const void *context, cl_mem_flags flags, size_t size,
     if (!may_have(flags, size, host) || !fpgart_may_carry() ||
         !fpgart_hold(of, FPGART_CONTEXT, fpgart_handle_serial(of)))
         return NULL;
-    struct fpgart_board *board = fpgart_only_board(of);
+    struct fpgart_board *board = fpgart_first_board(of);
     if (board == NULL || size > board->room) {
         fpgart_unhold(of, FPGART_CONTEXT);
         return NULL;
     }
-    free_blocks(board);
+    free_blocks(of);
     return (cl_mem)make(of, board, flags, size, host); /* which holds the context */
 }

@@ -15,7 +15,7 @@
 cl_mem fpgart_makes_buffer(const void *context, cl_mem_flags flags, size_t size,
                            const void *host); /* NULL: left to Python */
 void fpgart_block_free(struct fpgart_block *block);
-uint64_t fpgart_take_block(struct fpgart_block *block); /* returns its address; 0: there is none */
+struct fpgart_block fpgart_take_block(struct fpgart_block *block); /* board NULL: there is none */
 
 /* Finds the facts about a buffer that the caller holds; addresses are those of its own bytes. A
  * buffer of C's without a block gets one. Returns 0 if Python has to place the buffer. */

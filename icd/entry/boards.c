@@ -165,12 +165,12 @@ int fpgart_board_is_open(uintptr_t board)
 }
 
 /* From now on C makes new queues of the context for that board, and new buffers if it is the
- * only one. */
-void fpgart_context_has(uintptr_t context, uintptr_t given, int is_only)
+ * board of the context's first device. */
+void fpgart_context_has(uintptr_t context, uintptr_t given, int is_first)
 {
     struct fpgart_board *board = (struct fpgart_board *)given;
     fpgart_board_slot *slots = fpgart_boards_of(context);
-    if (slots != NULL && is_only)
+    if (slots != NULL && is_first)
         atomic_store(&slots[FPGART_MOST_BOARDS], board);
     for (int i = 0; slots != NULL && i < FPGART_MOST_BOARDS; i++) {
         struct fpgart_board *none = NULL;
@@ -190,7 +190,7 @@ static struct fpgart_board *board_of(uintptr_t context, uintptr_t device)
     return NULL;
 }
 
-struct fpgart_board *fpgart_only_board(uintptr_t context)
+struct fpgart_board *fpgart_first_board(uintptr_t context)
 {
     fpgart_board_slot *slots = fpgart_boards_of(context);
     return slots != NULL ? atomic_load(&slots[FPGART_MOST_BOARDS]) : NULL;

@@ -51,10 +51,9 @@ FOR_PYTHON int fpgart_board_is_open(uintptr_t board);
 AT_ONCE uint64_t fpgart_board_take_launches(uintptr_t board);
 AT_ONCE void fpgart_board_loaded(uintptr_t board, uint64_t program);
 AT_ONCE uint64_t fpgart_board_program(uintptr_t board);
-AT_ONCE void fpgart_context_has(uintptr_t context, uintptr_t board, int is_only);
-/* Returns the board of a context with one device; NULL for others, and before C carries its
- * commands. */
-struct fpgart_board *fpgart_only_board(uintptr_t context);
+AT_ONCE void fpgart_context_has(uintptr_t context, uintptr_t board, int is_first);
+/* Returns the board of a context's first device; NULL before C carries its commands. */
+struct fpgart_board *fpgart_first_board(uintptr_t context);
 AT_ONCE void fpgart_buffer_is_at(uintptr_t buffer, uintptr_t board, uint64_t epoch,
                                  uintptr_t address, uint64_t locations, uintptr_t store);
 

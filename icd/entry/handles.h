@@ -67,7 +67,7 @@ struct fpgart_contents {
     fpgart_kernels_slot kernels;                      /* of a program */
     fpgart_arguments_slot arguments;                  /* of a kernel */
     fpgart_queue_slot carried;                        /* of a queue */
-    fpgart_board_slot boards[FPGART_MOST_BOARDS + 1]; /* of a context; the last: the only one */
+    fpgart_board_slot boards[FPGART_MOST_BOARDS + 1]; /* of a context; the last: the first's */
     struct fpgart_region region;                      /* of a buffer */
     struct fpgart_mappings mappings;                  /* of a buffer */
     struct fpgart_block block; /* of a buffer, while Python does not know it */

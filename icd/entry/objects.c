@@ -60,6 +60,8 @@ int fpgart_view(uintptr_t handle, struct fpgart_unseen *found)
     found->flags = contents->region.flags;
     found->origin = contents->region.origin;
     found->size = contents->region.size;
-    found->block = fpgart_take_block(&contents->block);
+    struct fpgart_block block = fpgart_take_block(&contents->block);
+    found->device = block.board != NULL ? block.board->handle : 0;
+    found->block = block.address;
     return 1;
 }

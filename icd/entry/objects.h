@@ -15,7 +15,8 @@ FOR_PYTHON struct fpgart_unseen {
     uintptr_t command;            /* of an event */
     const char *name;             /* of a kernel */
     uint64_t flags, origin, size; /* of a buffer */
-    uint64_t block;               /* of a buffer, by its address on the board; 0: it has none */
+    uintptr_t device;             /* of a buffer: the one with its block; 0: it has none */
+    uint64_t block;               /* its address on the board */
 };
 /* Writes the facts for a view, once; returns 0 if Python knows the object. */
 AT_ONCE int fpgart_view(uintptr_t handle, struct fpgart_unseen *found);

@@ -127,6 +127,12 @@ def test_a_launch_runs_no_python_while_a_trace_is_written(program: Path, tmp_pat
     assert [found[call] for call in launches] == [[0, 0]] * len(launches)
 
 
+def test_a_buffer_needs_no_python_in_a_context_of_two_boards(program: Path) -> None:
+    made = ("make_buffer", "make_buffers_of_sizes")
+    found = counts(program, *made, FPGART_BOARD="usm_s10,usm_s10")
+    assert [found[call] for call in made] == [[0, 0]] * len(made)
+
+
 def test_a_start_imports_no_more_modules_than_it_needs(counted: dict[str, list[int]]) -> None:
     assert counted["modules"][0] <= MOST_MODULES
 

@@ -591,8 +591,11 @@ static void start_with_kernels(cl_kernel *putting)
         "kernel void pass(global int *x, local int *y) { y[0] = 1; x[0] = y[0]; }\n"
         "typedef struct { int a, b, c, d; } four;\n"
         "kernel void add(global int *x, four y) { if (x) x[0] = y.a + y.d; }";
-    cl_int value = 0;
-    start(&host, source);
+    cl_int value = 0, status;
+    host.context = clCreateContextFromType(NULL, CL_DEVICE_TYPE_ALL, NULL, NULL, &status);
+    must(status, "clCreateContextFromType");
+    host.queue = new_queue(&host);
+    host.program = new_program(&host, source, "");
     *putting = new_kernel(&host, "put");
     buffer = new_buffer(&host, BYTES);
     set_argument(*putting, 0, sizeof buffer, &buffer);

@@ -58,3 +58,15 @@ for _ in range(2):
         call.check("clEnqueueMigrateMemObjects", queue, 1, handles(buffer), 0, 0, None, None)
         call.check("clFinish", queue)
     queues.reverse()
+host.program("kernel void nothing() {}")  # from now on there is an engine, and C may make buffers
+for queue in queues:
+    transfers(queue, buffers[0])
+for queue, other in (queues, reversed(queues)):
+    made = call.make("clCreateBuffer", context, cl.CL_MEM_READ_WRITE, SIZE, None)
+    transfers(queue, made)
+    transfers(other, made)
+    filled = call.make("clCreateBuffer", context, cl.CL_MEM_READ_WRITE | cl.CL_MEM_COPY_HOST_PTR, SIZE, bytes(SIZE))
+    transfers(other, filled)
+    counts()
+    for buffer in (made, filled):
+        call.check("clReleaseMemObject", buffer)
