@@ -114,6 +114,11 @@ ROWS = (
         ),
     ),
     Row(
+        "that one thread at a time creates the engine's program from SPIR-V",
+        "a call of the engine",
+        ("fpgart.engine.opencl_engine.steps:_reading_il",),
+    ),
+    Row(
         "which board process has the ring of carried commands",
         "messages to the board process",
         ("fpgart.engine.isolated.carried:_attaching",),

@@ -143,6 +143,16 @@ FAULTS = (
         "the driver restores the host's handlers after each call that may compile",
     ),
     KnownFault(
+        "constants_in_threads",
+        POCL,
+        (3, 1),
+        (6, 0),
+        "SIGSEGV at SPIR-V in several threads",
+        "clCreateProgramWithIL in several threads at once loses specialisation constants or ends the process with "
+        "SIGSEGV",
+        "the driver makes this call in one thread at a time",
+    ),
+    KnownFault(
         "assembly_in_groups",
         POCL,
         (4, 0),

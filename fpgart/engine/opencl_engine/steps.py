@@ -13,6 +13,7 @@ process that loads the object does not need the library.
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from struct import Struct
@@ -53,6 +54,10 @@ OF_BUILDING = {
     InvalidLinkerOptions.status: InvalidBuildOptions.status,
 }
 """The status of clBuildProgram for the status of a step that is part of it."""
+
+
+_reading_il = threading.Lock()
+"""PoCL reads the specialisation constants of a module with strtok(), whose state belongs to all threads."""
 
 
 class Result(NamedTuple):
@@ -146,7 +151,8 @@ def create(driver: Driver, given: ProgramInput) -> int:
         made = driver.create("clCreateProgramWithSource", driver.context, 1, texts, ffi.NULL)
         del text
     elif given.il:
-        made = driver.create(driver.create_with_il, driver.context, ffi.new("char[]", given.il), len(given.il))
+        with _reading_il:
+            made = driver.create(driver.create_with_il, driver.context, ffi.new("char[]", given.il), len(given.il))
     else:
         sizes = ffi.new("size_t[]", [len(given.binary)])
         data = ffi.new("char *[]", [content := ffi.new("char[]", given.binary)])
