@@ -224,8 +224,6 @@ class Scheduler:
     def finish(self, queue: EventQueue) -> None:
         """Returns when every command that is in `queue` at the call has ended."""
         self.call_due()
-        if queue.carried is not None:
-            self.flush()
         last = queue.core.enqueued()
         while (found := self.core.unfinished(queue.core, last)) is not None:
             self.wait_for(*found)

@@ -520,6 +520,14 @@ def test_finish_of_an_out_of_order_queue_waits_for_its_first_command_too(world: 
         queue.finish()
 
 
+def test_finish_needs_no_worker_for_what_it_runs_itself(world: World) -> None:
+    world.queue.carried = SimpleNamespace()  # type: ignore[assignment]
+    events = [world.enqueue() for _ in range(3)]
+    world.queue.finish()
+    assert [event.status for event in events] == [COMPLETE] * 3
+    assert world.workers == 0
+
+
 def test_finish_of_an_empty_queue_returns_at_once(world: World) -> None:
     world.queue.finish()
 
