@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import atexit
+import gc
+import importlib
 import json
 import os
 import runpy
@@ -21,6 +23,18 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 OF_PYTHON = ("PYTHON", "LC_", "LANG")
 """Variables that Python reads when it starts."""
+OF_COMMANDS = (
+    "fpgart.board.fault_rules",
+    "fpgart.cli.information",
+    "fpgart.cli.run_command",
+    "fpgart.cli.serving",
+    "fpgart.cli.trace_commands",
+    "fpgart.engine.opencl_engine.engine",
+    "fpgart.sdk.aoc",
+    "fpgart.startup.checking",
+    "tempfile",
+)
+"""Modules that commands import when they run."""
 
 
 def finished(
@@ -108,8 +122,9 @@ def texts(*descriptors: int) -> list[str]:
 
 def serve(connection: socket.socket) -> None:
     """Runs commands until the other end is closed; a fork returns when its command has ended without an exception."""
-    import fpgart.cli.main  # noqa: F401  # for the forks
-
+    for module in ("fpgart.cli.main", *OF_COMMANDS):  # for the forks
+        importlib.import_module(module)
+    gc.freeze()
     while True:
         length, descriptors, _, _ = socket.recv_fds(connection, 8, 2)
         if not length:

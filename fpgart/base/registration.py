@@ -10,13 +10,15 @@ import sysconfig
 from contextlib import suppress
 from pathlib import Path
 
+from fpgart.base.user_error import UserError
+
 PACKAGE = Path(__file__).resolve().parent.parent
 LIBRARY = PACKAGE / "libfpgart.so"
 MMD_LIBRARY = PACKAGE / "libfpgart_mmd.so"
 SYSTEM_VENDORS = Path("/etc/OpenCL/vendors")
 
 
-class RegistrationError(Exception):
+class RegistrationError(UserError):
     """A file cannot be written; the message says why."""
 
 

@@ -15,15 +15,14 @@ from fpgart.check.accesses import buffers_of
 from fpgart.check.findings import CheckPart, Finding, Findings
 from fpgart.check.words import allocation_name, buffer_maker, buffer_name, command, launch_command
 from fpgart.engine.interface import POINTER
-from fpgart.kernels.loops.dependences import broken_promises
 from fpgart.runtime.commands.access import AccessMode
 from fpgart.runtime.commands.launch import LaunchKernel
 from fpgart.runtime.commands.operation import DeviceOperation, operation_of
 from fpgart.runtime.memory.buffer import HOST_WRITES, Buffer
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.objects.queue import CommandQueue
+from fpgart.runtime.programs.compiler_mode import CompilerMode
 from fpgart.runtime.programs.kernel import SIZES, Kernel
-from fpgart.runtime.programs.library import CompilerMode
 from fpgart.runtime.programs.program import Program
 from fpgart.runtime.scheduling.event import Event
 from fpgart.watch.callers import Site
@@ -85,6 +84,8 @@ class Fpga(CheckPart):
         """Reports loops whose #pragma ivdep is wrong."""
         if program.listing is None or "ivdep" not in program.listing:
             return
+        from fpgart.kernels.loops.dependences import broken_promises  # reading a kernel takes many modules
+
         options = program.devices[0].board.build_options(program.options)
         for found in broken_promises(program.listing, options):
             before = "the iteration before" if found.distance == 1 else f"the iteration {found.distance} before"

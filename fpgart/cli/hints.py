@@ -6,8 +6,8 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterable
-from difflib import get_close_matches
+from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
 from typing import Any
 
 import click
@@ -20,6 +20,8 @@ CHOICES = re.compile(r"(?P<name>FPGART_\w+)=(?P<value>.*?): (?:.*? is )?not one 
 
 def did_you_mean(word: str, choices: Iterable[str]) -> str:
     """Returns `; did you mean x?` for the end of a sentence; "" if no choice is similar."""
+    from difflib import get_close_matches
+
     found = get_close_matches(word, list(choices), n=1)
     return f"; did you mean {found[0]}?" if found else ""
 
@@ -47,6 +49,18 @@ class Choice(click.Choice[str]):
 
 class Commands(click.Group):
     """Commands, with a hint if the first word is no command."""
+
+    lazily: Mapping[str, str] = {}
+    """By name, the module of a command, which is imported when it is needed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted((*self.commands, *self.lazily))
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in self.lazily:
+            found: click.Command = getattr(import_module(self.lazily[cmd_name]), cmd_name)
+            return found
+        return super().get_command(ctx, cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -92,6 +106,12 @@ def boards() -> list[str]:
     from fpgart.board.catalogue import shipped
 
     return shipped()
+
+
+def faults(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
+    from fpgart.cli import fault_completion
+
+    return fault_completion.faults(context, parameter, typed)
 
 
 def checks() -> list[str]:

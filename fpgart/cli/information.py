@@ -19,6 +19,7 @@ from fpgart.board.catalogue import chosen_names, chosen_personality, describe, s
 from fpgart.board.description import BoardDescription
 from fpgart.board.global_memory import AllocationType
 from fpgart.cli.kept_files import places, temporary
+from fpgart.cli.settings import ORIGINS
 from fpgart.engine.choice import candidates, choose
 from fpgart.engine.known_faults import Product, product_behind
 from fpgart.engine.known_faults import in_words as engine_in_words
@@ -60,10 +61,6 @@ def _chosen() -> tuple[list[BoardDescription], list[str]]:
         except BoardSpecError as error:
             faults.append(str(error))
     return found, faults
-
-
-ORIGINS: dict[str, str] = {}
-"""By variable, the file of the project with its value, and the key there."""
 
 
 def collect() -> dict[str, Any]:

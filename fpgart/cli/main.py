@@ -17,18 +17,10 @@ from fpgart.base import config, registration
 from fpgart.base import opencl as cl
 from fpgart.base.config import OptionError
 from fpgart.base.standard_output import end_with
-from fpgart.cli import information, running, settings
-from fpgart.cli.build_commands import aoc, aocl, aocx, cflags, clocl, libs, sdk
+from fpgart.base.user_error import UserError
+from fpgart.cli import settings
 from fpgart.cli.hints import Commands
-from fpgart.cli.run_command import run
-from fpgart.cli.serving import board as board_commands
-from fpgart.cli.trace_commands import diff, report
-from fpgart.cli.validation import refuse_wrong_options
-from fpgart.sdk.folder import SdkError
-from fpgart.serving.sockets import ServiceError
 from fpgart.version import __version__
-from fpgart.watch import report as trace_report
-from fpgart.watch.captured import CaptureError
 
 HELP = "Usage: "
 
@@ -51,8 +43,12 @@ def cli(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for command in (board_commands, run, report, diff, aoc, aocl, clocl, aocx, sdk, cflags, libs):
-    cli.add_command(command)
+cli.lazily = {
+    "board": "fpgart.cli.serving",
+    "run": "fpgart.cli.run_command",
+    **dict.fromkeys(("diff", "report"), "fpgart.cli.trace_commands"),
+    **dict.fromkeys(("aoc", "aocl", "aocx", "cflags", "clocl", "libs", "sdk"), "fpgart.cli.build_commands"),
+}
 
 
 @cli.command()
@@ -114,6 +110,9 @@ def fcd() -> None:
 @click.option("--origin", is_flag=True, help="Show the origin of the value of each variable.")
 def info(as_json: bool, origin: bool) -> None:
     """Show boards, engines, versions and every environment variable with its value."""
+    from fpgart.cli import information
+    from fpgart.cli.validation import refuse_wrong_options
+
     click.echo(information.as_json() if as_json else information.as_text(origin=origin), nl=False)
     for words in config.misspelt(os.environ):
         click.echo(f"fpgart: {words}", err=True)
@@ -140,6 +139,7 @@ def top(process: int | None, once: bool, as_json: bool, interval: float) -> None
     """
     from rich.console import Console
 
+    from fpgart.cli import running
     from fpgart.cli import top as live_view
 
     looks = live_view.Looks(process)
@@ -246,6 +246,7 @@ def replay(folder: Path, engine: str | None, board: str | None, tolerance: float
     and 2 if a launch cannot be run.
     """
     from fpgart.cli import replay as replaying
+    from fpgart.watch.captured import CaptureError
 
     if engine:
         os.environ["FPGART_ENGINE"] = engine
@@ -302,7 +303,7 @@ def main() -> None:
 def run_command_line() -> int | None:
     """Runs the command of the arguments; returns the exit status."""
     try:
-        information.ORIGINS.update(settings.apply(os.environ, Path.cwd()))
+        settings.ORIGINS.update(settings.apply(os.environ, Path.cwd()))
         status: int | None = cli(standalone_mode=False)
         return status
     except click.ClickException as error:
@@ -313,15 +314,7 @@ def run_command_line() -> int | None:
         end(words, error.exit_code)
     except AocxError as error:
         end(str(error), 1)
-    except (
-        OptionError,
-        registration.RegistrationError,
-        running.RunError,
-        SdkError,
-        ServiceError,
-        trace_report.TraceError,
-        CaptureError,
-    ) as error:
+    except (OptionError, UserError) as error:
         end(str(error), 2)
     except click.Abort:
         end("interrupted", 1)

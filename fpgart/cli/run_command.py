@@ -10,8 +10,7 @@ import click
 
 from fpgart.base import config
 from fpgart.cli import running
-from fpgart.cli.fault_completion import faults
-from fpgart.cli.hints import Choice, boards, checks, complete_list, files, refuse_dashes
+from fpgart.cli.hints import Choice, boards, checks, complete_list, faults, files, refuse_dashes
 from fpgart.cli.validation import refuse_wrong_options
 
 

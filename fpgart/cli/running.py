@@ -6,12 +6,10 @@ from __future__ import annotations
 import glob
 import os
 import resource
-import secrets
 import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -19,6 +17,7 @@ from typing import TYPE_CHECKING
 from fpgart.base import config
 from fpgart.base.named_tuples import NamedTuple
 from fpgart.base.registration import PACKAGE, vendor_folder
+from fpgart.base.user_error import UserError
 from fpgart.sdk.folder import sdk_variables
 
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ def boards_of_service() -> dict[str, str]:
     return {config.BOARD.name: ",".join(board.name for board in service.boards)}
 
 
-class RunError(Exception):
+class RunError(UserError):
     """Raised if the program cannot be started; the sentence says why."""
 
 
@@ -86,7 +85,7 @@ def environment(extra: dict[str, str]) -> dict[str, str]:
     libfpgart-yield.so is for hosts written in Python (icd/preload/yield.c).
     """
     of_sdk = sdk_variables(extra.get("FPGART_BOARD", ""))
-    given = {**os.environ, **of_sdk, **extra, **for_loaders(), config.RUN: secrets.token_hex(8)}
+    given = {**os.environ, **of_sdk, **extra, **for_loaders(), config.RUN: os.urandom(8).hex()}
     changed = config.with_absolute_paths(given)
     preloaded = [str(library) for library in (ONLY, YIELD) if library.exists()]
     if preloaded:
@@ -137,6 +136,8 @@ def run_and_judge(program: tuple[str, ...], extra: dict[str, str], judged: Judge
     Its child processes count, too. If a signal ends the program, it also ends this process, unless there are findings.
     Raises RunError if the program cannot be started.
     """
+    import tempfile
+
     if judged.sarif:
         write_sarif([], judged.sarif)  # now, because the run may be long
     with tempfile.TemporaryDirectory(prefix="fpgart-run-") as folder:

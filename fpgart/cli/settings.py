@@ -21,6 +21,8 @@ from fpgart.cli.hints import did_you_mean
 
 OWN, SHARED = "fpgart.toml", "pyproject.toml"
 TRUE, FALSE = "1", "0"
+ORIGINS: dict[str, str] = {}
+"""By variable, the file of the project with its value, and the key there."""
 
 
 def apply(environment: MutableMapping[str, str], folder: Path) -> dict[str, str]:

@@ -10,17 +10,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shlex
 import sys
-import sysconfig
 from collections.abc import Mapping
 from pathlib import Path
 
 from fpgart.base import config
+from fpgart.base.digests import sha1
 from fpgart.base.registration import LIBRARY, PACKAGE, user_folder
+from fpgart.base.user_error import UserError
 from fpgart.board import catalogue
 from fpgart.version import __version__
 
@@ -65,7 +65,7 @@ BOARD_ENV = """\
 """
 
 
-class SdkError(Exception):
+class SdkError(UserError):
     """Raised if the folder cannot be created; the sentence says why."""
 
 
@@ -86,13 +86,13 @@ def default_root() -> Path:
         place = user_folder().parent
     except RuntimeError as error:
         raise SdkError(f"no folder for the SDK: {error}") from None
-    installation = hashlib.sha1(str(PACKAGE).encode(), usedforsecurity=False).hexdigest()[:12]
+    installation = sha1(str(PACKAGE).encode()).hexdigest()[:12]
     return place / "sdk" / installation / INTEL_VERSION / "hld"
 
 
 def system_loader() -> Path | None:
     """Returns the OpenCL loader of this system, where linkers look for it."""
-    multiarch = sysconfig.get_config_var("MULTIARCH")
+    multiarch = getattr(sys.implementation, "_multiarch", "")  # as sysconfig says, which reads a large module for it
     places = [f"/usr/lib/{multiarch}", f"/lib/{multiarch}"] if multiarch else []
     places += ["/usr/local/lib", "/usr/lib64", "/lib64", "/usr/lib", "/lib"]
     return next((file for place in places if (file := Path(place) / LOADER).exists()), None)
@@ -115,7 +115,7 @@ def lay_out(root: Path) -> Path:
 
 def _state(root: Path, loader: Path) -> str:
     """Returns the facts on which a folder's contents depend."""
-    layout = hashlib.sha1(Path(__file__).read_bytes(), usedforsecurity=False).hexdigest()
+    layout = sha1(Path(__file__).read_bytes()).hexdigest()
     facts = {"root": root, "package": PACKAGE, "version": __version__, "python": sys.executable, "loader": loader}
     return json.dumps({**{name: str(value) for name, value in facts.items()}, "layout": layout})
 

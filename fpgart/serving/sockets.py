@@ -10,6 +10,7 @@ import struct
 from contextlib import suppress
 
 from fpgart.base.output_file import runtime_folder
+from fpgart.base.user_error import UserError
 
 DEFAULT_NAME = "boards"
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,60}")
@@ -17,7 +18,7 @@ ENDING = ".service"
 PEER = struct.Struct("3i")
 
 
-class ServiceError(Exception):
+class ServiceError(UserError):
     """Raised if a service does not do a request; the sentence says why."""
 
 

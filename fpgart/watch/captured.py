@@ -10,6 +10,7 @@ from pathlib import Path
 
 from fpgart.base.input_file import LARGEST_MANIFEST, read_input
 from fpgart.base.json_input import parse_json, typed
+from fpgart.base.user_error import UserError
 
 FORMAT = 1
 LAST_ADDRESS = (1 << 47) - 1
@@ -17,7 +18,7 @@ LAST_ADDRESS = (1 << 47) - 1
 MANIFEST = "launch.json"
 
 
-class CaptureError(Exception):
+class CaptureError(UserError):
     """Raised for a folder that contains no readable launch; the sentence says why."""
 
 

@@ -85,10 +85,11 @@ def test_examples_of_the_help_are_whole_lines(command: tuple[str, ...]) -> None:
 
 
 def _docstring(command: tuple[str, ...]) -> str:
-    found: click.Command = cli
+    found: click.Command | None = cli
     for word in command:
         assert isinstance(found, click.Group)
-        found = found.commands[word]
+        found = found.get_command(click.Context(found), word)
+    assert found is not None
     return found.callback.__doc__ or ""
 
 

@@ -42,12 +42,12 @@ def fault_of(call: str) -> str:
         words = shlex.split(call.replace("...", ""))
     except ValueError:  # a quotation that goes on in the next line
         words = call.split()
-    command: click.Command = cli
+    command: click.Command | None = cli
     while words and isinstance(command, click.Group) and not words[0].startswith("-"):
         name = words.pop(0)
-        if name not in command.commands:
+        command = command.get_command(click.Context(command), name)
+        if command is None:
             return f"there is no command {name}"
-        command = command.commands[name]
     if command.name in OTHERS_TOOLS:
         return ""
     options = {spelt: option for option in command.params if isinstance(option, click.Option) for spelt in option.opts}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The origin of a context's programs (the compiler modes), and the folder of compiled programs of two of them.
+"""The folder of compiled programs that two of the compiler modes have.
 
 A program is in <root>/ab/cd/<36 digits>, the SHA-1 of board, options and source: kernels.cl, build.cmd, build.log
 and kernels.aocx.
@@ -7,7 +7,6 @@ and kernels.aocx.
 
 from __future__ import annotations
 
-import enum
 import hashlib
 import shlex
 from pathlib import Path
@@ -21,17 +20,6 @@ from fpgart.board.description import BoardDescription
 from fpgart.engine.interface import BuildFailed, Engine
 
 DEFAULT_ROOT = "aocl_program_library"
-
-
-class CompilerMode(enum.IntEnum):
-    """The values of CL_CONTEXT_COMPILER_MODE_INTELFPGA."""
-
-    OFFLINE = 0
-    CREATE_LIBRARY = 1
-    USE_LIBRARY = 2
-    PRELOADED = 3
-    ONLINE = 4
-    SPLIT_KERNEL = 5
 
 
 def folder_of(root: str, board: BoardDescription, options: str, source: str) -> Path:

@@ -214,9 +214,10 @@ class Program:
         mode, source = self.context.compiler_mode, self.source
         if mode in (1, 2) and source is not None and not self.origin.container:
             from fpgart.runtime.programs import library
+            from fpgart.runtime.programs.compiler_mode import CompilerMode
 
             root, board = self.context.library_root, devices[0].board
-            if mode == library.CompilerMode.CREATE_LIBRARY:
+            if mode == CompilerMode.CREATE_LIBRARY:
                 library.create(root, board, options, source, self.context.platform.engine)
             else:
                 self.origin.container = library.load(root, board, options, source)

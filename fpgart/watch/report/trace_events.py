@@ -11,6 +11,7 @@ from typing import Any
 
 from fpgart.base.input_file import LARGEST_TRACE, LONGEST_EVENT, check_size
 from fpgart.base.json_input import parse_json, parse_whole
+from fpgart.base.user_error import UserError
 from fpgart.kernels.cpp_names import SYMBOL, with_kernel_names
 from fpgart.watch.report.inflating import Reader
 
@@ -39,7 +40,7 @@ def taken_by(takes: Iterable[Takes], category: str, name: str) -> list[Take]:
     return [each[key] for each in takes for key in (category, f"{category} {name}") if key in each]
 
 
-class TraceError(Exception):
+class TraceError(UserError):
     """Raised for a file that is no trace of fpgart's; the sentence says why."""
 
 

@@ -24,7 +24,7 @@ from fpgart.runtime.programs import library
 from fpgart.runtime.programs import program as program_module
 from fpgart.runtime.programs.binaries import check_binary
 from fpgart.runtime.programs.build import Build, first_error
-from fpgart.runtime.programs.library import CompilerMode
+from fpgart.runtime.programs.compiler_mode import CompilerMode
 from fpgart.runtime.programs.linking import link
 from fpgart.runtime.programs.loading import from_binaries, from_binary
 from fpgart.runtime.programs.local_memory import engine_local_memory
