@@ -25,7 +25,7 @@ demo: build
 help:
 	@echo "make demo     build everything, run a C host and a pyopencl host on the simulated board"
 	@echo "make test     the tests, Python and conformance, but for the slow ones; WORKERS=8 for more at once"
-	@echo "make shake    the tests RUNS=20 times in random orders, at LOADS=\"1 4 12\"; TESTS=tests/runtime/memory/test_usm.py for a part; AGAIN=1 from the start"
+	@echo "make shake    the tests RUNS=20 times in random orders, at LOADS=\"1 4 12\"; TESTS=tests/runtime/memory/test_usm_allocations.py for a part; AGAIN=1 from the start"
 	@echo "make nightly  all tests, ten times the random examples and schedules, and those for Intel's engine"
 	@echo "make roots    both commands of the README in new roots of Debian 13 and the newest Ubuntu; ROOTS=bookworm for others"
 	@echo "make intel    the tests that PoCL cannot run, on Intel's engine, which is downloaded into build/intel (810 MB)"

@@ -8,10 +8,15 @@ import re
 import sys
 from pathlib import Path
 
+import click
 from sphinx.application import Sphinx
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from fpgart.cli.main import cli
 from fpgart.version import __version__
+
+for name in cli.list_commands(click.Context(cli)):  # sphinx_click knows those only that are in cli.commands
+    cli.add_command(cli.get_command(click.Context(cli), name), name)
 
 os.environ["COLUMNS"] = "80"  # of click's help texts
 

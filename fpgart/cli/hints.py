@@ -54,7 +54,7 @@ class Commands(click.Group):
     """By name, the module of a command, which is imported when it is needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted((*self.commands, *self.lazily))
+        return sorted({*self.commands, *self.lazily})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in self.lazily:
