@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef FPGART_CHANNELS_H
 #define FPGART_CHANNELS_H
+#include "for_python.h"
 #include "links.h"
 #include <stddef.h>
 #include <stdint.h>
@@ -63,7 +64,7 @@ size_t network_report(struct network *network, char *words, size_t size);
 uint32_t network_uses(struct link_use *uses, uint32_t most);
 /* A thread of the host begins, or ends, to wait for kernels; deadlocks are detected only
  * meanwhile. */
-void network_host_waits(int begins);
+AT_ONCE void network_host_waits(int begins);
 /* Keeps this number in memory of a host and its board process. */
 void network_share_host_waits(uintptr_t memory);
 /* Returns the address at which kernels find operation(); 0 if there is no room. `wanted` is

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from queue import SimpleQueue
 from types import SimpleNamespace
 from typing import Any
 
@@ -285,6 +286,36 @@ def test_work_runs_on_a_thread_of_its_own() -> None:
     assert SystemThreads().start(lambda: (seen.append(threading.get_ident()), done.set())[1])
     done.wait()
     assert seen != [threading.get_ident()]
+
+
+class Noting(list[Any]):
+    """Notes that something has been appended."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.has_some = threading.Event()
+
+    def append(self, item: Any) -> None:
+        super().append(item)
+        self.has_some.set()
+
+
+def test_a_thread_that_has_done_its_work_does_the_next() -> None:
+    threads, seen = SystemThreads(), []
+    threads._idle = idle = Noting()
+    for _ in range(2):
+        assert threads.start(lambda: seen.append(threading.get_ident()))
+        idle.has_some.wait()
+        idle.has_some.clear()
+    assert seen == [seen[0]] * 2
+
+
+def test_a_thread_without_work_ends_if_enough_others_wait_for_some() -> None:
+    threads = SystemThreads()
+    threads._idle = [SimpleQueue() for _ in range(SystemThreads.MOST_IDLE)]
+    thread = threading.Thread(target=threads._serve, args=([lambda: None],))
+    thread.start()
+    thread.join()
 
 
 @pytest.mark.parametrize("error", [RuntimeError("can't start new thread"), MemoryError()])

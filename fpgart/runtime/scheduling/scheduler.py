@@ -463,9 +463,16 @@ class Scheduler:
             )
 
     def _run_apart(self, only: list[Event]) -> None:
-        """Runs a command on a thread of its own. The list is emptied, so that nothing keeps the command."""
-        self._run(only.pop())
-        self.reaper.reap()
+        """Runs a command on a thread of its own, then others that are due. The list is emptied, so that nothing keeps
+        the command.
+        """
+        event: Event | None = only.pop()
+        while event is not None:
+            self._run(event)
+            event = None  # destroyed here, not at the next assignment, which is under the lock
+            self.reaper.reap()
+            with self._lock:
+                event = self._workers.claim()
         self._stop_looking()
 
     def _run(self, event: Event) -> None:

@@ -72,10 +72,17 @@ class _SystemBell:
 
 
 class SystemThreads:
-    """The threads of the system."""
+    """The threads of the system. One that has done its work waits for more, so that few are created."""
+
+    MOST_IDLE = 16
+    """So many threads without work are kept."""
 
     now = staticmethod(monotonic_ns)
     ident = staticmethod(_thread.get_ident)
+
+    def __init__(self) -> None:
+        self._idle: list[SimpleQueue[Callable[[], None]]] = []
+        """By idle thread, where it gets its next work. Other threads append and remove, too: each is one operation."""
 
     def lock(self) -> Lock:
         return threading.Lock()
@@ -87,10 +94,25 @@ class SystemThreads:
         command.wait()
 
     def start(self, work: Callable[[], None]) -> bool:
-        """Starts a thread that the process does not wait for when it exits."""
+        """Runs `work` on a thread that the process does not wait for when it exits."""
         try:
-            _thread.start_new_thread(work, ())
+            self._idle.pop().put(work)
+        except IndexError:
+            return self._create(work)
+        return True
+
+    def _create(self, work: Callable[[], None]) -> bool:
+        try:
+            _thread.start_new_thread(self._serve, ([work],))
         except (RuntimeError, MemoryError) as error:
             log.note(f"the system cannot create a thread: {error}")
             return False
         return True
+
+    def _serve(self, first: list[Callable[[], None]]) -> None:
+        """Does one work after another. The list is emptied, so that nothing keeps the work."""
+        following: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        first.pop()()
+        while len(self._idle) < self.MOST_IDLE:
+            self._idle.append(following)
+            following.get()()
