@@ -87,9 +87,9 @@ static void describe(struct fpgart_launch *launch, const struct held *held,
     key += sizeof carried->sizes / sizeof *key;
     for (uint64_t i = 0; i < held->buffers; i++)
         *key++ = fpgart_handle_serial(held->uses[i].buffer);
-    memcpy(key, carried->more, launch->arguments);
     launch->key = (uintptr_t)(launch + 1);
-    launch->key_size = (size_t)((char *)key - (char *)(launch + 1)) + launch->arguments;
+    memcpy((char *)launch->key + launch->key_size - launch->arguments, carried->more,
+           launch->arguments);
 }
 
 /* Prepares what is checked around the kernel. The launch runs only if its buffers are still in
@@ -120,12 +120,13 @@ struct fpgart_launch *fpgart_launch_new(const struct held *held, struct carried 
 {
     int is_checked = atomic_load(&describes_calls);
     size_t key = (FACTS + buffers) * sizeof(uint64_t) + sizeof carried->sizes + arguments, more = 0;
-    key = (key + 15) / 16 * 16;
+    size_t room = (key + 15) / 16 * 16;
     if (is_checked && around_launches != 0)
         more = sizeof(struct checked) + buffers * sizeof(struct marked);
-    struct fpgart_launch *made = calloc(1, sizeof *made + key + more);
+    struct fpgart_launch *made = calloc(1, sizeof *made + room + more);
     if (made == NULL)
         return NULL;
+    made->key_size = key;
     made->number = last_number = fpgart_number_command();
     made->begin = begin;
     made->type = held->type;
@@ -137,7 +138,7 @@ struct fpgart_launch *fpgart_launch_new(const struct held *held, struct carried 
         made->frames, sizeof made->frames / sizeof made->frames[0], in_python);
     made->arguments = arguments;
     if (more != 0)
-        check(made, (struct checked *)((char *)(made + 1) + key), held, buffers, carried);
+        check(made, (struct checked *)((char *)(made + 1) + room), held, buffers, carried);
     return made;
 }
 

@@ -7,14 +7,16 @@ import threading
 from collections.abc import Callable
 from types import ModuleType
 
+import pytest
+
 
 class NoLaunches:
     """The functions of C while the host enqueues no launch."""
 
-    FPGART_UNWATCHED, FPGART_TRACED = 0, 1
+    FPGART_UNWATCHED, FPGART_TRACED, FPGART_CHECKED = 0, 1, 2
 
     def fpgart_watch_launches(self, how: int, around: int) -> None:
-        self.how = how
+        self.how, self.around = how, around
 
     def fpgart_launches_left(self) -> int:
         return 0
@@ -27,3 +29,14 @@ def test_no_thread_looks_for_notes_after_they_are_closed(imported: Callable[...,
     (thread,) = set(threading.enumerate()) - before
     launches.close()
     thread.join()
+
+
+@pytest.mark.parametrize("marks", [False, True])
+def test_c_looks_at_marks_around_a_launch_only_if_blocks_have_some(
+    imported: Callable[..., ModuleType], marks: bool
+) -> None:
+    lib = NoLaunches()
+    launches = imported("bridge.checked", lib).CheckedLaunches()
+    launches.check_with([], marks=marks)
+    assert (lib.how, lib.around != 0) == (lib.FPGART_CHECKED, marks)
+    launches.close()

@@ -36,12 +36,16 @@ def launched(on: int = 0) -> None:
     print([host.ints(buffer, 4) for buffer in buffers])
 
 
+def all_but_the_last(of: int, on: int = 0) -> None:
+    put(0, handles(buffers[of]), 8, on)
+    put(1, number(10 + of), 4, on)
+    put(2, number(-of, 1), 1, on)
+    put(3, ctypes.create_string_buffer(12).raw + number(0x41000000 + (of << 20)), 16, on)
+    put(4, None, 64, on)
+
+
 def all_of_them(of: int) -> None:
-    put(0, handles(buffers[of]), 8)
-    put(1, number(10 + of), 4)
-    put(2, number(-of, 1), 1)
-    put(3, ctypes.create_string_buffer(12).raw + number(0x41000000 + (of << 20)), 16)
-    put(4, None, 64)
+    all_but_the_last(of)
     put(5, handles(buffers[-1]), 8)
 
 
@@ -81,6 +85,12 @@ put(5, handles(0), 8)
 launched()
 put(5, handles(buffers[2]), 8)
 launched()
+
+second = host.kernel(SOURCE.replace("put", "second"), "second")  # C gets the NULL before Python gets the others
+put(5, handles(buffers[2]), 8, second)
+put(5, None, 8, second)
+all_but_the_last(1, second)
+launched(second)
 
 put(1, number(55), 4)
 copy = host.cl.make("clCloneKernel", kernel)
