@@ -6,7 +6,7 @@ from __future__ import annotations
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from itertools import count
 from typing import TYPE_CHECKING, Protocol
 
@@ -190,6 +190,7 @@ class Device:
         """The binary that another process has left on the board; None once this process has programmed it."""
         self._ended: dict[int, Exception | None] = {}
         """The asynchronous transfers that have ended, with their error or None."""
+        self._capabilities: dict[Info, Capability] = {}
         self.kernels_run = 0
         self.kernel_ns = 0
         self.epoch_ended: Callable[[], None] = lambda: None
@@ -225,7 +226,7 @@ class Device:
         """True if I/O channels of its kernels may lead to other boards."""
         return self.plugs is not no_plugs
 
-    @property
+    @cached_property
     def max_mem_alloc_size(self) -> int:
         """The size in bytes of the largest buffer that fits on an empty board."""
         return self.board.largest_allocation
@@ -314,7 +315,10 @@ class Device:
 
     def capabilities(self, query: Info) -> Capability:
         """Returns the board's capabilities for one kind of unified shared memory."""
-        return Capability(int(self.mmd.get_info(query)))
+        found = self._capabilities.get(query)
+        if found is None:
+            found = self._capabilities[query] = Capability(int(self.mmd.get_info(query)))
+        return found
 
     @property
     def reaches_system_memory(self) -> bool:
