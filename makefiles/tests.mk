@@ -100,9 +100,9 @@ fuzz: build
 	$(BIN)/python conformance/fuzz_calls.py fpgart/libfpgart.so --calls $(CALLS) --seed $(SEED) --patience 36000
 
 # Memory grows with what a sanitizer keeps, so nothing can be said of leaks; some tests have LD_PRELOAD of their own; and
-# test_sycl runs hosts with `fpgart run`, which preloads functions for locks that ThreadSanitizer does not know.
+# some use `fpgart run`, which preloads functions for locks that ThreadSanitizer does not know.
 SANITIZED ?= conformance
-UNSANITIZED = leaks_nothing or under_signals or without_any_environment or python_host_gets or test_sycl
+UNSANITIZED = leaks_nothing or under_signals or without_any_environment or python_host_gets or test_sycl or from_python
 SANITIZERS ?= address
 sanitize: build
 	for kind in $(SANITIZERS); do \
