@@ -72,6 +72,8 @@ class Model:
     handle: int
     data: bytearray
     maps: list[tuple[int, int, int]] = field(default_factory=list)
+    memory: object = None
+    """The host's, if the buffer was made over that."""
 
 
 @dataclass(frozen=True)
@@ -221,14 +223,17 @@ class Player:
 
     def create(self) -> None:
         if len(self.buffers) < 12:
-            data = self.noise(SIZE)
-            buffer = self.host.buffer(SIZE, 1 | cl.CL_MEM_COPY_HOST_PTR, data)
-            self.buffers.append(Model(buffer, bytearray(data)))
+            data, over_host = self.noise(SIZE), self.random.randrange(3) == 0
+            memory = ctypes.create_string_buffer(data, SIZE)
+            flag = cl.CL_MEM_USE_HOST_PTR if over_host else cl.CL_MEM_COPY_HOST_PTR
+            buffer = self.host.buffer(SIZE, 1 | flag, memory)
+            self.buffers.append(Model(buffer, bytearray(data), memory=memory if over_host else None))
 
     def release(self) -> None:
         model = self.free_pick()
         if model is not None:
             self.buffers.remove(model)
+            self.kept.append(model.memory)  # commands may use it still
             self.cl.check("clReleaseMemObject", model.handle)
             self.dead = [*self.dead[-20:], model.handle]
 

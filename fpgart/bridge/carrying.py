@@ -21,11 +21,14 @@ from fpgart.base import config
 from fpgart.base import opencl as cl
 from fpgart.base.errors import MemObjectAllocationFailure
 from fpgart.base.notices import NOTICES
+from fpgart.board.in_flight import SHORT
 from fpgart.bridge.arguments import is_kept
 from fpgart.bridge.handles import reap_soon, release_put_off, view_all
 from fpgart.bridge.watched import may_show, read_launches, tell_carried
 from fpgart.engine.interface import LOCAL, POINTER, pack_arguments
 from fpgart.runtime.commands.launch import SPLIT_KERNELS
+from fpgart.runtime.commands.migration import MoveFromHost
+from fpgart.runtime.memory.reservation import Reservation
 from fpgart.runtime.programs.kernel import Kernel
 from fpgart.runtime.programs.local_memory import check_local_memory, local_memory, own_local_memory
 from fpgart.runtime.programs.pipe import Pipe
@@ -357,16 +360,18 @@ def _image_of(kernel: Kernel, device: Device, board: CarriedBoard, epoch: int) -
 def _learn_buffer(
     buffer: Buffer, device: Device, board: CarriedBoard, epoch: int, location: str = "", program: Program | None = None
 ) -> bool:
-    """True if the contents are on the device. A buffer without contents is placed where `program` needs it."""
+    """True if the contents are on the device.
+
+    For a launch of `program`, a buffer without contents is placed where that needs it. So is one with few bytes in the
+    host's memory, which implementations may copy to the device at any time (OpenCL 3.0, CL_MEM_USE_HOST_PTR).
+    """
     owner = buffer.owner
     if owner.stays_on_host:
         return False
-    if owner.home is None and not owner.on_host:
-        if program is None:
-            return False
+    if owner.home is None:
         try:
-            memory = device.memories.memory_for(location)
-            owner.adopt(owner.reserve(device, memory, interleaving=program.interleaving))
+            if program is None or not _place(owner, device, device.memories.memory_for(location), program):
+                return False
         except (KeyError, MemObjectAllocationFailure):  # the scheduler's launch reports it
             return False
     home = owner.home
@@ -376,6 +381,25 @@ def _learn_buffer(
     locations = locations_of(device, home.memory)
     lib.fpgart_buffer_is_at(owner.handle, board.address, epoch, home.pointer, locations, _store_of(owner))
     return True
+
+
+def _place(buffer: Buffer, device: Device, memory: int | None, program: Program) -> bool:
+    """Gives a buffer its home. Returns False if contents in the host's memory have to be moved when the launch runs.
+
+    That is so if they are long, for watchers, which know the move as a stage of the launch, if a command has reserved a
+    block, and if transfers of other boards may use the host's memory meanwhile.
+    """
+    if not buffer.on_host:
+        buffer.adopt(buffer.reserve(device, memory, interleaving=program.interleaving))
+        return True
+    if NOTICES.migrated or buffer.blocks or len(buffer.context.devices) > 1 or buffer.size > SHORT:
+        return False
+    reserved = Reservation()
+    block = reserved.take(buffer, device, memory, program.interleaving)
+    try:
+        return device.scheduler.run_if_free(MoveFromHost(device, buffer, block))
+    finally:
+        reserved.give_back()
 
 
 def locations_of(device: Device, memory: int) -> int:

@@ -45,6 +45,17 @@ def test_contents_on_another_device_are_read_and_written_there(tmp_path: Path, m
     assert "read False" not in by_python
 
 
+@pytest.mark.parametrize(("boards", "when_enqueued"), [(1, 4096), (2, 0)])
+def test_a_launch_brings_few_bytes_of_the_host_to_the_only_board_when_it_is_enqueued(
+    boards: int, when_enqueued: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FPGART_BOARD", ",".join(boards * ["a10_ref"]))
+    large = f"0 {2 << 20} 1\n"
+    assert output("over_host.py", arguments=(str(boards),)) == f"{when_enqueued} 4096 1\n{large}"
+    traced = output("over_host.py", "--trace", str(tmp_path / "trace.json"), arguments=(str(boards),))
+    assert traced == f"0 4096 1\n{large}", "a stage of the launch, for watchers"
+
+
 def test_transfers_beside_another_thread_are_whole_whatever_that_releases_and_moves(tmp_path: Path) -> None:
     host = build("copies", tmp_path, "-O1", "-lpthread")
     result = finished(host, env=plain_environment())

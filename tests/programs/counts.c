@@ -91,6 +91,7 @@ static cl_kernel local_kernel, structure_kernel;
 static void *pointer;
 static char *shared;
 static char bytes[BYTES];
+static _Alignas(4096) char own[BYTES]; /* memory for buffers */
 static char *on_board;
 static clSetKernelArgMemPointerINTEL_fn set_usm_pointer;
 static clEnqueueMemcpyINTEL_fn copy_usm;
@@ -422,6 +423,21 @@ static cl_int make_buffers_beside_pythons(void)
     return status[0] | status[1] | clReleaseMemObject(made);
 }
 
+static cl_int make_over_host_memory(void)
+{
+    const size_t size = 1;
+    cl_int status[2];
+    cl_mem made = clCreateBuffer(host.context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, BYTES, own,
+                                 &status[0]);
+    status[0] |= clSetKernelArg(kernel, 0, sizeof made, &made) |
+                 clEnqueueNDRangeKernel(host.queue, kernel, 1, NULL, &size, NULL, 0, NULL, NULL);
+    void *mapped = clEnqueueMapBuffer(host.queue, made, CL_TRUE, CL_MAP_READ, 0, BYTES, 0, NULL,
+                                      NULL, &status[1]);
+    return status[0] | status[1] |
+           clEnqueueUnmapMemObject(host.queue, made, mapped, 0, NULL, NULL) |
+           clReleaseMemObject(made);
+}
+
 static cl_int make_queue(void)
 {
     cl_int status;
@@ -536,6 +552,7 @@ static const struct {
     {"make_buffer", make_buffer},
     {"make_buffers_of_sizes", make_buffers_of_sizes},
     {"make_buffers_beside_pythons", make_buffers_beside_pythons},
+    {"make_over_host_memory", make_over_host_memory},
     {"make_queue", make_queue},
     {"map_and_unmap", map_and_unmap},
     {"transfer_beside", transfer_beside},

@@ -141,6 +141,25 @@ def migrate_to_device(device: Device, buffers: list[Buffer], keep: bool) -> Migr
     return Migration(device, moves, "clEnqueueMigrateMemObjects", keep=keep, reserved=reserved)
 
 
+class MoveFromHost(Transfer):
+    """Moves a buffer from the host's memory to a block, for a launch that is being enqueued.
+
+    Carried commands go on meanwhile: none uses the buffer.
+    """
+
+    __slots__ = ("buffer", "target")
+    name = "migration"
+
+    def __init__(self, device: Device, buffer: Buffer, target: Block) -> None:
+        super().__init__(device)
+        self.buffer = buffer
+        self.target = target
+
+    def run(self) -> None:
+        if self.buffer.on_host:  # and no other thread has moved it
+            self.buffer.migrate(self.target, "clEnqueueNDRangeKernel")
+
+
 class MigrateToHost(Transfer):
     """Migrates buffers to the host's memory (OpenCL 3.0, 5.7: CL_MIGRATE_MEM_OBJECT_HOST)."""
 

@@ -31,6 +31,7 @@ from fpgart.runtime.scheduling.event import (
     Operation,
     ReadyList,
 )
+from fpgart.runtime.scheduling.occupancy import TAKEN
 from fpgart.runtime.scheduling.readiness import Aftermath, Readiness, collect
 from fpgart.runtime.scheduling.reaper import Reaper
 from fpgart.runtime.scheduling.threads import SystemThreads, Threads
@@ -302,6 +303,22 @@ class Scheduler:
             self._ready.make_due(event.queued_ns)
         after.settle()
         self._leave()
+
+    def run_if_free(self, operation: Operation) -> bool:
+        """Runs an operation that belongs to no command, if it may begin now. Returns False otherwise.
+
+        Its claim() must change nothing if it may not begin. Raises the operation's error.
+        """
+        with self._lock:
+            if self._closed or operation.claim() is not TAKEN:
+                return False
+        try:
+            operation.run()
+        finally:
+            with self._lock:
+                operation.release(None)
+            self._stop_looking()
+        return True
 
     def run_apart(self, work: Callable[[], None]) -> None:
         """Runs `work` on a new thread, or here if the system cannot create one."""

@@ -18,7 +18,7 @@ from fpgart.board.simulated_board import SimulatedBoard
 from fpgart.runtime.commands.boxes import Box
 from fpgart.runtime.commands.launch import LaunchKernel
 from fpgart.runtime.commands.mapping import MapBuffer, UnmapBuffer
-from fpgart.runtime.commands.migration import MigrateToHost, Migration, migrate_to_device
+from fpgart.runtime.commands.migration import MigrateToHost, Migration, MoveFromHost, migrate_to_device
 from fpgart.runtime.commands.new_launch import new_launch
 from fpgart.runtime.commands.transfers import CopyBuffer, FillBuffer, ReadBuffer, WriteBuffer, WriteRect
 from fpgart.runtime.memory.block_copy import CHUNK
@@ -586,6 +586,14 @@ def test_a_migration_yields_to_transfers_while_a_kernel_uses_its_block(boards: B
     assert moving.claim() is Claim.YIELDS
     running.release(None)
     assert moving.claim() is Claim.TAKEN
+
+
+def test_contents_that_are_no_longer_in_the_hosts_memory_are_not_moved_from_there(boards: Boards) -> None:
+    machine = boards("hetero")
+    buffer = machine.written(DATA)
+    home = buffer.home
+    MoveFromHost(machine.device, buffer, buffer.reserve(machine.device, 1)).run()
+    assert buffer.home is home
 
 
 @pytest.mark.parametrize("where", ["the host", "another memory"])

@@ -532,6 +532,41 @@ def test_finish_of_an_empty_queue_returns_at_once(world: World) -> None:
     world.queue.finish()
 
 
+# Operations of no command
+
+
+def test_an_operation_of_no_command_runs_if_it_may_begin_now(world: World) -> None:
+    work: Any = world.work()
+    assert world.scheduler.run_if_free(work)
+    assert (work.claims, work.ran, work.released) == (1, 1, [None])
+
+
+def test_an_operation_of_no_command_does_not_run_beside_what_conflicts_with_it(world: World) -> None:
+    work: Any = world.work(answer=Claim.WAITS)
+    assert not world.scheduler.run_if_free(work)
+    assert (work.ran, work.released) == (0, [])
+
+
+def test_an_operation_of_no_command_that_fails_frees_what_it_occupied(world: World) -> None:
+    work: Any = world.work(raising(OutOfResources("")))
+    with pytest.raises(OutOfResources):
+        world.scheduler.run_if_free(work)
+    assert work.released == [None]
+
+
+def test_what_an_operation_of_no_command_kept_waiting_begins_behind_it(world: World) -> None:
+    waiting = world.work()
+    work: Any = world.work(lambda: (world.enqueue(waiting), world.queue.flush(), world.threads.started.clear()))
+    assert world.scheduler.run_if_free(work)
+    assert world.workers == 1
+
+
+def test_no_operation_runs_when_the_process_exits(world: World) -> None:
+    world.scheduler.close(0)
+    work: Any = world.work()
+    assert not world.scheduler.run_if_free(work)
+
+
 # Callbacks and user events
 
 
