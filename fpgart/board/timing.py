@@ -8,10 +8,10 @@ the same.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd
 
+from fpgart.base.named_tuples import NamedTuple
 from fpgart.board.description import BoardDescription, Timing
 from fpgart.board.global_memory import GlobalMemory, Interface
 
@@ -66,16 +66,14 @@ def _interface(memory: GlobalMemory) -> Interface:
     return memory.interfaces[0] if memory.interfaces else Interface("", memory.begin, memory.size)
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Bank:
+class Bank(NamedTuple):
     """The resource that simultaneous accesses share: a bank (from 1) of a memory (index), or all of its banks (0)."""
 
     memory: int
     number: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(NamedTuple):
     """`size` bytes from `address` on in a memory (index) that are read or written, in `pieces` equal parts."""
 
     memory: int
@@ -86,13 +84,12 @@ class Access:
     """The access patterns of a kernel that are not sequential."""
 
 
-@dataclass(frozen=True, slots=True)
-class Jump:
-    """`count` accesses to `run` consecutive bytes, each `stride` bytes from the one before; 0: anywhere."""
+class Jump(NamedTuple):
+    """`times` accesses to `run` consecutive bytes, each `stride` bytes from the one before; 0: anywhere."""
 
     run: int
     stride: int
-    count: int
+    times: int
 
 
 class Pace:
@@ -161,7 +158,7 @@ class Pace:
         transfer = Fraction((in_words(memory, jump.run) + REQUEST_CYCLES * word) * SECOND) / rate
         row = Fraction(min(jump.stride, ROW), ROW) if jump.stride else Fraction(1)
         opening = max(Fraction(0), ROW_TIME / channels - transfer) * row if memory.has_rows else Fraction(0)
-        total = (transfer + opening) * jump.count
+        total = (transfer + opening) * jump.times
         return -(-total.numerator // total.denominator)
 
     def run_time(self, index: int, size: int) -> int:

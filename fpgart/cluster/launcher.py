@@ -9,14 +9,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from fpgart.base import config
+from fpgart.base.named_tuples import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Rank among `size` processes of a job, of which a machine has `local_size`; `job` is the job's name.
 
     The last machines may have fewer. `told_machine`: this machine's number, if the launcher gives it.
@@ -27,7 +26,7 @@ class Place:
     local_rank: int = 0
     local_size: int = 1
     job: str = ""
-    told_machine: int | None = field(default=None, compare=False)
+    told_machine: int | None = None
 
     @property
     def machine(self) -> int:
@@ -45,8 +44,7 @@ class Place:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Launcher:
+class Launcher(NamedTuple):
     """The variables that a launcher sets: rank, size, both on the machine, and those of the job's name.
 
     `local_sizes`: those of the sizes of all machines, in order, as Slurm writes them. `machine`: that of this machine's

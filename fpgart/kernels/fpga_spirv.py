@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import NamedTuple
 
+from fpgart.base.named_tuples import NamedTuple
 from fpgart.kernels.spirv import Decoration, Module, Op, text_of
 
 CAPABILITIES = (17, 5945)
@@ -32,8 +31,7 @@ class HostVariable(NamedTuple):
     packet: int
 
 
-@dataclass(frozen=True, slots=True)
-class PipeFacts:
+class PipeFacts(NamedTuple):
     """A pipe between kernels: the bytes of a packet, the packets that it holds, and the kernels that use it."""
 
     name: str

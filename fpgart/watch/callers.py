@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import wraps
 from itertools import islice
 from time import monotonic_ns
 from typing import Any
 
+from fpgart.base.named_tuples import NamedTuple
 from fpgart.watch.code_location import CodeLocation
 
 MAY_WAIT = {
@@ -35,16 +35,14 @@ Frames = tuple[CodeLocation, ...] | tuple[int, ...]
 HostFrames = Callable[[], Frames]
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
+class Site(NamedTuple):
     """A place in the host's code, innermost frame first: Python frames, or return addresses."""
 
     call: str
     frames: Frames
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
+class Waiting(NamedTuple):
     """A thread of the host in a call that may wait, since `begin_ns` of the monotonic clock."""
 
     thread: int

@@ -147,3 +147,10 @@ def test_the_installation_is_shown_without_reprs() -> None:
     assert "   FPGART_CHECK = (not set)" in lines
     assert "   FPGART_TIME = (not set; real)" in lines
     assert not [line for line in lines if "'" in line or "True" in line or "False" in line or "()" in line]
+
+
+def test_a_command_imports_no_modules_of_others() -> None:
+    code = "import sys, fpgart.cli.main, fpgart.cli.run_command; print(*sys.modules)"
+    imported = output(finished(sys.executable, "-c", code, cwd=ROOT)).split()
+    of_others = {"fpgart.cli.information", "fpgart.sdk.aoc", "fpgart.serving.sockets", "fpgart.watch.report", "rich"}
+    assert not of_others & set(imported)

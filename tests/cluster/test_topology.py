@@ -169,7 +169,7 @@ def test_boards_may_be_named_once_all_or_a_processs_own() -> None:
         (
             "SLURM_PROCID=5 SLURM_NTASKS=11 SLURM_LOCALID=1 SLURM_STEP_TASKS_PER_NODE=4(x2),3 SLURM_TASKS_PER_NODE=16 "
             "SLURM_NODEID=1 SLURM_JOB_ID=9 SLURM_STEP_ID=0",
-            Place(5, 11, 1, 4, "9-0"),
+            Place(5, 11, 1, 4, "9-0", 1),
         ),
         (
             "SLURM_PROCID=1 SLURM_NTASKS=2 SLURM_LOCALID=0 SLURM_TASKS_PER_NODE=1(x2) SLURM_JOB_ID=9 SLURM_STEP_ID=0",

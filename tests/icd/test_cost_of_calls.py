@@ -149,6 +149,12 @@ def test_a_program_and_a_buffer_need_no_module_that_takes_long_to_import(
     assert counted[f"imported_{module}"] == [0]
 
 
+@pytest.mark.parametrize("module", ["dataclasses", "inspect"])
+def test_a_trace_needs_no_module_that_takes_long_to_import(program: Path, tmp_path: Path, module: str) -> None:
+    found = counts(program, "enqueue_and_drop", FPGART_TRACE=str(tmp_path / "trace"))  # no .json: see above
+    assert found[f"imported_{module}"] == [0]
+
+
 def test_a_call_makes_no_more_system_calls_than_its_row_says(program: Path, tmp_path: Path) -> None:
     strace = shutil.which("strace")
     if strace is None or subprocess.run([strace, "true"], capture_output=True).returncode:

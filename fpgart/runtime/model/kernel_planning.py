@@ -82,7 +82,7 @@ class KernelPlans:
         for index, at in _accesses_of(launch):
             mine = by_array.get(arguments[index].name)
             if mine:
-                accesses[at] = replace(accesses[at], jumps=tuple(map(jump_of, mine)))
+                accesses[at] = accesses[at]._replace(jumps=tuple(map(jump_of, mine)))
                 told += [(accesses[at].memory, pattern) for pattern in mine]
         return replace(run, accesses=tuple(accesses), patterns=tuple(told))
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from time import monotonic_ns
 from typing import TYPE_CHECKING, Any
 
@@ -113,6 +112,8 @@ class SimulatedSteps:
         self._commands = commands
 
     def modelled(self, event: Event, command: ModelledCommand, steps: list[StepTime]) -> None:
+        from dataclasses import asdict  # its import takes long, and a trace needs it with a simulated clock only
+
         for step in steps:
             args = {"device": step.device.id, "command": command_name(event), "queue": queue_number(event)}
             args |= self._commands.of(event)
