@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import monotonic_ns
 
+from fpgart._native import ffi
+from fpgart.base.errors import OutOfHostMemory
 from fpgart.base.notices import NOTICES
 from fpgart.runtime.memory.device import Block, Device
-from fpgart.runtime.memory.host_store import HostStore
 
 CHUNK = 8 << 20
+allocate: Callable[[str, int], object] = ffi.new_allocator(should_clear_after_alloc=False)
 
 
 def copy_block(source: Block, from_address: int, target: Block, to_address: int, size: int) -> None:
@@ -22,16 +25,20 @@ def copy_block(source: Block, from_address: int, target: Block, to_address: int,
         source.device.mmd.copy(from_address, to_address, size)
         return
     reader, writer = source.device, target.device
-    stores = [HostStore(min(size, CHUNK)) for _ in range(min(2, -(-size // CHUNK)))]
-    first = reader.start(reader.mmd.read, from_address, stores[0].address, min(size, CHUNK))
+    try:
+        stores = [allocate("char[]", min(size, CHUNK)) for _ in range(min(2, -(-size // CHUNK)))]
+    except MemoryError:
+        raise OutOfHostMemory(f"no host memory for a copy of {size} bytes between boards") from None
+    places = [int(ffi.cast("uintptr_t", store)) for store in stores]
+    first = reader.start(reader.mmd.read, from_address, places[0], min(size, CHUNK))
     wait_for_transfers([(reader, first)])
     for index, done in enumerate(range(0, size, CHUNK)):
-        full, empty = stores[index % len(stores)], stores[(index + 1) % len(stores)]
+        full, empty = places[index % len(places)], places[(index + 1) % len(places)]
         piece, following = min(CHUNK, size - done), min(CHUNK, size - done - CHUNK)
-        begun = [(writer, writer.start(writer.mmd.write, full.address, to_address + done, piece))]
+        begun = [(writer, writer.start(writer.mmd.write, full, to_address + done, piece))]
         if following > 0:
             address = from_address + done + CHUNK
-            begun.append((reader, reader.start(reader.mmd.read, address, empty.address, following)))
+            begun.append((reader, reader.start(reader.mmd.read, address, empty, following)))
         wait_for_transfers(begun)
 
 

@@ -11,7 +11,7 @@ import pytest
 from machine import Machine, listening
 
 from fpgart.base import opencl as cl
-from fpgart.base.errors import InvalidBinary, InvalidKernelArgs
+from fpgart.base.errors import InvalidBinary, InvalidKernelArgs, OutOfHostMemory
 from fpgart.board.in_flight import SHORT
 from fpgart.board.mmd import BoardError, Info, OfflineInfo
 from fpgart.board.simulated_board import SimulatedBoard
@@ -21,8 +21,10 @@ from fpgart.runtime.commands.mapping import MapBuffer, UnmapBuffer
 from fpgart.runtime.commands.migration import MigrateToHost, Migration, MoveFromHost, migrate_to_device
 from fpgart.runtime.commands.new_launch import new_launch
 from fpgart.runtime.commands.transfers import CopyBuffer, FillBuffer, ReadBuffer, WriteBuffer, WriteRect
+from fpgart.runtime.memory import block_copy
 from fpgart.runtime.memory.block_copy import CHUNK
 from fpgart.runtime.memory.buffer import Buffer
+from fpgart.runtime.memory.host_store import HostStore
 from fpgart.runtime.scheduling.event import Operation
 from fpgart.runtime.scheduling.occupancy import Claim, Direction
 
@@ -237,6 +239,29 @@ def test_a_copy_between_devices_yields_to_the_boards_until_it_has_ended(boards: 
     assert started == [0, 1, 0, 1, 0, 1], "three reads and three writes, each begun and not waited for in its call"
     assert [yields.count(number) >= 3 for number in (0, 1)] == [True, True], "for each at least once"
     assert machine.read(buffer, 4096) == DATA
+
+
+def test_a_copy_between_devices_maps_no_memory(boards: Boards, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = boards("a10_ref", "a10_ref")
+    buffer = machine.buffer(4096)
+    machine.write(buffer, DATA)
+    made: list[int] = []
+    monkeypatch.setattr(HostStore, "__init__", lambda store, size: made.append(size))
+    operation = migrate_to_device(machine.devices[1], [buffer], keep=True)
+    machine.queues[1].run(cl.CL_COMMAND_MIGRATE_MEM_OBJECTS, operation, blocking=True)
+    assert made == []
+
+
+def test_a_copy_between_devices_without_host_memory_fails(boards: Boards, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = boards("a10_ref", "a10_ref")
+    buffer = machine.written(DATA)
+
+    def allocate(name: str, size: int) -> object:
+        raise MemoryError
+
+    monkeypatch.setattr(block_copy, "allocate", allocate)
+    with pytest.raises(OutOfHostMemory, match="between boards"):
+        buffer.migrate(buffer.reserve(machine.devices[1]), "test")
 
 
 def test_a_copy_between_devices_that_fails_ends_when_nothing_is_under_way_any_more(boards: Boards) -> None:
