@@ -26,14 +26,17 @@ def compiled(sources: Sequence[Path], *options: str, loader: bool = True) -> Pat
     command = [*compiler(sources[0].suffix == ".cpp"), "-O1", "-g", *WARNINGS, *options]
     command += [word for folder in INCLUDES for word in ("-I", str(folder))]
     libraries = [*(["-lOpenCL"] if loader else []), *LIBRARIES]
-    program = KEPT / f"{sources[0].stem}-{digest([*command, *libraries], [*sources, *headers(sources)])}"
+    return kept([*command, *map(str, sources), *libraries], sources)
+
+
+def kept(command: Sequence[str], sources: Sequence[Path]) -> Path:
+    """The file that a compiler's command makes, which lacks -o, of sources and headers beside these and ours."""
+    program = KEPT / f"{sources[0].stem}-{digest(command, [*sources, *headers(sources)])}"
     if not program.exists():
         KEPT.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=KEPT) as folder:
             made = Path(folder) / program.name
-            result = subprocess.run(
-                [*command, *map(str, sources), "-o", str(made), *libraries], capture_output=True, text=True
-            )
+            result = subprocess.run([*command, "-o", str(made)], capture_output=True, text=True)
             assert result.returncode == 0, result.stderr
             made.rename(program)
     return program

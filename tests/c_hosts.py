@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-import subprocess
+import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,17 +14,25 @@ from fpgart.engine.choice import choose_engine
 from fpgart.engine.interface import NoEngine
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "conformance"))
+
+from compilation import kept  # noqa: E402
+
 PACKAGE = ROOT / "fpgart"
 INCLUDES = (f"-I{ROOT / 'include'}", f"-I{ROOT / 'conformance' / 'c'}")
 
 
 def build(name: str, into: Path, *flags: str) -> Path:
     """The program tests/programs/`name`.c, in a folder."""
-    built = into / name
-    source = ROOT / "tests" / "programs" / f"{name}.c"
-    linked = [f"-L{PACKAGE}", "-l:libfpgart.so", f"-Wl,-rpath,{PACKAGE}"]
-    subprocess.run(["gcc", "-Wall", "-Werror", *INCLUDES, source, "-o", built, *linked, *flags], check=True)
-    return built
+    return gcc(name, into, f"-L{PACKAGE}", "-l:libfpgart.so", f"-Wl,-rpath,{PACKAGE}", *flags)
+
+
+def gcc(name: str, into: Path, *options: str, folder: str = "programs") -> Path:
+    """What gcc makes of tests/`folder`/`name`.c, as a file of that name: some findings and errors have it."""
+    source = ROOT / "tests" / folder / f"{name}.c"
+    checks = ROOT / "tests" / "checks" / "check.h"  # some programs include it
+    command = ["gcc", "-Wall", "-Werror", *INCLUDES, str(source), *options]
+    return Path(shutil.copy(kept(command, [source, checks]), into / name))
 
 
 def wrapped_engine(name: str, into: Path) -> dict[str, str]:
@@ -31,10 +40,8 @@ def wrapped_engine(name: str, into: Path) -> dict[str, str]:
     usual = choose_engine()
     if isinstance(usual, NoEngine):
         pytest.skip(usual.reason)
-    made = into / f"libpocl-{name}.so"
-    flags = ["-Wall", "-Werror", "-shared", "-fPIC", f"-I{ROOT / 'include'}"]
-    subprocess.run(["gcc", *flags, ROOT / "tests" / "programs" / f"{name}_engine.c", "-o", made], check=True)
-    return {"FPGART_ENGINE": str(made), "WRAPPED_ENGINE": usual.path}
+    engine = gcc(f"{name}_engine", into, "-shared", "-fPIC").rename(into / f"libpocl-{name}.so")
+    return {"FPGART_ENGINE": str(engine), "WRAPPED_ENGINE": usual.path}
 
 
 def plain_environment() -> dict[str, str]:

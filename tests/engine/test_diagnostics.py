@@ -6,10 +6,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from c_hosts import ROOT, plain_environment
+from c_hosts import ROOT, gcc, plain_environment
 from processes import fpgart
-
-WITH_A_WARNING = ROOT / "tests" / "engine_faults" / "quiet_build.c"
 
 
 @pytest.fixture(scope="module")
@@ -46,11 +44,9 @@ def test_only_the_count_of_messages_is_left_out(writer: Path, pieces: list[str],
 
 @pytest.mark.parametrize("option", ["FPGART_COMPILE_APART", "FPGART_ISOLATE"])
 def test_a_build_writes_nothing_wherever_its_compiler_runs(option: str, tmp_path: Path) -> None:
-    made = tmp_path / "host"
-    command = ["gcc", "-Wall", "-Werror", f"-I{ROOT / 'include'}", WITH_A_WARNING, "-o", made]
-    subprocess.run([*command, "-lOpenCL", "-lpthread"], check=True)
+    host = gcc("quiet_build", tmp_path, "-lOpenCL", "-lpthread", folder="engine_faults")
     variables = {"FPGART_COMPILE_APART": "0", option: str(int(option == "FPGART_ISOLATE"))}
     environment = {**plain_environment(), **variables, "POCL_CACHE_DIR": str(tmp_path / "kernels")}
     (tmp_path / "kernels").mkdir()
-    result = fpgart("run", "--", made, env=environment)
+    result = fpgart("run", "--", host, env=environment)
     assert (result.returncode, result.stderr) == (0, "")

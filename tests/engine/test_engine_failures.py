@@ -5,11 +5,10 @@ The host is tests/programs/every_engine_call.c; between it and its engine is tes
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
-from c_hosts import ROOT, build, plain_environment
+from c_hosts import build, gcc, plain_environment
 from processes import finished
 
 from fpgart.base import opencl as cl
@@ -49,11 +48,9 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     usual = choose_engine()
     if isinstance(usual, NoEngine):
         pytest.skip(usual.reason)
-    made = tmp_path_factory.mktemp("engine") / "libpocl-failing.so"
-    source = ROOT / "tests" / "programs" / "failing_engine.c"
-    flags = ["-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", f"-I{ROOT / 'include'}"]
-    subprocess.run(["gcc", *flags, source, "-o", made], check=True)
-    return {"FPGART_ENGINE": str(made), "FAILING_ENGINE": usual.path}
+    folder = tmp_path_factory.mktemp("engine")
+    engine = gcc("failing_engine", folder, "-Wextra", "-shared", "-fPIC").rename(folder / "libpocl-failing.so")
+    return {"FPGART_ENGINE": str(engine), "FAILING_ENGINE": usual.path}
 
 
 def functions_that_failed(

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from c_hosts import ROOT, plain_environment
+from c_hosts import ROOT, gcc, plain_environment
 from processes import fpgart, output
 
 from fpgart.engine.choice import intel_libraries, pocl_libraries
@@ -27,7 +27,7 @@ from fpgart.engine.known_faults import (
 
 HOSTS = ROOT / "tests" / "engine_faults"
 FETCHED = ROOT / "build" / "engines"
-LIMIT_S = 5
+LIMIT_S = 2
 """A host that has taken more of a processor, or has not ended six times as late, shows a fault on an engine alone."""
 UNABLE = 77
 """The exit status of a host whose device lacks the extension that the fault is in."""
@@ -57,13 +57,7 @@ def libraries_of(path: Path) -> dict[str, str]:
 def host(tmp_path: Path) -> MakeHost:
     """`host(name)`: the program tests/engine_faults/`name`.c, linked with the system's loader."""
 
-    def make(name: str) -> Path:
-        made = tmp_path / name
-        command = ["gcc", "-Wall", "-Werror", f"-I{ROOT / 'include'}", HOSTS / f"{name}.c", "-o", made]
-        subprocess.run([*command, "-lOpenCL", "-lpthread"], check=True)
-        return made
-
-    return make
+    return lambda name: gcc(name, tmp_path, "-lOpenCL", "-lpthread", folder="engine_faults")
 
 
 def having(fault: KnownFault) -> Path:

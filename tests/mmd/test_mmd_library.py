@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from c_hosts import gcc
 from processes import finished, fpgart, output
 
 from fpgart.aocx.compiler import Options, compile_source
@@ -33,8 +34,7 @@ __kernel void add(__global const int *in, __global int *out, int number)
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the program and the image of a kernel."""
     folder = tmp_path_factory.mktemp("mmd")
-    command = ["gcc", "-Wall", "-Werror", "-Wno-unused", "-D_GNU_SOURCE", f"-I{ROOT / 'include'}", str(PROGRAM)]
-    subprocess.run([*command, "-o", str(folder / "mmd"), "-ldl"], check=True)
+    gcc("mmd", folder, "-Wno-unused", "-D_GNU_SOURCE", "-ldl")
     container = compile_source(SOURCE, describe("usm_s10"), Options(), choose_engine())
     (folder / "image.bin").write_bytes(container[BOARD_IMAGE])
     return folder
