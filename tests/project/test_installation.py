@@ -36,7 +36,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert copied.returncode == 0, copied.stderr
     for made in [*source.glob("fpgart/*.so"), *source.glob("fpgart/*.icd")]:
         made.unlink()
-    run(sys.executable, "-m", "pip", "wheel", *options, "--wheel-dir", folder, source, HOME=str(folder), CFLAGS="-O0 -g0")
+    run(sys.executable, "-m", "pip", "wheel", *options, "--wheel-dir", folder, source, HOME=str(folder), CFLAGS="-O0")
     (made,) = folder.glob("*.whl")
     return made
 
