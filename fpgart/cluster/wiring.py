@@ -56,10 +56,15 @@ def own_boards(boards: Sequence[BoardKind], found: Topology, place: Place) -> li
     )
 
 
+def path_of(job: str) -> Path:
+    """Returns the path of the folder that a job's processes on this machine share."""
+    parent = SHARED_MEMORY if SHARED_MEMORY.is_dir() else Path(tempfile.gettempdir())
+    return parent / f"fpgart-{os.getuid()}-{re.sub(r'[^A-Za-z0-9._-]', '_', job)}"
+
+
 def folder_of(job: str) -> Path:
     """Returns the folder of a job's processes on this machine; raises OutOfResources unless it is private."""
-    parent = SHARED_MEMORY if SHARED_MEMORY.is_dir() else Path(tempfile.gettempdir())
-    folder = parent / f"fpgart-{os.getuid()}-{re.sub(r'[^A-Za-z0-9._-]', '_', job)}"
+    folder = path_of(job)
     try:
         return Path(private_folder(str(folder)))
     except OSError as error:
@@ -137,8 +142,8 @@ class Wiring:
                 link.retire()
         if self._ends:
             try:
-                folder_of(self._place.job).rmdir()
-            except OSError:  # others of the job still use it
+                path_of(self._place.job).rmdir()
+            except OSError:  # others of the job still use it, or have removed it
                 return
 
     def close(self) -> None:

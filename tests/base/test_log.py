@@ -120,8 +120,8 @@ def test_an_operation_that_raises_ends_its_own_command_and_no_other(
 
 def test_an_event_callback_that_raises_fails_nothing(machine: Machine, capfd: pytest.CaptureFixture[str]) -> None:
     event = machine.queue.enqueue(cl.CL_COMMAND_MARKER, HostWork(machine.device, lambda: None))
-    event.when(COMPLETE, raising)
     machine.queue.finish()
+    event.when(COMPLETE, raising)  # on this thread, because the command has ended
     assert event.status == COMPLETE
     assert "an event callback failed" in capfd.readouterr().err
 

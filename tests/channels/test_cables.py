@@ -19,7 +19,7 @@ from machine import Machine, listening, machine_of
 
 from fpgart.base import opencl as cl
 from fpgart.channels.links import Link
-from fpgart.cluster import topology
+from fpgart.cluster import topology, wiring
 from fpgart.cluster.launcher import Place
 from fpgart.cluster.wiring import Wiring, folder_of
 from fpgart.engine.interface import Engine
@@ -88,6 +88,22 @@ class Cluster:
             return machine.read(buffer, device=device)
 
         return result
+
+
+def test_a_process_ends_well_where_another_one_has_removed_the_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    job = f"test-{os.getpid()}-{next(JOBS)}"
+    made = Wiring(topology.read(CABLE, 2), Place(job=job), 0, 30.0)
+    made.plug_in(0)
+    folder = folder_of(job)
+    shutil.rmtree(folder)
+
+    def is_gone(_: str) -> str:
+        raise FileNotFoundError("the folder was removed after it had been created")
+
+    monkeypatch.setattr(wiring, "private_folder", is_gone)
+    made.retire()
+    made.close()
+    assert not folder.exists()
 
 
 @pytest.fixture

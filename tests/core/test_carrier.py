@@ -365,14 +365,12 @@ def test_without_threads_who_finishes_a_queue_runs_what_its_carried_commands_wai
     decided = before.enqueue(cl.CL_COMMAND_TASK, work)
     assert decided.command is not None
     carrier.launch(queue.core.pointer, "add", ints, 1, waits=(decided.command.pointer,))
-    flush = scheduler.flush
 
-    def flush_and_open() -> None:
-        flush()
+    def open_gate() -> None:
         gate.ints[0] = 1
         lib.core_wait(first)
 
-    monkeypatch.setattr(scheduler, "flush", flush_and_open)
+    monkeypatch.setattr(scheduler, "call_due", open_gate)  # the first that finish() calls
     host = threading.Thread(target=queue.finish, daemon=True)
     host.start()
     host.join(60)
