@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from html import escape
 
 from fpgart.aocx import container as sections
 from fpgart.aocx.autodiscovery import format as format_autodiscovery
@@ -282,20 +281,17 @@ def _check_locations(system: Autodiscovery) -> None:
                 )
 
 
-def _quoted(text: str) -> str:
-    """Returns a text as the value of an attribute in XML; the function of xml.sax for it imports an HTTP client."""
-    return f'"{escape(text)}"'
-
-
 def _argument_info(system: Autodiscovery) -> str:
-    lines = [f"<board name={_quoted(system.board)}>"]
+    from xml.sax.saxutils import quoteattr  # imports an HTTP client, which those that only read the file need not have
+
+    lines = [f"<board name={quoteattr(system.board)}>"]
     for kernel in system.kernels:
-        lines.append(f'  <kernel name={_quoted(kernel.name)} num_args="{len(kernel.arguments)}">')
+        lines.append(f'  <kernel name={quoteattr(kernel.name)} num_args="{len(kernel.arguments)}">')
         for index, argument in enumerate(kernel.arguments):
             lines.append(
-                f'    <argument index="{index}" name={_quoted(argument.name)} '
+                f'    <argument index="{index}" name={quoteattr(argument.name)} '
                 f'opencl_access_type="{int(argument.space)}" type_qualifier="{int(argument.qualifiers)}" '
-                f'access_qualifier="{int(argument.access)}" type_name={_quoted(argument.type_name)}/>'
+                f'access_qualifier="{int(argument.access)}" type_name={quoteattr(argument.type_name)}/>'
             )
         lines.append("  </kernel>")
     return "\n".join([*lines, "</board>", ""])
