@@ -149,13 +149,12 @@ bool core_is_decided(const struct core_command *command)
     return command->decided;
 }
 
-/* Returns true if the engine keeps the order of the two once it has the first: in a lane that
- * is in order, or by a wait list, which also passes failures on. */
-static bool engine_orders(const struct core_command *before, const struct core_command *command,
-                          bool listed)
+/* Returns true if the engine keeps the order of the two once it has the first: by a wait list, or
+ * in a lane that is in order. */
+static bool engine_orders(const struct core_command *before, const struct core_command *command)
 {
     return core_is_carried(before) && !before->handed_over && core_is_carried(command) &&
-           before->queue->engine == command->queue->engine && (listed || command->queue->in_order);
+           before->queue->engine == command->queue->engine;
 }
 
 /* Adds a link whose condition is not met. */
@@ -308,12 +307,16 @@ static void follow_queue(struct core_queue *queue, struct core_command *command,
         if (newest == NULL && queue->direct != NULL)
             newest = &queue->at_once;
         if (newest != NULL)
-            core_follow(command, newest, false, !engine_orders(newest, command, false), work);
+            core_follow(command, newest, false, !engine_orders(newest, command), work);
     } else if (role != CORE_WORK && count == 0) {
-        for (struct core_command *each = queue->oldest; each != NULL; each = each->newer)
-            core_follow(command, each, false, true, work);
+        for (struct core_command *each = queue->newest; each != NULL; each = each->older) {
+            core_follow(command, each, false, !engine_orders(each, command), work);
+            if (each->follows_all)
+                break;
+        }
+        command->follows_all = true;
     } else if (queue->barrier != NULL) {
-        core_follow(command, queue->barrier, false, true, work);
+        core_follow(command, queue->barrier, false, !engine_orders(queue->barrier, command), work);
     }
 }
 
@@ -342,7 +345,7 @@ static bool put(struct core_queue *queue, struct core_command *command, enum cor
         return false;
     queue->caller->moving++;
     for (uint32_t i = 0; i < count; i++)
-        core_follow(command, wait_list[i], true, !engine_orders(wait_list[i], command, true), work);
+        core_follow(command, wait_list[i], true, !engine_orders(wait_list[i], command), work);
     follow_queue(queue, command, role, count, work);
     enter(queue, command);
     if (role == CORE_BARRIER)

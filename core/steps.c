@@ -83,8 +83,9 @@ static int32_t give_to_engine(struct core_command *command, void **event)
     for (uint32_t i = 0; i < command->link_count; i++) {
         const struct core_link *link = &command->links[i];
         bool is_in_lane = link->before->queue == queue && queue->in_order && !link->listed;
-        if (!link->until_ended && !is_in_lane)
-            after[count++] = link->before->event;
+        void *before = atomic_load(&link->before->event); /* NULL: it failed without the engine */
+        if (!link->until_ended && !is_in_lane && before != NULL)
+            after[count++] = before;
     }
     int32_t status = queue->engine->submit(queue->lane.lane, command->operation, count,
                                            count != 0 ? after : NULL, event);

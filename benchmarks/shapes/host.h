@@ -55,6 +55,7 @@ cl_int asked(int count);
 cl_int sizes(int count);
 cl_int tasks(int count);
 cl_int markers(int count);
+cl_int barriers(int count);
 cl_int callbacks(int count);
 cl_int polled(int count);
 cl_int user_events(int count);

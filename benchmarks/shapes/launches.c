@@ -182,6 +182,17 @@ cl_int markers(int count)
     return count;
 }
 
+cl_int barriers(int count)
+{
+    for (int i = 0; i < count; i++) {
+        cl_event event = launch_event();
+        must(clEnqueueBarrierWithWaitList(queue, 1, &event, NULL), "clEnqueueBarrierWithWaitList");
+        must(clReleaseEvent(event), "clReleaseEvent");
+    }
+    finish();
+    return count;
+}
+
 static void CL_CALLBACK completed(cl_event event, cl_int status, void *number)
 {
     (void)event;

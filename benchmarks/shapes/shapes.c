@@ -65,6 +65,7 @@ static const struct shape {
     {"the_kernel_is_asked_for_its_group_size", asked, MANY, NULL},
     {"tasks", tasks, MANY, NULL},
     {"a_marker_after_16,_waited_for", markers, MANY, NULL},
+    {"out_of_order,_a_barrier_after_each", barriers, MANY, &out_of_order},
     {"a_callback_each", callbacks, SOME, NULL},
     {"each_asked_for_its_status_until_it_ends", polled, FEW, NULL},
     {"a_user_event_each", user_events, FEW, NULL},
