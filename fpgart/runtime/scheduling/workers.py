@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The driver's own threads, which run the commands that no waiting thread of the host runs.
 
-*Workers* run commands that are due and sleep when there is none. The *keeper* runs no command. It makes commands due
+*Workers* run commands that are due and end when there is none. The *keeper* runs no command. It makes commands due
 that the host has neither flushed nor waited for, and adds a worker when all of them have been busy for a while and
 commands wait. So there is always a thread for what the conflict matrix allows, also while kernels run that wait for
 other commands.
@@ -48,9 +48,6 @@ class Workers:
         self._forgotten = forgotten
         self._base = max(2, os.cpu_count() or 2)
         self._count = 0
-        self._idle = 0
-        """The number of workers that sleep and have not been woken."""
-        self._work_bell = threads.bell()
         self._short = False
         """True if a worker was needed when none was free, and none has looked for commands since."""
         self._still_short = False
@@ -96,22 +93,16 @@ class Workers:
             self._wake_keeper()
 
     def call(self) -> None:
-        """Wakes or adds a worker."""
+        """Adds a worker, unless there are enough."""
         if self._closed:
             return
-        if self._idle:
-            self._idle -= 1
-            self._work_bell.ring()
-        elif self._count >= self._base or not self._add():
+        if self._count >= self._base or not self._add():
             self._short = True
             self._wake_keeper()
 
     def close(self) -> None:
         """Lets all threads end when they next look for commands."""
         self._closed = True
-        for _ in range(self._idle):
-            self._work_bell.ring()
-        self._idle = 0
         if self._kept:
             self._keeper_bell.ring()
 
@@ -143,16 +134,11 @@ class Workers:
                 event = self.claim()
                 if event is None:
                     self._remind_keeper()
-                    if self._closed or self._idle >= self._base:
-                        self._count -= 1
-                        return
-                    self._idle += 1
-            if event is not None:
-                self._run(event)
-                event = None  # destroyed here, not at the next assignment, which is under the lock
-                self._forgotten()
-            else:
-                self._work_bell.wait()
+                    self._count -= 1
+                    return
+            self._run(event)
+            event = None  # destroyed here, not at the next assignment, which is under the lock
+            self._forgotten()
 
     def _keep(self) -> None:
         while True:

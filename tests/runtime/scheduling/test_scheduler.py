@@ -816,7 +816,7 @@ def test_a_thread_that_goes_on_with_a_stage_has_another_look_at_what_the_stage_b
 
     def frees() -> Doing:
         waiting.answer = Claim.TAKEN
-        world.scheduler._workers._count = world.scheduler._workers._idle = 0  # as if none was there
+        world.scheduler._workers._count = 0  # as if none was there
         return Doing(world.kernels, lambda: seen.append(world.workers))
 
     world.enqueue(waiting, queue=world.new_queue())

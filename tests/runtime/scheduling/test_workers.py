@@ -1,4 +1,4 @@
-"""The driver's own threads (runtime/scheduling/workers.py), called by hand: when one is made, rung, and ends."""
+"""The driver's own threads (runtime/scheduling/workers.py), called by hand: when one is made, and ends."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Driver:
         threads: Any = self
         self.workers = Workers(lock, threads, self.commands.readiness, self.run, lambda: None)
         self.workers._base = base
-        self.worker_bell, self.keeper_bell = self.bells
+        (self.keeper_bell,) = self.bells
 
     # What the workers need of the system
 
@@ -67,7 +67,7 @@ class Driver:
 
     @property
     def made(self) -> tuple[int, int]:
-        """Returns the number of workers and keepers created so far."""
+        """Returns the number of workers and keepers so far."""
         keepers = sum(work == self.workers._keep for work in self.started)
         return len(self.started) - keepers, keepers
 
@@ -76,17 +76,14 @@ class Driver:
         self.commands.readiness.make_due(self.commands.now)
         return event
 
-    def work(self) -> bool:
-        """A worker looks until it sleeps (True) or ends (False)."""
-        return self._until_it_sleeps(self.workers._work) is not False
+    def work(self) -> None:
+        """A worker runs commands until it ends."""
+        self.workers._work()
 
-    def keep(self) -> float | bool | None:
+    def keep(self) -> Any:
         """One look of the keeper; for how long it then sleeps, False when it ends."""
-        return self._until_it_sleeps(self.workers._keep)
-
-    def _until_it_sleeps(self, thread: Callable[[], None]) -> Any:
         try:
-            thread()
+            self.workers._keep()
         except Sleeps as sleeps:
             return sleeps.args[0]
         return False
@@ -106,26 +103,8 @@ def test_who_leaves_something_due_calls_a_worker_which_runs_it(driver: Driver) -
     event = driver.due()
     driver.workers.leave()
     assert driver.made == (1, 0)
-    assert driver.work()
+    driver.work()
     assert driver.ran == [event]
-
-
-def test_a_worker_that_sleeps_is_rung_instead_of_making_another(driver: Driver) -> None:
-    driver.due()
-    driver.workers.leave()
-    driver.work()
-    driver.due()
-    driver.workers.leave()
-    assert (driver.made, driver.worker_bell.rings) == ((1, 0), 1)
-
-
-def test_each_ring_is_for_a_worker_of_its_own(driver: Driver) -> None:
-    driver.due()
-    driver.workers.leave()
-    driver.work()
-    driver.workers.call()
-    driver.workers.call()
-    assert (driver.made, driver.worker_bell.rings) == ((2, 0), 1)
 
 
 def test_a_worker_that_takes_a_command_calls_another_for_the_next(driver: Driver) -> None:
@@ -175,23 +154,20 @@ def test_a_look_between_two_shortages_is_no_tick_of_shortage(driver: Driver) -> 
         driver.workers.call()
     driver.keep()
     driver.work()
-    driver.workers._idle = 0  # it has been rung
     driver.workers.call()
-    driver.keep()
-    assert driver.made == (2, 1)
+    driver.workers.call()
     driver.keep()
     assert driver.made == (3, 1)
+    driver.keep()
+    assert driver.made == (4, 1)
 
 
-def test_workers_beyond_those_that_there_always_are_end_when_they_have_nothing_to_do(driver: Driver) -> None:
-    for _ in range(3):
+def test_a_worker_that_has_nothing_to_do_makes_room_for_another(driver: Driver) -> None:
+    for _ in range(2):
         driver.workers.call()
-    driver.keep()
-    driver.keep()
-    assert [driver.work() for _ in range(3)] == [True, True, False]
-    driver.workers._idle = 0
+    driver.work()
     driver.workers.call()
-    assert driver.workers._short, "two are there and busy"
+    assert driver.made == (3, 0)
 
 
 class Held:
@@ -301,9 +277,9 @@ def test_who_leaves_something_that_is_not_due_reminds_the_keeper(driver: Driver)
     assert (driver.made, driver.keeper_bell.rings) == ((0, 1), 0), "it is awake"
 
 
-def test_a_worker_that_sleeps_reminds_the_keeper_of_what_is_not_due(driver: Driver) -> None:
+def test_a_worker_that_ends_reminds_the_keeper_of_what_is_not_due(driver: Driver) -> None:
     driver.commands.transfer()
-    assert driver.work()
+    driver.work()
     assert driver.made == (0, 1)
 
 
@@ -363,24 +339,11 @@ def test_a_keeper_that_could_not_be_made_is_made_later(driver: Driver) -> None:
 # The end
 
 
-def test_closing_rings_all_that_sleep_and_they_end(driver: Driver) -> None:
-    for _ in range(2):
-        driver.workers.call()
-    driver.work()
-    driver.work()
+def test_closing_rings_the_keeper_which_ends(driver: Driver) -> None:
     driver.workers.command_enqueued(0, ready=True)
     driver.workers.close()
-    assert (driver.worker_bell.rings, driver.keeper_bell.rings) == (2, 1)
-    assert not driver.work()
+    assert driver.keeper_bell.rings == 1
     assert driver.keep() is False
-
-
-def test_closing_twice_rings_workers_once(driver: Driver) -> None:
-    driver.workers.call()
-    driver.work()
-    driver.workers.close()
-    driver.workers.close()
-    assert driver.worker_bell.rings == 1
 
 
 def test_closing_without_a_keeper_rings_none(driver: Driver) -> None:
@@ -403,7 +366,9 @@ def test_threads_are_made_anew_when_reopened(driver: Driver) -> None:
         driver.workers.call()
     driver.workers.command_enqueued(0, ready=True)
     driver.workers.close()
-    assert [driver.work(), driver.work(), driver.keep()] == [False, False, False]
+    driver.work()
+    driver.work()
+    driver.keep()
     driver.workers.reopen()
     driver.due()
     for _ in range(2):
