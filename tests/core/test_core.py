@@ -40,7 +40,7 @@ def test_small_hosts_keep_the_rules_under_all_schedules_with_two_preemptions(exp
 
 @pytest.mark.parametrize("seed", [1, 1_000_000, 2_000_000, 3_000_000])
 def test_random_hosts_keep_the_rules_under_random_schedules(explorer: Path, seed: int) -> None:
-    run(explorer, "random", str(2 * MOST_SCHEDULES), str(seed))
+    run(explorer, "random", str(8 * MOST_SCHEDULES), str(seed))
 
 
 @pytest.fixture(scope="module")

@@ -593,7 +593,17 @@ static bool is_work(int number)
 static void must_have_ended(int before)
 {
     CHECK(ended[before] || atomic_load(&commands[before]->status) <= CL_COMPLETE,
-          "a command begins before one that it follows has ended");
+          "a command begins or ends before one that it follows has ended");
+}
+
+static bool has_list(const struct plan *plan)
+{
+    return plan->waits[0] != 0 || plan->waits[1] != 0 || plan->waits[2] != 0;
+}
+
+static bool is_in_queue(const struct plan *plan, int queue)
+{
+    return plan->kind != USER && plan->kind != HELD && plan->queue == queue;
 }
 
 static void command_begins(int number, bool in_engine)
@@ -612,7 +622,7 @@ static void command_begins(int number, bool in_engine)
             CHECK(!began[i] || ended[i], "a command begins beside one that a thread runs");
     for (int i = 0; i < ordered && order[i] != number && !host->shares; i++) {
         const struct plan *other = &host->plans[order[i]];
-        if (other->kind != USER && other->kind != HELD && other->queue == plan->queue &&
+        if (is_in_queue(other, plan->queue) &&
             (host->in_order[plan->queue] || other->kind == BARRIER))
             must_have_ended(order[i]);
     }
@@ -620,7 +630,15 @@ static void command_begins(int number, bool in_engine)
 
 static void command_ends(int number, int32_t status)
 {
+    const struct plan *plan = &host->plans[number];
+    bool follows_all = (plan->kind == MARKER || plan->kind == BARRIER) && !has_list(plan);
     CHECK(!ended[number], "a command ends twice");
+    for (int i = 0; follows_all && status == CL_COMPLETE && !host->shares && i < ordered; i++) {
+        if (order[i] == number)
+            break;
+        if (is_in_queue(&host->plans[order[i]], plan->queue))
+            must_have_ended(order[i]);
+    }
     ended[number] = true;
     ended_as[number] = status;
 }
@@ -1253,15 +1271,13 @@ static int32_t expected(int number)
 static bool may_fail(int number)
 {
     const struct plan *plan = &host->plans[number];
-    bool is_listed = false, is_ordered = plan->kind == USER || host->in_order[plan->queue];
-    for (int i = 0; i < LISTED; i++) {
-        is_listed |= plan->waits[i] != 0;
+    bool is_ordered = plan->kind == USER || host->in_order[plan->queue];
+    bool follows_all = (plan->kind == MARKER || plan->kind == BARRIER) && !has_list(plan);
+    for (int i = 0; i < LISTED; i++)
         if (plan->waits[i] != 0 && may_fail(plan->waits[i] - 1))
             return true;
-    }
-    bool follows_all = !is_listed && (plan->kind == BARRIER || plan->kind == MARKER);
     for (int i = 0; i < number && !is_ordered; i++)
-        if (host->plans[i].queue == plan->queue && host->plans[i].kind != USER &&
+        if (is_in_queue(&host->plans[i], plan->queue) &&
             (follows_all || host->plans[i].kind == BARRIER) && may_fail(i))
             return true;
     return plan->outcome < 0;
