@@ -59,8 +59,11 @@ void core_admit(struct core_queue *queue, enum core_kind kind)
     polling += kind == CORE_POLLS;
     queue->polling += kind == CORE_POLLS;
     queue->admitted++;
-    if (queue->board != NULL)
-        queue->board->open++;
+    if (queue->board == NULL)
+        return;
+    queue->board->open++;
+    if (kind != CORE_MOVES && queue->board->kernels++ == 0)
+        queue->board->kernels_since = queue->engine->now();
 }
 
 void core_leave(struct core_queue *queue, enum core_kind kind, struct core_work *work)
@@ -69,7 +72,11 @@ void core_leave(struct core_queue *queue, enum core_kind kind, struct core_work 
     polling -= kind == CORE_POLLS;
     queue->polling -= kind == CORE_POLLS;
     queue->admitted--;
-    if (board == NULL || --board->open != 0 || !board->awaited)
+    if (board == NULL)
+        return;
+    if (kind != CORE_MOVES && --board->kernels == 0)
+        board->kernels_ns += queue->engine->now() - board->kernels_since;
+    if (--board->open != 0 || !board->awaited)
         return;
     board->next_idle = work->idle;
     work->idle = board;
@@ -145,6 +152,15 @@ void core_board_resume(struct core_board *board)
     core_lock();
     board->holders--;
     core_unlock();
+}
+
+uint64_t core_board_kernel_time(struct core_board *board, uint64_t now)
+{
+    core_board_note(board);
+    core_lock();
+    uint64_t time = board->kernels_ns + (board->kernels != 0 ? now - board->kernels_since : 0);
+    core_unlock();
+    return time;
 }
 
 void core_board_note(struct core_board *board)

@@ -71,8 +71,11 @@ struct core_board {
     void (*idle)(void *data);
     void *data;
     uint32_t holders;
-    uint32_t open; /* carried commands that are admitted and have not ended */
-    bool awaited;  /* idle() has to be called, or runs */
+    uint32_t open;          /* carried commands that are admitted and have not ended */
+    uint32_t kernels;       /* of these, kernels */
+    uint64_t kernels_since; /* when the first of them was admitted */
+    uint64_t kernels_ns;    /* the time before that in which there were some */
+    bool awaited;           /* idle() has to be called, or runs */
     struct core_board *next_idle;
     struct core_queue *queues;
 };

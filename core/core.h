@@ -55,6 +55,7 @@ struct core_engine {
     /* Begins the operations of a lane. It is called after operations that were submitted
      * later than they were enqueued. NULL: not needed. */
     void (*flush)(void *lane);
+    /* Returns the nanoseconds of the clock of all times. It may be called with the lock. */
     uint64_t (*now)(void);
 };
 
@@ -72,6 +73,8 @@ void core_board_resume(struct core_board *board);
 bool core_board_is_open(struct core_board *board);
 /* Notes the ends of carried commands in all its queues. */
 void core_board_note(struct core_board *board);
+/* Returns the nanoseconds until `now` in which carried kernels of the board were open. */
+uint64_t core_board_kernel_time(struct core_board *board, uint64_t now);
 /* Returns true if kernels of other queues of the board are open that may poll. */
 bool core_board_polls(struct core_board *board, const struct core_queue *queue);
 /* Returns true if callers run commands of other queues. */

@@ -102,7 +102,7 @@ bool core_begin_directly(struct core_queue *queue, uint64_t epoch, const void *o
         queue->direct = operation;
         atomic_store(&queue->at_once.status, CL_RUNNING);
         queue->caller->moving++;
-        core_admit(queue, CORE_CARRIED);
+        core_admit(queue, CORE_MOVES);
     }
     core_unlock();
     return may;
@@ -117,7 +117,7 @@ void core_end_directly(struct core_queue *queue)
     atomic_store(&queue->at_once.status, CL_COMPLETE);
     core_satisfy(&queue->at_once, true, &work);
     core_stops(queue->caller, &work);
-    core_leave(queue, CORE_CARRIED, &work);
+    core_leave(queue, CORE_MOVES, &work);
     core_unlock();
     core_do(&work);
 }

@@ -2,8 +2,8 @@
 
 .PHONY: fuzz test shake nightly roots intel-engine intel isolated served ways check-remote soak sanitize surroundings limits sycl locks
 
-# One worker more than processors: tests also wait for timers. Whoever has run out of tests takes some of another's.
-WORKERS ?= $(shell expr $$(nproc) + 1)
+# Two workers more than processors: tests also wait for other processes. Whoever has run out of tests takes some of another's.
+WORKERS ?= $(shell expr $$(nproc) + 2)
 PYTEST = $(BIN)/pytest --numprocesses $(WORKERS) --dist worksteal
 
 test: build

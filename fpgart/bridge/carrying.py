@@ -176,6 +176,13 @@ def count_launches() -> None:
         device.kernels_run += int(lib.fpgart_board_take_launches(board.address))
 
 
+def kernel_time(device: Device, now_ns: int) -> int:
+    """Returns the nanoseconds until `now_ns`, of the monotonic clock, in which the device had kernels to run."""
+    board = BOARDS.get(device)
+    carried = int(lib.fpgart_board_kernel_time(board.address, now_ns)) if board is not None else 0
+    return device.kernel_ns + carried
+
+
 def end_epochs(scheduler: Scheduler) -> None:
     """Makes all facts void, because watchers or faults were added or removed."""
     may = scheduler.carries and not NOTICES.watches_commands

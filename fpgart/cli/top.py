@@ -42,7 +42,7 @@ class Rates:
     read: float = 0.0
     launches: float = 0.0
     busy: float = 0.0
-    """The share of the time in which its kernels ran."""
+    """The share of the time in which it had kernels to run."""
 
 
 def rates(before: Snapshot | None, now: Snapshot, device: int) -> Rates:
@@ -57,7 +57,7 @@ def rates(before: Snapshot | None, now: Snapshot, device: int) -> Rates:
 
     written, read = (grown(_moved(old, call), _moved(new, call)) for call in ("write", "read"))
     launches = grown(old["kernels_run"], new["kernels_run"])
-    return Rates(written, read, launches, grown(old["kernel_ns"], new["kernel_ns"]) / 1e9)
+    return Rates(written, read, launches, min(1.0, grown(old["kernel_ns"], new["kernel_ns"]) / 1e9))
 
 
 def _moved(device: dict[str, Any], call: str) -> int:

@@ -7,7 +7,7 @@ import os
 from time import monotonic_ns
 from typing import Any
 
-from fpgart.bridge.carrying import count_launches
+from fpgart.bridge.carrying import count_launches, kernel_time
 from fpgart.bridge.handles import HELD, KEPT, view_all
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.objects.context import Context
@@ -25,11 +25,12 @@ def describe(platform: Platform) -> Snapshot:
     """Returns all boards, with their memories and queues, as JSON has it; times of the monotonic clock."""
     view_all("CommandQueue")
     count_launches()
+    now_ns = monotonic_ns()
     return {
         "process": os.getpid(),
-        "now_ns": monotonic_ns(),
+        "now_ns": now_ns,
         "started_ns": platform.started_ns,
-        "devices": [_device(device) for device in platform.devices],
+        "devices": [_device(device, now_ns) for device in platform.devices],
         "queues": [_queue(queue) for context in _contexts() for queue in context.all_queues() if _is_hosts(queue)],
     }
 
@@ -44,14 +45,14 @@ def _is_hosts(queue: object) -> bool:
     return isinstance(queue, CommandQueue) and bool(queue.handle)
 
 
-def _device(device: Device) -> dict[str, Any]:
+def _device(device: Device, now_ns: int) -> dict[str, Any]:
     return {
         "device": device.id,
         "board": device.board.name,
         "memories": _memories(device),
         "traffic": {name: [made.calls, made.bytes] for name, made in list(device.mmd.traffic.items())},
         "kernels_run": device.kernels_run,
-        "kernel_ns": device.kernel_ns,
+        "kernel_ns": kernel_time(device, now_ns),
     }
 
 

@@ -2,7 +2,7 @@
 """FPGART_LIVE: a running host answers what its boards are doing (`fpgart top`).
 
 Each host has a named pipe in a folder that only its user can enter. A client writes a line with a random word, and
-finds the answer in a file of that name there. Without a question, a thread sleeps in read().
+finds the answer in a file of that name there. Without a question, a thread sleeps.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import stat
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from select import POLLIN, poll
 from typing import Any
 
 from fpgart.base.output_file import runtime_folder
@@ -55,9 +56,15 @@ class Live:
             os.unlink(self._path)
 
     def _answer_all(self) -> None:
-        """Answers until it has to end, or the host has closed the pipe, as hosts do that close all descriptors."""
+        """Answers until it has to end, or the host has closed the pipe, as hosts do that close all descriptors.
+
+        It reads only when there is a question and the pipe is still its own, because the host may give the number to
+        another file.
+        """
         rest = b""
-        while _identity(self._pipe) == self._identity:
+        questions = poll()
+        questions.register(self._pipe, POLLIN)
+        while questions.poll() and _identity(self._pipe) == self._identity:
             *lines, rest = (rest + os.read(self._pipe, LONGEST)).split(b"\n")
             for line in lines:
                 if line + b"\n" == END:

@@ -158,6 +158,11 @@ uint64_t fpgart_board_take_launches(uintptr_t board)
     return atomic_exchange(&((struct fpgart_board *)board)->launches, 0);
 }
 
+uint64_t fpgart_board_kernel_time(uintptr_t board, uint64_t now)
+{
+    return core_board_kernel_time(core_of(board), now);
+}
+
 int fpgart_board_is_open(uintptr_t board)
 {
     core_board_note(core_of(board));

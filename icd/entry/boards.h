@@ -49,6 +49,7 @@ FOR_PYTHON int fpgart_board_hold(uintptr_t board);
 AT_ONCE void fpgart_board_resume(uintptr_t board);
 FOR_PYTHON int fpgart_board_is_open(uintptr_t board);
 AT_ONCE uint64_t fpgart_board_take_launches(uintptr_t board);
+FOR_PYTHON uint64_t fpgart_board_kernel_time(uintptr_t board, uint64_t now);
 AT_ONCE void fpgart_board_loaded(uintptr_t board, uint64_t program);
 AT_ONCE uint64_t fpgart_board_program(uintptr_t board);
 AT_ONCE void fpgart_context_has(uintptr_t context, uintptr_t board, int is_first);

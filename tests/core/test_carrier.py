@@ -95,8 +95,9 @@ class Carrier:
         carried.ended = self._tell
         size = ffi.sizeof("struct carried")
         image = ffi.new("char[]", bytes(ffi.buffer(carried, size)) + more)
+        kind = lib.CORE_CARRIED if carried.kind == lib.CARRIED_LAUNCH else lib.CORE_MOVES
         made = lib.core_enqueue(
-            queue, role, lib.CORE_CARRIED, lib.core_board_epoch(self.board), image, size + len(more), len(waits), waits
+            queue, role, kind, lib.core_board_epoch(self.board), image, size + len(more), len(waits), waits
         )
         if made:
             self._to_free.callback(lib.core_release, made)
@@ -316,6 +317,23 @@ def test_a_board_that_nothing_runs_on_is_held_at_once(carrier: Carrier) -> None:
     assert not lib.core_board_hold(carrier.board)
     lib.core_board_resume(carrier.board)
     assert lib.core_wait(carrier.launch(queue, "add", ints, 1)) == cl.CL_COMPLETE
+
+
+def test_a_board_has_kernels_to_run_until_they_have_ended(carrier: Carrier) -> None:
+    queue, gate, now = carrier.queue(), Ints(), monotonic_ns()
+    waiting = carrier.launch(queue, "wait_until_open", gate)
+    times = [lib.core_board_kernel_time(carrier.board, now + later) for later in (10**12, 2 * 10**12)]
+    assert times[1] - times[0] == 10**12
+    gate.ints[0] = 1
+    lib.core_wait(waiting)
+    times = [lib.core_board_kernel_time(carrier.board, now + later) for later in (10**12, 2 * 10**12)]
+    assert times[0] == times[1] > 0
+
+
+def test_a_board_that_only_moves_bytes_has_no_kernels_to_run(carrier: Carrier) -> None:
+    queue, source, target = carrier.queue(), Ints(1), Ints()
+    lib.core_wait(carrier.move(queue, source.address, target.address, 4))
+    assert lib.core_board_kernel_time(carrier.board, monotonic_ns()) == 0
 
 
 def test_facts_of_an_earlier_epoch_are_refused(carrier: Carrier) -> None:

@@ -1311,6 +1311,7 @@ static void check_ends(void)
         core_queue_release(queues[i]);
         CHECK(lanes[i].given_back == has_lane[i], "a lane is not given back once");
     }
+    CHECK(board->kernels == 0, "kernels seem to be open");
     CHECK(board->open == 0 && board->holders == 0 && !board->awaited && board->queues == NULL,
           "a board is still used");
     CHECK(atomic_load(&board->references) == 1, "a board is still needed");

@@ -176,12 +176,14 @@ import numpy as np, pyopencl as cl
 context = cl.Context(cl.get_platforms()[0].get_devices())
 queue = cl.CommandQueue(context)
 buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE, 1 << 10)
+add = cl.Program(context, "kernel void add(global int *x) { x[get_global_id(0)] += 1; }").build().add
 data, over = np.zeros(1 << 10, np.uint8), threading.Event()
 cl.enqueue_copy(queue, buffer, data)
 threading.Thread(target=lambda: (sys.stdin.readline(), over.set())).start()
 print("ready", flush=True)
 while not over.wait(0.001):
     cl.enqueue_copy(queue, buffer, data)
+    add(queue, (64,), None, buffer)
 """
 
 
@@ -194,14 +196,15 @@ def test_a_single_answer_of_top_has_the_rates_between_two_looks(runtime: Path) -
         assert host.stdout is not None
         assert host.stdout.readline() == "ready\n"
         once = [*command, "top", str(host.pid), "--once", "--json", "--interval", "0.5"]
-        written = 0
-        while not written:  # on a busy machine the host may write nothing between two looks
+        written = busy = 0
+        while not written or not busy:  # on a busy machine the host may do nothing between two looks
             answer = finished(*once, env=environment)
             (line,) = answer.stdout.splitlines()
             (device,) = json.loads(line)["devices"]
-            written = device["per_second"]["written"]
+            written, busy = device["per_second"]["written"], device["per_second"]["busy"]
         host.communicate("\n")
     assert written > 0
+    assert 0 < busy <= 1
 
 
 # The screen
@@ -220,6 +223,7 @@ def test_rates_are_per_second_between_two_looks() -> None:
     before, now = snapshot(10**9, 0, 5, 0), snapshot(3 * 10**9, 8_000_000, 25, 10**9)
     assert top.rates(before, now, 0) == top.Rates(written=4_000_000, read=0, launches=10, busy=0.5)
     assert top.rates(None, now, 0) == top.Rates()
+    assert top.rates(before, snapshot(2 * 10**9, 0, 5, 3 * 10**9), 0).busy == 1, "kernels ran beside each other"
 
 
 def test_the_screen_has_boards_banks_that_are_used_and_what_is_under_way() -> None:
