@@ -394,6 +394,22 @@ class TestBuffers:
         host.cl.check("clEnqueueUnmapMemObject", host.queue, buffer, pointer, 0, None, None)
         assert host.read(buffer, 100) == bytes(range(10)) + b"\xff" * 20 + bytes(range(30, 100))
 
+    @pytest.mark.parametrize("migrated", ["buffer", "sub-buffer"])
+    def test_what_the_host_wrote_into_a_mapped_region_stays_when_the_buffer_migrates(
+        self, host: Host, migrated: str
+    ) -> None:
+        buffer = host.buffer(100)
+        host.write(buffer, bytes(100))
+        part = host.cl.make("clCreateSubBuffer", buffer, 0, cl.CL_BUFFER_CREATE_TYPE_REGION, handles(0, 50))
+        pointer = host.cl.make("clEnqueueMapBuffer", host.queue, buffer, 1, cl.CL_MAP_WRITE, 10, 20, 0, None, None)
+        ctypes.memset(pointer, 7, 20)
+        moved = handles(part if migrated == "sub-buffer" else buffer)
+        host.cl.check("clEnqueueMigrateMemObjects", host.queue, 1, moved, cl.CL_MIGRATE_MEM_OBJECT_HOST, 0, None, None)
+        host.finish()
+        assert ctypes.string_at(pointer, 20) == b"\7" * 20
+        host.cl.check("clEnqueueUnmapMemObject", host.queue, buffer, pointer, 0, None, None)
+        assert host.read(buffer, 100) == bytes(10) + b"\7" * 20 + bytes(70)
+
     def test_maps_are_counted(self, host: Host) -> None:
         buffer = host.buffer(100)
         for count, offset in enumerate((0, 50)):

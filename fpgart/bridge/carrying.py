@@ -423,15 +423,15 @@ def locations_of(device: Device, memory: int) -> int:
 
 
 def _store_of(buffer: Buffer) -> int:
-    """Returns the host's memory in which regions are mapped; 0 if there is none, or boards' memory is mapped."""
-    if buffer.context.unified_memory:
+    """Returns the host's memory in which regions are mapped; 0 if there is none, or the board's memory is mapped."""
+    if buffer.context.maps_in_place:
         return 0
     return buffer.host_ptr or (buffer.store.address if buffer.store is not None else 0)
 
 
 def carries_map(queue: CommandQueue, buffer: Buffer, *, blocking: int) -> bool:
     """True if C carries the command that maps a region."""
-    if queue.context.unified_memory:
+    if queue.context.maps_in_place:
         return False
     buffer.host_address()  # allocates it
     return carries_transfer(queue, buffer, blocking=blocking)

@@ -30,6 +30,7 @@ class Pool:
 
     handle = 0
     unified_memory = False
+    maps_in_place = False
 
     def __init__(self, devices: list[Device]) -> None:
         self.devices = devices

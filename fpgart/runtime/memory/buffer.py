@@ -147,9 +147,9 @@ class Buffer(Residency):
     def reserve_for_mapping(self, device: Device) -> Block | None:
         """Returns a block that the host uses in place, reserved until leave_mapping().
 
-        Returns None if the boards do not use the host's memory.
+        Returns None if regions are mapped in memory of the host.
         """
-        if not self.context.unified_memory or not device.knows_memories or self.owner.stays_on_host:
+        if not self.context.maps_in_place or not device.knows_memories or self.owner.stays_on_host:
             return None
         return self.reserve(device, mapped=True)
 

@@ -38,4 +38,8 @@ class Placement(Protocol):
 
     @property
     def unified_memory(self) -> bool:
-        """True if all boards use the host's own memory, so that buffers are mapped in place."""
+        """True if all boards use the host's own memory."""
+
+    @property
+    def maps_in_place(self) -> bool:
+        """True if buffers are mapped in the board's memory."""

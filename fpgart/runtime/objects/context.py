@@ -52,7 +52,9 @@ class Context:
         self.max_mem_alloc_size = min(device.max_mem_alloc_size for device in devices)
         """The size in bytes of the largest buffer that fits on every device of the context."""
         self.unified_memory = all(device.board.unified_memory for device in devices)
-        """True if all boards use the host's own memory, so that buffers are mapped in place."""
+        """True if all boards use the host's own memory."""
+        self.maps_in_place = self.unified_memory and len(devices) == 1
+        """True if buffers are mapped in the board's memory. A second board could move a buffer away from there."""
         for device in devices:
             device.enter()
             self._entered.append(device)

@@ -12,7 +12,7 @@ from machine import Machine
 from fpgart.base import opencl as cl
 from fpgart.runtime.commands import migration
 from fpgart.runtime.commands.host_work import HostWork
-from fpgart.runtime.commands.mapping import UnmapBuffer
+from fpgart.runtime.commands.mapping import MapBuffer, UnmapBuffer
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.device import Block
 
@@ -26,12 +26,12 @@ def increment(*addresses: int) -> None:
         ctypes.c_ubyte.from_address(address).value += 1
 
 
-def map_in_place(machine: Machine, buffer: Buffer, device: int = 0, *, keep: bool = True) -> tuple[int, Block]:
-    block = buffer.reserve_for_mapping(machine.devices[device])
+def map_in_place(machine: Machine, buffer: Buffer) -> tuple[int, Block]:
+    block = buffer.reserve_for_mapping(machine.device)
     assert block is not None
     pointer = buffer.map(0, buffer.size, cl.CL_MAP_READ, block)
-    operation = migration.map_in_place(machine.devices[device], buffer, block, keep=keep)
-    machine.queues[device].run(cl.CL_COMMAND_MAP_BUFFER, operation, blocking=True)
+    operation = migration.map_in_place(machine.device, buffer, block, keep=True)
+    machine.queue.run(cl.CL_COMMAND_MAP_BUFFER, operation, blocking=True)
     return pointer, block
 
 
@@ -70,31 +70,30 @@ def test_a_window_is_mapped_at_its_place_in_the_parent(boards: Boards) -> None:
 
 
 def test_a_mapped_block_stays_when_the_contents_leave(boards: Boards) -> None:
-    machine = boards("soc_a10", "soc_a10")
+    machine = boards("soc_a10")
     buffer = machine.written(DATA)
     pointer, block = map_in_place(machine, buffer)
-    machine.run(machine.kernel(increment, "", given=[buffer]), device=1)
+    operation = migration.MigrateToHost(machine.device, [buffer], keep=True)
+    machine.queue.run(cl.CL_COMMAND_MIGRATE_MEM_OBJECTS, operation, blocking=True)
     assert machine.watcher.freed == []
     assert ctypes.string_at(pointer, SIZE) == DATA
     unmap(machine, buffer, pointer)
     assert machine.watcher.freed == [block]
 
 
-def test_mapping_on_another_board_brings_the_contents_there(boards: Boards) -> None:
+def test_what_the_host_writes_into_a_mapped_region_stays_when_another_board_uses_the_rest(boards: Boards) -> None:
     machine = boards("soc_a10", "soc_a10")
-    buffer = machine.buffer(SIZE)
-    machine.write(buffer, DATA)
-    pointer, _ = map_in_place(machine, buffer, device=1)
-    assert ctypes.string_at(pointer, SIZE) == DATA
-    assert machine.calls(1) == {"write": (1, SIZE)}
-
-
-def test_mapping_without_contents_moves_nothing_from_another_board(boards: Boards) -> None:
-    machine = boards("soc_a10", "soc_a10")
-    buffer = machine.buffer(SIZE)
-    machine.write(buffer, DATA)
-    map_in_place(machine, buffer, device=1, keep=False)
-    assert machine.calls(1) == {}
+    buffer = machine.written(DATA)
+    assert buffer.reserve_for_mapping(machine.device) is None
+    region = (1024, 256, cl.CL_MAP_WRITE)
+    pointer = buffer.map(*region)
+    machine.queue.run(cl.CL_COMMAND_MAP_BUFFER, MapBuffer(machine.device, buffer, pointer, region), blocking=True)
+    for device in (1, 0):
+        machine.run(machine.kernel(increment, "", given=[buffer]), device=device)
+        ctypes.memset(pointer + device, 7, 1)
+    operation = UnmapBuffer(machine.device, buffer, pointer, buffer.unmap(pointer))
+    machine.queue.run(cl.CL_COMMAND_UNMAP_MEM_OBJECT, operation, blocking=True)
+    assert machine.read(buffer, SIZE) == b"\2" + DATA[1:1024] + b"\7\7" + DATA[1026:]
 
 
 def test_kernels_use_the_hosts_memory_under_use_host_ptr(boards: Boards) -> None:
