@@ -1280,8 +1280,7 @@ static void check_ends(void)
         /* An engine may refuse a command before it is known that its wait list fails. */
         bool refused = status == CL_INVALID_KERNEL && outcome_of(i) == CL_INVALID_KERNEL;
         bool passed_on = status == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST && may_fail(i);
-        CHECK(status == expected(i) || refused || passed_on,
-              "a command ends with another status");
+        CHECK(status == expected(i) || refused || passed_on, "a command ends with another status");
         CHECK(called_back[i] == host->plans[i].has_callback, "callbacks are not called once");
         CHECK(commands[i]->followers == NULL && commands[i]->unmet == 0, "a link is left");
         CHECK(atomic_load(&commands[i]->references) == 1, "a reference is left");
