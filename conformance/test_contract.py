@@ -238,9 +238,16 @@ class TestEvents:
         assert times == sorted(times)
         assert times[0] > 0
 
-    def test_callbacks_come_in_the_order_of_the_states(self, host: Host) -> None:
+    @pytest.mark.parametrize("launches", [False, True], ids=["a marker", "a kernel"])
+    def test_callbacks_come_in_the_order_of_the_states(self, host: Host, launches: bool) -> None:
         user, event = host.cl.make("clCreateUserEvent", host.context), event_slot()
-        host.cl.check("clEnqueueMarkerWithWaitList", host.queue, 1, handles(user), event)
+        if launches:
+            kernel = host.kernel(INTS, "add", host.buffer(4), struct.pack("i", 1))
+            host.launch(kernel, 1)
+            host.finish()
+            host.launch(kernel, 1, wait=(user,), event=event)
+        else:
+            host.cl.check("clEnqueueMarkerWithWaitList", host.queue, 1, handles(user), event)
         seen: list[int] = []
         done = threading.Event()
 

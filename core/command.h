@@ -191,6 +191,7 @@ void core_has(struct core_queue *queue, struct core_command *command, void *even
 /* Notes the ends of carried commands, up to this one in an in-order queue. `ended`: it is
  * known to have ended, so that the older ones of its queue end without an action of the host. */
 void core_note_carried(struct core_command *command, bool ended);
-/* Queues the callbacks that are due at a status; an end makes all due. The lock is held. */
+/* Queues the callbacks that are due at a status, in the order of their states; an end makes all
+ * due. The lock is held. */
 void core_queue_callbacks(struct core_command *command, int32_t status);
 #endif

@@ -296,7 +296,15 @@ void core_leave_queue(struct core_queue *queue, struct core_command *command,
 /* Returns the largest number of commands of its own queue that a new one may follow. */
 static uint32_t followed(const struct core_queue *queue, enum core_role role, uint32_t count)
 {
-    return !queue->in_order && role != CORE_WORK && count == 0 ? queue->open : 1;
+    if (queue->in_order || role == CORE_WORK || count != 0)
+        return 1;
+    uint32_t number = 0;
+    const struct core_command *each = queue->newest;
+    for (bool is_last = false; each != NULL && !is_last; each = each->older) {
+        is_last = each->follows_all;
+        number++;
+    }
+    return number;
 }
 
 static void follow_queue(struct core_queue *queue, struct core_command *command,

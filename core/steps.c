@@ -46,7 +46,8 @@ bool core_note_end(struct core_command *command, int32_t status, struct core_wor
     return true;
 }
 
-/* Ends a command that does not run, in its turn: those behind it follow the ones before it. */
+/* Ends a command that does not run, in its turn: in an in-order queue those behind it follow the
+ * ones before it, and behind a barrier they follow what the barrier follows. */
 static void end_in_turn(struct core_command *command, int32_t error, struct core_work *work)
 {
     core_lock();
@@ -54,6 +55,8 @@ static void end_in_turn(struct core_command *command, int32_t error, struct core
     if (command->queue->in_order && command->older != NULL)
         core_follow(command, command->older, false, true, work);
     else
+        core_follow_ends(command, work);
+    if (command->unmet == 0)
         core_note_end(command, error, work);
     core_unlock();
 }

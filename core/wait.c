@@ -288,12 +288,13 @@ static void make_due(struct core_callback *callback)
     wake_servers();
 }
 
-void core_queue_callbacks(struct core_command *command, int32_t status)
+/* Makes the callbacks for a state due, with the status of the command if that is an error. */
+static void make_due_at(struct core_command *command, int32_t state, int32_t status)
 {
     struct core_callback **place = &command->callbacks;
     while (*place != NULL) {
         struct core_callback *callback = *place;
-        if (callback->status < status) {
+        if (callback->status != state) {
             place = &callback->next;
             continue;
         }
@@ -302,6 +303,13 @@ void core_queue_callbacks(struct core_command *command, int32_t status)
             callback->status = status;
         make_due(callback);
     }
+}
+
+void core_queue_callbacks(struct core_command *command, int32_t status)
+{
+    for (int32_t state = CL_SUBMITTED; state >= CL_COMPLETE && command->callbacks != NULL; state--)
+        if (state >= status)
+            make_due_at(command, state, status);
 }
 
 bool core_callback(struct core_command *command, int32_t status,

@@ -244,6 +244,22 @@ def test_commands_behind_a_barrier_wait_for_it_in_the_engine(carrier: Carrier) -
     assert ints[0] == 2
 
 
+def test_a_barrier_that_fails_ends_after_the_barrier_before_it(carrier: Carrier) -> None:
+    queue, gate, ints = carrier.queue(in_order=False), Ints(), Ints(1)
+    carrier.launch(queue, "wait_until_open", gate)
+    before = carrier.marker(queue, role=BARRIER)
+    failed = ffi.gc(lib.core_user_event(), lib.core_release)
+    lib.core_set(failed, cl.CL_OUT_OF_RESOURCES)
+    barrier = carrier.marker(queue, failed, role=BARRIER)
+    behind = carrier.launch(queue, "twice", ints)
+    assert lib.core_status(barrier) > cl.CL_COMPLETE
+    gate.ints[0] = 1
+    lib.core_wait(behind)
+    assert lib.core_status(before) == cl.CL_COMPLETE
+    assert lib.core_status(barrier) == cl.CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST
+    assert ints[0] == 2
+
+
 def test_a_box_has_the_pitches_of_both_sides(carrier: Carrier) -> None:
     queue, source, target = carrier.queue(), Ints(*range(COUNT)), Ints()
     lib.core_wait(carrier.move(queue, source.address + 4, target.address + 4, 8, 3, pitch=16))

@@ -74,3 +74,7 @@ def test_the_engine_is_asked_once_for_each_command_whose_end_is_noted(
 def test_the_engine_is_asked_for_few_commands_to_find_an_open_one(figures: dict[str, int], order: str) -> None:
     assert figures["others"] == 1
     assert figures[f"asked for others, {order}"] <= 8
+
+
+def test_a_marker_behind_markers_has_room_for_few_links(figures: dict[str, int]) -> None:
+    assert figures["markers with room for many links"] == 0

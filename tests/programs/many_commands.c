@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Queues of the core with very many commands: what is kept of those that have ended, how often the
- * engine is asked, and the system calls. Prints "name number" lines. */
+ * engine is asked, the system calls, and the memory of markers. Prints "name number" lines. */
 #include "command.h"
 
 #include <stdio.h>
@@ -101,5 +101,14 @@ int main(void)
         printf("others %d\n", core_board_polls(board, other));
         printf("asked for others, %s %u\n", in_order ? "in order" : "out of order", asked);
     }
+
+    struct core_queue *marked = new_queue(caller, board, false);
+    unsigned roomy = 0;
+    core_decide(marked, CORE_WORK, 1, 1, &user);
+    for (int i = 0; i < COMMANDS; i++) {
+        struct core_command *marker = core_decide(marked, CORE_MARKER, 1, 0, NULL);
+        roomy += marker->links != marker->few;
+    }
+    printf("markers with room for many links %u\n", roomy);
     return 0;
 }

@@ -183,6 +183,7 @@ class SimulatedClock:
         while ready:
             _, command = heappop(ready)
             command.failed = any(other.failed for other in command.awaited)
+            command.start = command.end = command.submit
             for settled in [command] if command.failed else self._place(command):
                 for other in self._conclude(settled):
                     heappush(ready, (other.number, other))
@@ -204,7 +205,6 @@ class SimulatedClock:
 
         A launch that waits for other kernels at its channels is not among them.
         """
-        command.start = command.end = command.submit
         found: list[ModelledCommand] = []
         for step in self._planner.steps(command.operation):
             if isinstance(step, Run) and step.talking is not None:

@@ -739,10 +739,21 @@ def test_what_a_failed_user_event_keeps_from_running_takes_no_time(boards: Board
     queue.finish()
     assert held.status == ExecStatusErrorForEventsInWaitList.status
     assert duration(held) == 0
-    assert times(free)[2] == times(free)[0]
+    assert times(free)[2] == times(held)[3] == times(gate)[3]
     with pytest.raises(ProfilingInfoNotAvailable):
         held.profiling_time("end")
     assert free.profiling_time("end") == times(free)[3]
+
+
+def test_what_is_behind_a_command_that_failed_begins_when_those_before_that_have_ended(boards: Boards) -> None:
+    machine = boards("usm_s10", modelled=True)
+    gate = Event(machine.context, None, cl.CL_COMMAND_USER, None, SUBMITTED)
+    gate.set_status(-5)
+    first = write(machine.queue, machine.buffer(MIB), MIB)
+    failed = write(machine.queue, machine.buffer(MIB), MIB, wait=(gate,))
+    last = write(machine.queue, machine.buffer(MIB), MIB)
+    machine.queue.finish()
+    assert times(last)[2] == times(failed)[3] == times(first)[3]
 
 
 def test_a_barrier_in_an_out_of_order_queue_divides_its_times(boards: Boards) -> None:
