@@ -657,6 +657,14 @@ class TestKernels:
         assert host.cl.number("clGetKernelInfo", kernel, cl.CL_KERNEL_CONTEXT) == host.context
         assert host.cl.number("clGetKernelInfo", kernel, cl.CL_KERNEL_PROGRAM) == host.program(INTS)
 
+    def test_the_attributes_of_a_kernel_are_those_in_its_source(self, host: Host) -> None:
+        attributes = {
+            name: host.cl.text("clGetKernelInfo", host.kernel(INTS, name), cl.CL_KERNEL_ATTRIBUTES)
+            for name in ("required", "add")
+        }
+        assert "reqd_work_group_size(4,2,1)" in "".join(attributes["required"].split())
+        assert attributes["add"] == ""
+
     def test_the_required_work_group_size_is_told_and_kept(self, host: Host) -> None:
         buffer = host.buffer(4)
         kernel = host.kernel(INTS, "required", buffer)

@@ -57,7 +57,7 @@ KERNEL_INFO: dict[int, info.Query[Kernel]] = {
     cl.CL_KERNEL_REFERENCE_COUNT: lambda k: info.u32(references(k)),
     cl.CL_KERNEL_CONTEXT: lambda k: info.handle(k.context),
     cl.CL_KERNEL_PROGRAM: lambda k: info.handle(k.program),
-    cl.CL_KERNEL_ATTRIBUTES: lambda k: info.string(k.interface.attributes),
+    cl.CL_KERNEL_ATTRIBUTES: lambda k: info.string(k.program.attributes_of(k.name)),
 }
 
 

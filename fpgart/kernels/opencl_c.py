@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from fpgart.base.named_tuples import NamedTuple
@@ -25,6 +25,8 @@ from fpgart.kernels.source_text import COMMENT, CONTINUED, DIRECTIVE, HIDDEN, bl
 DEFINE = pattern(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?![\w(])(.*)$", re.MULTILINE)
 CONDITION = pattern(r"^[ \t]*#[ \t]*if", re.MULTILINE)
 TOKEN = pattern(r'"(?:\\.|[^"\\])*"|[A-Za-z_]\w*|\d\w*|\\.|\S')
+BETWEEN_WORDS = pattern(r"(?<!\w) | (?!\w)")
+"""A space that separates no two words."""
 DEEPEST = 32
 MOST_EXPANSIONS = 1 << 19
 """The most tokens that macros may produce."""
@@ -53,30 +55,51 @@ def kernel_attributes(source: str, options: str = "") -> dict[str, dict[str, tup
 
     An attribute whose numbers need headers of the host is left out.
     """
+    return attributes_in(_text_with_attributes(source, options))
+
+
+def attribute_words(source: str, options: str = "") -> dict[str, str]:
+    """Returns, by kernel, the text of its attributes for CL_KERNEL_ATTRIBUTES (OpenCL 3.0, 5.9.4)."""
+    return {
+        name: " ".join(found) for name, found in _by_kernel(_text_with_attributes(source, options), _worded).items()
+    }
+
+
+def _text_with_attributes(source: str, options: str) -> str:
+    """Returns the preprocessed text; "" if it has no attributes."""
     if "__attribute" not in source and "__attribute" not in options and "#include" not in source:
-        return {}
-    from fpgart.kernels.functions import plain_text  # most programs have none of these
+        return ""
+    from fpgart.kernels.functions import plain_text  # most programs have no attributes
 
-    return attributes_in(plain_text(source, options) or blank(HIDDEN, source))
+    return plain_text(source, options) or blank(HIDDEN, source)
 
 
-def attributes_in(text: str) -> dict[str, dict[str, tuple[int, ...]]]:
+Attributes = dict[str, tuple[int, ...]]
+"""The numbers of attributes, by name."""
+
+
+def attributes_in(text: str) -> dict[str, Attributes]:
     """Returns the attributes of each kernel in a preprocessed text, whose numbers are digits (attribute_numbers.py)."""
+    return _by_kernel(text, _numbered)
+
+
+def _by_kernel(text: str, read: Callable[[list[str], int, int, dict[int, int]], Attributes]) -> dict[str, Attributes]:
+    """Returns, by kernel, what `read` finds between two positions of the tokens that may have attributes."""
     tokens = TOKEN.findall(blank(DIRECTIVE, text))
     closed = _closings(tokens)
-    found: dict[str, dict[str, tuple[int, ...]]] = {}
-    pending: dict[str, tuple[int, ...]] = {}
+    found: dict[str, Attributes] = {}
+    pending: Attributes = {}
     index = 0
     while index < len(tokens):
         token = tokens[index]
         if token in ATTRIBUTES:
             end = _group(tokens, index + 1, closed)
-            pending |= _numbered(tokens, index, end, closed)
+            pending |= read(tokens, index, end, closed)
             index = end
         elif token in KERNELS:
             kernel = _kernel(tokens, index, closed)
             if kernel.name:
-                own = pending | _numbered(tokens, index + 1, kernel.opens - 1, closed)
+                own = pending | read(tokens, index + 1, kernel.opens - 1, closed)
                 found[kernel.name] = found.get(kernel.name, {}) | own
             pending = {}
             index = kernel.end - 1
@@ -86,8 +109,22 @@ def attributes_in(text: str) -> dict[str, dict[str, tuple[int, ...]]]:
     return found
 
 
-def _numbered(tokens: list[str], begin: int, end: int, closed: dict[int, int]) -> dict[str, tuple[int, ...]]:
-    found: dict[str, tuple[int, ...]] = {}
+def _worded(tokens: list[str], begin: int, end: int, closed: dict[int, int]) -> Attributes:
+    """Returns attributes with their values as names, such as `reqd_work_group_size(8,1,1)`; none has numbers."""
+    found: Attributes = {}
+    index = begin
+    while index < end:
+        if tokens[index] in ATTRIBUTES:
+            last = _group(tokens, index + 1, closed)
+            for words in filter(None, _split(tokens[index + 3 : last - 1])):
+                found[BETWEEN_WORDS.sub("", " ".join((words[0].strip("_"), *words[1:])))] = ()
+            index = last
+        index += 1
+    return found
+
+
+def _numbered(tokens: list[str], begin: int, end: int, closed: dict[int, int]) -> Attributes:
+    found: Attributes = {}
     index = begin
     while index < end:
         name = tokens[index].strip("_")

@@ -241,6 +241,7 @@ def read_declarations(data: bytes) -> None:
     source = data.decode(errors="surrogateescape")
     opencl_c.buffer_locations(source, "-DN=3")
     opencl_c.kernel_attributes(source, "-DN=3")
+    opencl_c.attribute_words(source, "-DN=3")
     opencl_c.argument_uses(source)
     call_graph.names_used(source, "drain")
     file_scope.without_clashes([source.split("\n"), source.split("\n")])

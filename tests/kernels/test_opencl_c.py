@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fpgart.kernels.opencl_c import buffer_locations
+from fpgart.kernels.opencl_c import attribute_words, buffer_locations
 
 HBM = '__attribute__((buffer_location("HBM")))'
 APART = f"#ifdef APART\n#define IN {HBM}\n#else\n#define IN\n#endif\nkernel void k(global IN int *x) {{}}"
@@ -41,3 +41,24 @@ def test_locations_are_found_where_they_are_written(
 @given(st.text(alphabet=st.sampled_from(list('kernel void(){},;"\\\n#define /*buffer_location')), max_size=200))
 def test_any_text_is_read_to_its_end(text: str) -> None:
     buffer_locations("buffer_location " + text, text)
+
+
+@pytest.mark.parametrize(
+    ("declaration", "words"),
+    [
+        ("kernel void k();", ""),
+        ("kernel __attribute__((reqd_work_group_size(8, 4,1))) void k();", "reqd_work_group_size(8,4,1)"),
+        ("__attribute__((vec_type_hint( float4 ))) kernel void k();", "vec_type_hint(float4)"),
+        ("kernel __attribute__((vec_type_hint(unsigned int))) void k();", "vec_type_hint(unsigned int)"),
+        ("__attribute__((a(1))) kernel __attribute__((b, __c__(2))) void k();", "a(1) b c(2)"),
+        (
+            "#define SIZE 8\nkernel __attribute__((work_group_size_hint(SIZE,1,1))) void k();",
+            "work_group_size_hint(8,1,1)",
+        ),
+        ("__attribute__((a)) int f(); kernel void k(global __attribute__((b)) int *x);", ""),
+        ("kernel __attribute__((a)) void k(); kernel __attribute__((b)) void k() {}", "a b"),
+        ("kernel __attribute__((", ""),
+    ],
+)
+def test_the_words_of_a_kernels_attributes_are_those_of_its_declarations(declaration: str, words: str) -> None:
+    assert attribute_words(declaration).get("k", "") == words

@@ -24,7 +24,7 @@ from fpgart.base.notices import NOTICES
 from fpgart.engine.interface import BuildFailed, BuiltProgram, EngineKernel
 from fpgart.engine.models import ModelKernel, has_model
 from fpgart.kernels.interface import KernelInterface, with_places, without_locations_from
-from fpgart.kernels.opencl_c import buffer_locations, kernel_attributes
+from fpgart.kernels.opencl_c import attribute_words, buffer_locations, kernel_attributes
 from fpgart.kernels.polling import source_may_poll
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.memory.registry import Living
@@ -45,6 +45,9 @@ class ProgramKernel(Protocol):
 
 
 _attributes = lru_cache(maxsize=64)(kernel_attributes)
+
+
+_attribute_words = lru_cache(maxsize=64)(attribute_words)
 
 
 _source_may_poll = lru_cache(source_may_poll)
@@ -401,6 +404,10 @@ class Program:
         if known is None:
             return found
         return {name: tuple(place if place in known else "" for place in places) for name, places in found.items()}
+
+    def attributes_of(self, kernel: str) -> str:
+        """Returns the text of a kernel's attributes; "" if the program does not come from source."""
+        return _attribute_words(self.source or "", self.options).get(kernel, "")
 
     def hardware(self) -> dict[str, dict[str, tuple[int, ...]]]:
         """Returns, by kernel, the numbers of its hardware attributes.
