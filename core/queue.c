@@ -293,17 +293,21 @@ void core_leave_queue(struct core_queue *queue, struct core_command *command,
         core_leave(queue, command->kind, work);
 }
 
+/* For a marker or barrier that follows all before it: returns the next older command that it has
+ * to follow itself, or NULL. */
+static struct core_command *next_followed(const struct core_command *each)
+{
+    return each->follows_all ? NULL : each->older;
+}
+
 /* Returns the largest number of commands of its own queue that a new one may follow. */
 static uint32_t followed(const struct core_queue *queue, enum core_role role, uint32_t count)
 {
     if (queue->in_order || role == CORE_WORK || count != 0)
         return 1;
     uint32_t number = 0;
-    const struct core_command *each = queue->newest;
-    for (bool is_last = false; each != NULL && !is_last; each = each->older) {
-        is_last = each->follows_all;
+    for (const struct core_command *each = queue->newest; each != NULL; each = next_followed(each))
         number++;
-    }
     return number;
 }
 
@@ -317,11 +321,8 @@ static void follow_queue(struct core_queue *queue, struct core_command *command,
         if (newest != NULL)
             core_follow(command, newest, false, !engine_orders(newest, command), work);
     } else if (role != CORE_WORK && count == 0) {
-        for (struct core_command *each = queue->newest; each != NULL; each = each->older) {
+        for (struct core_command *each = queue->newest; each != NULL; each = next_followed(each))
             core_follow(command, each, false, !engine_orders(each, command), work);
-            if (each->follows_all)
-                break;
-        }
         command->follows_all = true;
     } else if (queue->barrier != NULL) {
         core_follow(command, queue->barrier, false, !engine_orders(queue->barrier, command), work);

@@ -307,9 +307,9 @@ static void make_due_at(struct core_command *command, int32_t state, int32_t sta
 
 void core_queue_callbacks(struct core_command *command, int32_t status)
 {
-    for (int32_t state = CL_SUBMITTED; state >= CL_COMPLETE && command->callbacks != NULL; state--)
-        if (state >= status)
-            make_due_at(command, state, status);
+    int32_t last = status > CL_COMPLETE ? status : CL_COMPLETE;
+    for (int32_t state = CL_SUBMITTED; state >= last && command->callbacks != NULL; state--)
+        make_due_at(command, state, status);
 }
 
 bool core_callback(struct core_command *command, int32_t status,

@@ -596,9 +596,13 @@ static void must_have_ended(int before)
           "a command begins or ends before one that it follows has ended");
 }
 
-static bool has_list(const struct plan *plan)
+/* A marker or a barrier without a wait list. */
+static bool follows_all(const struct plan *plan)
 {
-    return plan->waits[0] != 0 || plan->waits[1] != 0 || plan->waits[2] != 0;
+    for (int i = 0; i < LISTED; i++)
+        if (plan->waits[i] != 0)
+            return false;
+    return plan->kind == MARKER || plan->kind == BARRIER;
 }
 
 static bool is_in_queue(const struct plan *plan, int queue)
@@ -631,9 +635,9 @@ static void command_begins(int number, bool in_engine)
 static void command_ends(int number, int32_t status)
 {
     const struct plan *plan = &host->plans[number];
-    bool follows_all = (plan->kind == MARKER || plan->kind == BARRIER) && !has_list(plan);
+    bool is_last = follows_all(plan) && status == CL_COMPLETE && !host->shares;
     CHECK(!ended[number], "a command ends twice");
-    for (int i = 0; follows_all && status == CL_COMPLETE && !host->shares && i < ordered; i++) {
+    for (int i = 0; is_last && i < ordered; i++) {
         if (order[i] == number)
             break;
         if (is_in_queue(&host->plans[order[i]], plan->queue))
@@ -1272,13 +1276,12 @@ static bool may_fail(int number)
 {
     const struct plan *plan = &host->plans[number];
     bool is_ordered = plan->kind == USER || host->in_order[plan->queue];
-    bool follows_all = (plan->kind == MARKER || plan->kind == BARRIER) && !has_list(plan);
     for (int i = 0; i < LISTED; i++)
         if (plan->waits[i] != 0 && may_fail(plan->waits[i] - 1))
             return true;
     for (int i = 0; i < number && !is_ordered; i++)
         if (is_in_queue(&host->plans[i], plan->queue) &&
-            (follows_all || host->plans[i].kind == BARRIER) && may_fail(i))
+            (follows_all(plan) || host->plans[i].kind == BARRIER) && may_fail(i))
             return true;
     return plan->outcome < 0;
 }

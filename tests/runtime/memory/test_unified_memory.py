@@ -26,11 +26,11 @@ def increment(*addresses: int) -> None:
         ctypes.c_ubyte.from_address(address).value += 1
 
 
-def map_in_place(machine: Machine, buffer: Buffer) -> tuple[int, Block]:
+def map_in_place(machine: Machine, buffer: Buffer, *, keep: bool = True) -> tuple[int, Block]:
     block = buffer.reserve_for_mapping(machine.device)
     assert block is not None
     pointer = buffer.map(0, buffer.size, cl.CL_MAP_READ, block)
-    operation = migration.map_in_place(machine.device, buffer, block, keep=True)
+    operation = migration.map_in_place(machine.device, buffer, block, keep=keep)
     machine.queue.run(cl.CL_COMMAND_MAP_BUFFER, operation, blocking=True)
     return pointer, block
 
@@ -79,6 +79,18 @@ def test_a_mapped_block_stays_when_the_contents_leave(boards: Boards) -> None:
     assert ctypes.string_at(pointer, SIZE) == DATA
     unmap(machine, buffer, pointer)
     assert machine.watcher.freed == [block]
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_mapping_brings_contents_to_the_board_only_if_the_host_keeps_them(boards: Boards, keep: bool) -> None:
+    machine = boards("soc_a10")
+    buffer = machine.written(DATA)
+    operation = migration.MigrateToHost(machine.device, [buffer], keep=True)
+    machine.queue.run(cl.CL_COMMAND_MIGRATE_MEM_OBJECTS, operation, blocking=True)
+    before = machine.calls().get("write", (0, 0))
+    pointer, _ = map_in_place(machine, buffer, keep=keep)
+    assert machine.calls().get("write", (0, 0)) == (before[0] + keep, before[1] + keep * SIZE)
+    assert not keep or ctypes.string_at(pointer, SIZE) == DATA
 
 
 def test_what_the_host_writes_into_a_mapped_region_stays_when_another_board_uses_the_rest(boards: Boards) -> None:
