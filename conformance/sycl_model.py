@@ -191,6 +191,6 @@ class Model(RuleBasedStateMachine):
 
 
 Model.TestCase.settings = settings(
-    max_examples=60 * EFFORT, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=30 * EFFORT, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
 )
 TestModel = Model.TestCase
