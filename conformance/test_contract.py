@@ -402,19 +402,21 @@ class TestBuffers:
         assert host.read(buffer, 100) == bytes(range(10)) + b"\xff" * 20 + bytes(range(30, 100))
 
     @pytest.mark.parametrize("migrated", ["buffer", "sub-buffer"])
+    @pytest.mark.parametrize("mapped", ["buffer", "sub-buffer"])
     def test_what_the_host_wrote_into_a_mapped_region_stays_when_the_buffer_migrates(
-        self, host: Host, migrated: str
+        self, host: Host, mapped: str, migrated: str
     ) -> None:
         buffer = host.buffer(100)
         host.write(buffer, bytes(100))
         part = host.cl.make("clCreateSubBuffer", buffer, 0, cl.CL_BUFFER_CREATE_TYPE_REGION, handles(0, 50))
-        pointer = host.cl.make("clEnqueueMapBuffer", host.queue, buffer, 1, cl.CL_MAP_WRITE, 10, 20, 0, None, None)
+        owner = part if mapped == "sub-buffer" else buffer
+        pointer = host.cl.make("clEnqueueMapBuffer", host.queue, owner, 1, cl.CL_MAP_WRITE, 10, 20, 0, None, None)
         ctypes.memset(pointer, 7, 20)
         moved = handles(part if migrated == "sub-buffer" else buffer)
         host.cl.check("clEnqueueMigrateMemObjects", host.queue, 1, moved, cl.CL_MIGRATE_MEM_OBJECT_HOST, 0, None, None)
         host.finish()
         assert ctypes.string_at(pointer, 20) == b"\7" * 20
-        host.cl.check("clEnqueueUnmapMemObject", host.queue, buffer, pointer, 0, None, None)
+        host.cl.check("clEnqueueUnmapMemObject", host.queue, owner, pointer, 0, None, None)
         assert host.read(buffer, 100) == bytes(10) + b"\7" * 20 + bytes(70)
 
     def test_maps_are_counted(self, host: Host) -> None:
