@@ -600,6 +600,17 @@ class TestPrograms:
         host.launch(kernel, 1)
         assert host.ints(buffers[0], 1) == [35]
 
+    def test_the_first_of_two_headers_of_one_name_is_included(self, host: Host) -> None:
+        texts = '#include "two.h"\nkernel void k(global int *x) { x[0] = TWO; }', "#define TWO 1", "#define TWO 2"
+        made = [host.cl.make("clCreateProgramWithSource", host.context, 1, strings(text), None) for text in texts]
+        names = strings("two.h", "two.h")
+        host.cl.check("clCompileProgram", made[0], 0, None, None, 2, handles(*made[1:]), names, None, None)
+        linked = host.cl.make("clLinkProgram", host.context, 0, None, None, 1, handles(made[0]), None, None)
+        kernel, buffer = host.cl.make("clCreateKernel", linked, b"k"), host.buffer(4)
+        host.cl.check("clSetKernelArg", kernel, 0, 8, handles(buffer))
+        host.launch(kernel, 1)
+        assert host.ints(buffer, 1) == [1]
+
     def test_a_program_with_kernels_is_not_built_again(self, host: Host) -> None:
         program = host.program(INTS)
         kernel = host.cl.make("clCreateKernel", program, b"add")

@@ -273,7 +273,7 @@ def compile_program(
     for index in range(num_input_headers):
         header = find(int(input_headers[index]), Program)
         name = string_at(int(header_include_names[index])) if header_include_names[index] else ""
-        headers[name] = header
+        headers.setdefault(name, header)
     text = checked_options(options, InvalidCompilerOptions)
     check_compiler(program)
     program.claim(chosen)
