@@ -402,19 +402,21 @@ class TestBuffers:
         assert host.read(buffer, 100) == bytes(range(10)) + b"\xff" * 20 + bytes(range(30, 100))
 
     @pytest.mark.parametrize("migrated", ["buffer", "sub-buffer"])
+    @pytest.mark.parametrize("mapped", ["buffer", "sub-buffer"])
     def test_what_the_host_wrote_into_a_mapped_region_stays_when_the_buffer_migrates(
-        self, host: Host, migrated: str
+        self, host: Host, mapped: str, migrated: str
     ) -> None:
         buffer = host.buffer(100)
         host.write(buffer, bytes(100))
         part = host.cl.make("clCreateSubBuffer", buffer, 0, cl.CL_BUFFER_CREATE_TYPE_REGION, handles(0, 50))
-        pointer = host.cl.make("clEnqueueMapBuffer", host.queue, buffer, 1, cl.CL_MAP_WRITE, 10, 20, 0, None, None)
+        owner = part if mapped == "sub-buffer" else buffer
+        pointer = host.cl.make("clEnqueueMapBuffer", host.queue, owner, 1, cl.CL_MAP_WRITE, 10, 20, 0, None, None)
         ctypes.memset(pointer, 7, 20)
         moved = handles(part if migrated == "sub-buffer" else buffer)
         host.cl.check("clEnqueueMigrateMemObjects", host.queue, 1, moved, cl.CL_MIGRATE_MEM_OBJECT_HOST, 0, None, None)
         host.finish()
         assert ctypes.string_at(pointer, 20) == b"\7" * 20
-        host.cl.check("clEnqueueUnmapMemObject", host.queue, buffer, pointer, 0, None, None)
+        host.cl.check("clEnqueueUnmapMemObject", host.queue, owner, pointer, 0, None, None)
         assert host.read(buffer, 100) == bytes(10) + b"\7" * 20 + bytes(70)
 
     def test_maps_are_counted(self, host: Host) -> None:
@@ -597,6 +599,17 @@ class TestPrograms:
             host.cl.check("clSetKernelArg", kernel, index, size, value)
         host.launch(kernel, 1)
         assert host.ints(buffers[0], 1) == [35]
+
+    def test_the_first_of_two_headers_of_one_name_is_included(self, host: Host) -> None:
+        texts = '#include "two.h"\nkernel void k(global int *x) { x[0] = TWO; }', "#define TWO 1", "#define TWO 2"
+        made = [host.cl.make("clCreateProgramWithSource", host.context, 1, strings(text), None) for text in texts]
+        names = strings("two.h", "two.h")
+        host.cl.check("clCompileProgram", made[0], 0, None, None, 2, handles(*made[1:]), names, None, None)
+        linked = host.cl.make("clLinkProgram", host.context, 0, None, None, 1, handles(made[0]), None, None)
+        kernel, buffer = host.cl.make("clCreateKernel", linked, b"k"), host.buffer(4)
+        host.cl.check("clSetKernelArg", kernel, 0, 8, handles(buffer))
+        host.launch(kernel, 1)
+        assert host.ints(buffer, 1) == [1]
 
     def test_a_program_with_kernels_is_not_built_again(self, host: Host) -> None:
         program = host.program(INTS)

@@ -50,6 +50,8 @@ def check_kernel(queue: CommandQueue, kernel: Kernel) -> None:
     build = kernel.program.builds.get(queue.device)
     if build is None or build.kind != cl.CL_PROGRAM_BINARY_TYPE_EXECUTABLE:
         raise InvalidProgramExecutable(f"the program is not built for device {queue.device.id}")
+    if not kernel.program.has_kernel(kernel.name, queue.device):
+        raise InvalidProgramExecutable(f"the program has no kernel '{kernel.name}' for device {queue.device.id}")
     kernel.update_arguments()
     if None in kernel.arguments:
         missing = kernel.describe(kernel.arguments.index(None))

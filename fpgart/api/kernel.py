@@ -143,7 +143,7 @@ def create_kernel(program: Program, kernel_name: int) -> Kernel:
 
 @entry("clCreateKernelsInProgram")
 def create_kernels_in_program(program: Program, num_kernels: int, kernels: Any, num_kernels_ret: Any) -> None:
-    names = list(program.interfaces())
+    names = [name for name in program.interfaces() if program.is_one_kernel(name)]
     if kernels and num_kernels < len(names):
         raise InvalidValue(f"the program has {len(names)} kernels, there is room for {num_kernels}")
     if kernels:

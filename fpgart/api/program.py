@@ -67,6 +67,7 @@ FIXED_PROGRAM_INFO = frozenset(
 )
 OF_BUILD = (cl.CL_PROGRAM_NUM_KERNELS, cl.CL_PROGRAM_KERNEL_NAMES)
 """Answers that are the same until the next build."""
+LINKABLE = (cl.CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT, cl.CL_PROGRAM_BINARY_TYPE_LIBRARY)
 BUILD_INFO: dict[int, Callable[[Program, Device], bytes]] = {
     cl.CL_PROGRAM_BUILD_STATUS: lambda p, d: info.i32(p.builds[d].status),
     cl.CL_PROGRAM_BUILD_OPTIONS: lambda p, d: info.string(p.builds[d].options),
@@ -272,11 +273,25 @@ def compile_program(
     for index in range(num_input_headers):
         header = find(int(input_headers[index]), Program)
         name = string_at(int(header_include_names[index])) if header_include_names[index] else ""
-        headers[name] = header
+        headers.setdefault(name, header)
     text = checked_options(options, InvalidCompilerOptions)
     check_compiler(program)
     program.claim(chosen)
     run_build(program, pfn_notify, user_data, lambda: program.compile(chosen, text, headers))
+
+
+def may_link(programs: list[Program], device: Device) -> bool:
+    """True if all programs have a compiled binary for a device, False if none has.
+
+    Raises InvalidOperation if some have, and while one is being compiled.
+    """
+    builds = [program.builds.get(device) for program in programs]
+    if any(build is not None and build.status == cl.CL_BUILD_IN_PROGRESS for build in builds):
+        raise InvalidOperation(f"a program is still being compiled for device {device.id}")
+    compiled = [build is not None and build.kind in LINKABLE for build in builds]
+    if any(compiled) and not all(compiled):
+        raise InvalidOperation(f"some of the programs have no compiled binary for device {device.id}")
+    return all(compiled)
 
 
 @entry("clLinkProgram")
@@ -296,14 +311,12 @@ def link_program(
     if user_data and not pfn_notify:
         raise InvalidValue("user_data is given without pfn_notify")
     programs = [find(int(input_programs[index]), Program) for index in range(num_input_programs)]
-    for program in programs:
-        for device in chosen:
-            build = program.builds.get(device)
-            if build is None or build.status == cl.CL_BUILD_IN_PROGRESS:
-                raise InvalidOperation("a program has no compiled binary for a device")
-            if build.kind not in (cl.CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT, cl.CL_PROGRAM_BINARY_TYPE_LIBRARY):
-                raise InvalidOperation("a program that is to be linked has not been compiled")
-    made, error = link(context, chosen, checked_options(options, InvalidLinkerOptions), programs)
+    linked = [device for device in chosen if may_link(programs, device)]
+    if not linked:
+        raise InvalidOperation("a program that is to be linked has not been compiled")
+    made, error = link(context, linked, checked_options(options, InvalidLinkerOptions), programs)
+    if len(linked) < len(chosen):
+        made.add(Program(context, [device for device in chosen if device not in linked]))
     if pfn_notify:
         from fpgart.bridge.handles import publish
 

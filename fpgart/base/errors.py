@@ -117,6 +117,9 @@ class InvalidProgramExecutable(CLError, status=cl.CL_INVALID_PROGRAM_EXECUTABLE)
 class InvalidKernelName(CLError, status=cl.CL_INVALID_KERNEL_NAME): ...
 
 
+class InvalidKernelDefinition(CLError, status=cl.CL_INVALID_KERNEL_DEFINITION): ...
+
+
 class InvalidKernel(CLError, status=cl.CL_INVALID_KERNEL): ...
 
 

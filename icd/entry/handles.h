@@ -52,6 +52,7 @@ struct fpgart_place {       /* of a buffer */
 struct fpgart_mappings {
     struct fpgart_mapped *first;
     uint32_t in_python; /* the number of those that Python knows */
+    uint32_t of_all;    /* the number of all, those of its sub-buffers too */
 };
 enum { FPGART_MOST_BOARDS = 4 }; /* for which C makes a context's queues */
 

@@ -19,6 +19,12 @@ struct fpgart_mapped {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t last_number;
 
+/* The lock is held. */
+static void count_for_owner(uintptr_t buffer, int more)
+{
+    fpgart_mappings_of(fpgart_owner_of(buffer))->of_all += (uint32_t)more;
+}
+
 int fpgart_add_mapping(uintptr_t buffer, struct fpgart_mapping *mapping)
 {
     struct fpgart_mapped **first = &fpgart_mappings_of(buffer)->first;
@@ -31,6 +37,7 @@ int fpgart_add_mapping(uintptr_t buffer, struct fpgart_mapping *mapping)
         mapping->number = ++last_number;
     *made = (struct fpgart_mapped){*first, *mapping, is_new};
     *first = made;
+    count_for_owner(buffer, 1);
     pthread_mutex_unlock(&lock);
     return 1;
 }
@@ -67,7 +74,10 @@ static int take(uintptr_t buffer, matcher matches, uint64_t wanted, struct fpgar
     if ((found = *place) != NULL) {
         *place = found->next;
         *taken = found->mapping;
-        mappings->in_python += matches == is_anything;
+        if (matches == is_anything)
+            mappings->in_python++;
+        else
+            count_for_owner(buffer, -1);
     }
     pthread_mutex_unlock(&lock);
     free(found);
@@ -119,7 +129,7 @@ void fpgart_mappings_free(struct fpgart_mappings *mappings)
         free(mappings->first);
         mappings->first = next;
     }
-    mappings->in_python = 0;
+    mappings->in_python = mappings->of_all = 0;
 }
 
 int fpgart_counts_mappings(uintptr_t buffer, cl_uint *count)
@@ -136,9 +146,18 @@ int fpgart_counts_mappings(uintptr_t buffer, cl_uint *count)
     return 1;
 }
 
+int fpgart_is_mapped(uintptr_t buffer)
+{
+    pthread_mutex_lock(&lock);
+    int is_mapped = fpgart_mappings_of(fpgart_owner_of(buffer))->of_all != 0;
+    pthread_mutex_unlock(&lock);
+    return is_mapped;
+}
+
 void fpgart_python_maps(uintptr_t buffer, int more)
 {
     pthread_mutex_lock(&lock);
     fpgart_mappings_of(buffer)->in_python += (uint32_t)more;
+    count_for_owner(buffer, more);
     pthread_mutex_unlock(&lock);
 }

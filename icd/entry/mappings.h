@@ -23,6 +23,8 @@ void fpgart_void_mapping(uintptr_t buffer, uint64_t number);
 void fpgart_mappings_free(struct fpgart_mappings *mappings);
 /* Writes the number of a buffer's regions that are mapped; returns 0 for other memory objects. */
 int fpgart_counts_mappings(uintptr_t buffer, cl_uint *count);
+/* 1 if the host has mapped a region of a buffer, of one of its sub-buffers, or of their parent. */
+AT_ONCE int fpgart_is_mapped(uintptr_t buffer);
 /* Python has mapped so many regions more, or fewer. */
 AT_ONCE void fpgart_python_maps(uintptr_t buffer, int more);
 

@@ -50,3 +50,103 @@ for _ in range(2):
     thread.join()
 """
     assert printed(body, FPGART_BOARD="a10_ref", FPGART_TIME="model") == "True\nTrue\n"
+
+
+OF_EACH_DEVICE = """
+host = Host(host.cl, 2)
+SOURCE = '''
+#ifdef INTELFPGA_CL
+#define BOARD 100
+#else
+#define BOARD 200
+#endif
+kernel void k(global int *x) { x[0] = BOARD + X; }
+#ifdef ONE_MORE
+kernel void one_more(global int *x) { x[0] = -1; }
+#endif
+'''
+def source():
+    return host.cl.make("clCreateProgramWithSource", host.context, 1, cl.strings(SOURCE), None)
+def made_for(program, device, options, call="clBuildProgram"):
+    between = (0, None, None) if call == "clCompileProgram" else ()
+    return host.cl.status(call, program, 1, handles(host.devices[device]), options, *between, None, None)
+def link(*devices):
+    listed = handles(*(host.devices[device] for device in devices)) if devices else None
+    return host.cl.attempt("clLinkProgram", host.context, len(devices), listed, None, 1, handles(program), None, None)
+def run(program, name=b"k"):
+    kernel, buffer = host.cl.make("clCreateKernel", program, name), host.buffer(4)
+    host.cl.check("clSetKernelArg", kernel, 0, 8, handles(buffer))
+    for _ in range(2):
+        for device in range(2):
+            queue = host.new_queue(0, host.devices[device])
+            call = ("clEnqueueNDRangeKernel", queue, kernel, 1, None, handles(1), None, 0, None, None)
+            status = host.cl.status(*call)
+            host.finish(queue)
+            print(status or host.ints(buffer, 1)[0], end=" ")
+    host.cl.check("clReleaseKernel", kernel)
+    print()
+program = source()
+"""
+
+
+def test_each_device_runs_what_was_built_for_it() -> None:
+    body = """
+print(made_for(program, 0, b"-DX=1"), made_for(program, 1, b"-DX=2"))
+run(program)
+print(made_for(program, 0, b"-DX=3"))
+run(program)
+print(made_for(program, 1, b"-DX=)"))
+run(program)
+print(made_for(program, 1, b"-DX=4", "clCompileProgram"))
+run(program)
+host.cl.check("clBuildProgram", program, 0, None, b"-DX=5", None, None)
+run(program)
+"""
+    assert printed(OF_EACH_DEVICE + body, FPGART_BOARD="a10_ref,k2h").splitlines() == [
+        *("0 0", "101 202 101 202 "),
+        *("0", "103 202 103 202 "),
+        *("-11", "103 -45 103 -45 "),
+        *("0", "103 -45 103 -45 "),
+        "105 205 105 205 ",
+    ]
+
+
+def test_a_kernel_that_is_built_for_one_device_runs_on_that_alone() -> None:
+    body = """
+print(made_for(program, 0, b"-DX=1"), made_for(program, 1, b"-DX=2 -DONE_MORE"))
+print(host.cl.text("clGetProgramInfo", program, cl.CL_PROGRAM_KERNEL_NAMES))
+run(program)
+run(program, b"one_more")
+"""
+    assert printed(OF_EACH_DEVICE + body, FPGART_BOARD="a10_ref,a10_ref").splitlines() == [
+        *("0 0", "k;one_more", "101 102 101 102 ", "-45 -1 -45 -1 "),
+    ]
+
+
+def test_programs_are_linked_for_the_devices_that_they_were_compiled_for() -> None:
+    body = """
+print(link()[1], made_for(program, 1, b"-DX=2", "clCompileProgram"), link(0)[1])
+run(link()[0])
+print(made_for(program, 0, b"-DX=1", "clCompileProgram"))
+run(link()[0])
+print(made_for(program, 0, b"-DX=1"), link(0)[1])
+run(link(0, 1)[0])
+"""
+    assert printed(OF_EACH_DEVICE + body, FPGART_BOARD="a10_ref,a10_ref").splitlines() == [
+        *("-59 0 -59", "-45 102 -45 102 "),
+        *("0", "101 102 101 102 "),
+        *("0 -59", "-45 102 -45 102 "),
+    ]
+
+
+def test_a_kernel_whose_arguments_differ_by_device_is_none() -> None:
+    body = """
+host.cl.check("clReleaseProgram", program)
+SOURCE = "kernel void k(global int *x, TYPE y) {} kernel void same(global int *x) {}"
+program = source()
+print(made_for(program, 0, b"-DTYPE=int"), made_for(program, 1, b"-DTYPE=float"))
+print(host.cl.attempt("clCreateKernel", program, b"k")[1], host.cl.attempt("clCreateKernel", program, b"same")[1])
+kernels, count = handles(0, 0), handles(0)
+print(host.cl.status("clCreateKernelsInProgram", program, 2, kernels, count), count[0], bool(kernels[1]))
+"""
+    assert printed(OF_EACH_DEVICE + body, FPGART_BOARD="a10_ref,a10_ref").splitlines() == ["0 0", "-47 0", "0 1 False"]

@@ -28,13 +28,6 @@ def update_mappings(buffer: Buffer) -> None:
         buffer.add_mapping(int(taken.pointer), (int(taken.offset), int(taken.size), int(taken.flags)))
 
 
-def is_mapped(buffer: Buffer) -> bool:
-    """True if the host has mapped a region of a buffer or, for a sub-buffer, of its parent."""
-    for each in (buffer, buffer.owner):
-        update_mappings(each)
-    return bool(buffer.map_count or buffer.owner.map_count)
-
-
 @entry("clEnqueueMapBuffer")
 def enqueue_map_buffer(
     command_queue: CommandQueue,

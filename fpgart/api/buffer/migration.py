@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from _fpgart_icd import lib
+
 from fpgart.api.buffer.checks import check_context
-from fpgart.api.buffer.mapping import is_mapped
 from fpgart.base import opencl as cl
 from fpgart.base.errors import InvalidValue
 from fpgart.bridge.carrying import carries_transfer
@@ -36,7 +37,7 @@ def enqueue_migrate_mem_objects(
     operation: Migration | MigrateToHost
     if flags & cl.CL_MIGRATE_MEM_OBJECT_HOST or not device.knows_memories:
         # The memory in which the host writes to mapped regions would get the old contents.
-        buffers = [buffer for buffer in buffers if not is_mapped(buffer)]
+        buffers = [buffer for buffer in buffers if not lib.fpgart_is_mapped(buffer.handle)]
         operation = MigrateToHost(device, buffers, keep)
     else:
         operation = migrate_to_device(device, buffers, keep)

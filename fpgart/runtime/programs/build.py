@@ -23,6 +23,15 @@ class Build:
         self.log = log
         self.kind = kind
 
+    @property
+    def is_executable(self) -> bool:
+        return self.status == cl.CL_BUILD_SUCCESS and self.kind == cl.CL_PROGRAM_BINARY_TYPE_EXECUTABLE
+
+    @property
+    def has_result(self) -> bool:
+        """True if there is a binary, or one is being made."""
+        return self.status == cl.CL_BUILD_IN_PROGRESS or self.kind != cl.CL_PROGRAM_BINARY_TYPE_NONE
+
 
 def first_error(log: str) -> str:
     """Returns the line of a compiler's log that has the reason of the failure."""

@@ -22,8 +22,22 @@ def link(
     """Links compiled programs into an executable or a library (OpenCL 3.0, 5.8.3.2).
 
     If linking fails, it returns a program that has the log, and the error. Raises the error of a link that cannot
-    begin.
+    begin. Devices for which the programs were compiled in different ways get different binaries.
     """
+    groups: dict[tuple[Program, ...], list[Device]] = {}
+    for device in devices:
+        groups.setdefault(tuple(program.on(device) for program in programs), []).append(device)
+    first, *others = [_link(context, chosen, options, parts) for parts, chosen in groups.items()]
+    program, error = first
+    for other, other_error in others:
+        program.add(other)
+        error = error or other_error
+    return program, error
+
+
+def _link(
+    context: ProgramContext, devices: list[Device], options: str, programs: tuple[Program, ...]
+) -> tuple[Program, CLError | None]:
     engine = context.platform.engine
     try:
         made, log = engine.link(options, [program.made for program in programs])

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import count
 from typing import TYPE_CHECKING, Protocol
@@ -14,7 +14,7 @@ from fpgart.base.digests import sha1
 from fpgart.base.errors import (
     BuildProgramFailure,
     CLError,
-    InvalidBinary,
+    InvalidKernelDefinition,
     InvalidKernelName,
     InvalidOperation,
     InvalidProgramExecutable,
@@ -142,9 +142,7 @@ class Program:
         return self.origin.interleaving
 
     def add(self, other: Program) -> None:
-        """Adds the devices and builds of another program. Raises InvalidBinary if that has other kernels."""
-        if self._kernel_names() != other._kernel_names():
-            raise InvalidBinary("the devices' binaries do not have the same kernels")
+        """Adds the devices and builds of another program, which may have other kernels."""
         self.devices = [*self.devices, *other.devices]
         self.builds |= other.builds
         self._others |= dict.fromkeys(other.devices, other)
@@ -152,6 +150,34 @@ class Program:
     def on(self, device: Device) -> Program:
         """Returns the program with the binary for a device."""
         return self._others.get(device, self)
+
+    def _split(self, devices: list[Device]) -> None:
+        """Has each program of the engine built in one way: with the same options, for boards with the same macros.
+
+        Devices that are built now get programs of their own if others of their program keep what was built for them.
+        """
+        if self.origin.container or (self.source is None and not self.il):
+            return
+        if len(devices) == len(self.devices):
+            self._others = {}
+        groups: dict[tuple[Program, tuple[str, ...]], list[Device]] = {}
+        for device in devices:
+            groups.setdefault((self.on(device), device.board.macros), []).append(device)
+        for (part, _), chosen in reversed(groups.items()):
+            rest = [device for device in self.devices if self.on(device) is part and device not in chosen]
+            if any(device in devices or self.builds[device].has_result for device in rest):
+                own = Program(self.context, chosen, source=self.source, il=self.il)
+                own._constants = dict(self._constants)
+                self._others |= dict.fromkeys(chosen, own)
+
+    def _own_builds(self) -> list[Build]:
+        """Returns the builds for the devices that have no program of their own."""
+        return [build for device, build in self.builds.items() if device not in self._others]
+
+    def _executables(self) -> list[Program]:
+        """Returns the programs that have an executable for some device, this one first."""
+        parts = {self: None} | dict.fromkeys(self._others.values())
+        return [part for part in parts if any(build.is_executable for build in part._own_builds())]
 
     # Building
 
@@ -162,34 +188,33 @@ class Program:
 
     @property
     def executable(self) -> bool:
-        return any(
-            build.status == cl.CL_BUILD_SUCCESS and build.kind == cl.CL_PROGRAM_BINARY_TYPE_EXECUTABLE
-            for build in self.builds.values()
-        )
+        return any(build.is_executable for build in self.builds.values())
 
     def specialize(self, id: int, value: bytes) -> None:
         """Sets a specialisation constant for the builds to come. Raises the engine's error."""
-        self._program().specialize(id, value)
-        self._constants[id] = value
+        for part in {self: None} | dict.fromkeys(self._others.values()):
+            part._program().specialize(id, value)
+            part._constants[id] = value
 
     def build(self, devices: list[Device], options: str) -> None:
         """Compiles and links for `devices`. Raises CLError; the log has the compiler's messages.
 
         A container's program is built when it is loaded, so that building it again does nothing. If devices have
-        binaries of their own, all are built even if some fail.
+        programs of their own, all are built even if some fail.
         """
-        self._build_parts(list({self.on(device): None for device in devices}), devices, options)
+        self._for_parts(devices, lambda part, chosen: part._build(chosen, options))
 
-    def _build_parts(self, parts: list[Program], devices: list[Device], options: str) -> None:
-        """Builds the programs for these devices, one after another."""
-        part, *others = parts
+    def _for_parts(self, devices: list[Device], work: Callable[[Program, list[Device]], None]) -> None:
+        """Does the work for each program of these devices, one after another."""
+        part = self.on(devices[0])
         chosen = [device for device in devices if self.on(device) is part]
+        others = [device for device in devices if device not in chosen]
         try:
-            part._build(chosen, options)
+            work(part, chosen)
         finally:
             self.builds |= {device: part.builds[device] for device in chosen}
             if others:
-                self._build_parts(others, devices, options)
+                self._for_parts(others, work)
 
     def _build(self, devices: list[Device], options: str) -> None:
         if self.origin.container and self._interfaces:
@@ -205,10 +230,13 @@ class Program:
     def compile(self, devices: list[Device], options: str, headers: dict[str, Program]) -> None:
         """Compiles for `devices`; #include finds the headers by name. Raises CLError."""
         built = {name: header._program() for name, header in headers.items()}
+        self._for_parts(devices, lambda part, chosen: part._compile_object(chosen, options, built))
+
+    def _compile_object(self, devices: list[Device], options: str, headers: dict[str, BuiltProgram]) -> None:
         self._step(
             devices,
             options,
-            lambda made: made.compile(devices[0].board.build_options(options), built),
+            lambda made: made.compile(devices[0].board.build_options(options), headers),
             cl.CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT,
         )
 
@@ -233,6 +261,7 @@ class Program:
                 raise InvalidOperation("a build of this program is still running")
             if self._kernels or not self.end_kernels():
                 raise InvalidOperation("kernels of this program exist; release them before building it again")
+            self._split(devices)
             for device in devices:
                 self.builds[device] = Build(cl.CL_BUILD_IN_PROGRESS)
 
@@ -277,7 +306,7 @@ class Program:
             finally:
                 failure = None  # or it and this frame would hold each other, and the program
 
-    def adopt(self, made: BuiltProgram, options: str, log: str, kind: int, parts: list[Program]) -> None:
+    def adopt(self, made: BuiltProgram, options: str, log: str, kind: int, parts: Sequence[Program]) -> None:
         """Stores the result of linking `parts`."""
         self.linked = True
         self._made = made
@@ -319,7 +348,7 @@ class Program:
     def identity(self) -> str:
         """40 hexadecimal digits; a board need not be programmed again for a program with the same ones."""
         if not self._identity:
-            build = next((b for b in self.builds.values() if b.kind != cl.CL_PROGRAM_BINARY_TYPE_NONE), Build())
+            build = next((b for b in self._own_builds() if b.kind != cl.CL_PROGRAM_BINARY_TYPE_NONE), Build())
             self._identity = sha1(b"\0".join((self.image(), build.options.encode(errors="replace")))).hexdigest()
         return self._identity
 
@@ -354,16 +383,31 @@ class Program:
     # Kernels and binaries
 
     def interfaces(self) -> dict[str, KernelInterface]:
-        """Returns the kernels of a built program. Raises InvalidProgramExecutable before it is built."""
+        """Returns the kernels of a built program, on any device. Raises InvalidProgramExecutable before it is built."""
         if not self.executable:
             raise InvalidProgramExecutable("the program has not been built successfully")
+        if not self._others:
+            return self._own_interfaces()
+        found: dict[str, KernelInterface] = {}
+        for part in self._executables():
+            for name, interface in part._own_interfaces().items():
+                found.setdefault(name, interface)
+        return found
+
+    def _own_interfaces(self) -> dict[str, KernelInterface]:
+        """Returns the kernels for the devices that have no program of their own."""
         if not self._interfaces:
             self._interfaces = with_places(self._program().kernels(self.known()), self.locations())
         return self._interfaces
 
-    def _kernel_names(self) -> set[str]:
-        """Returns the names of the kernels that it has, or will have once it is built."""
-        return set(self.interfaces() if self.executable else self.known())
+    def has_kernel(self, name: str, device: Device) -> bool:
+        """True if the program that was built for a device has a kernel of that name."""
+        return name in self.on(device)._own_interfaces()
+
+    def is_one_kernel(self, name: str) -> bool:
+        """True if a kernel's arguments have the same types on all devices that have it."""
+        found = [part._own_interfaces().get(name) for part in self._executables()] if self._others else []
+        return len({tuple(each.type_name for each in one.arguments) for one in found if one is not None}) <= 1
 
     def known(self) -> dict[str, KernelInterface]:
         """Returns the interfaces that do not come from the engine: those in SPIR-V and in the driver's binaries."""
@@ -426,16 +470,21 @@ class Program:
     @property
     def options(self) -> str:
         """The options of the last build, on any device. A container's own ones do not change."""
-        return self.origin.options or next((build.options for build in self.builds.values() if build.options), "")
+        return self.origin.options or next((build.options for build in self._own_builds() if build.options), "")
 
     def engine_kernel(self, name: str) -> EngineKernel:
-        """Returns a new kernel of the engine. Raises InvalidKernelName if the program has none of that name."""
-        if name not in self.interfaces():
-            known = ", ".join(sorted(self.interfaces())) or "none"
+        """Returns a new kernel of the engine: for the devices without a program of their own, if they have it.
+
+        Raises InvalidKernelName if the program has none of that name, InvalidKernelDefinition if devices differ in it.
+        """
+        interfaces = self.interfaces()
+        if name not in interfaces:
+            known = ", ".join(sorted(interfaces)) or "none"
             raise InvalidKernelName(f"the program has no kernel '{name}'; its kernels: {known}")
-        found = (
-            ModelKernel(self.interfaces()[name], has_model=True) if has_model(name) else self._program().kernel(name)
-        )
+        if not self.is_one_kernel(name):
+            raise InvalidKernelDefinition(f"kernel '{name}' has other arguments on some of the program's devices")
+        part = next(part for part in self._executables() if name in part._own_interfaces()) if self._others else self
+        found = ModelKernel(interfaces[name], has_model=True) if has_model(name) else part._program().kernel(name)
         if isinstance(found, ModelKernel):
             found.mirrors = self.context.platform.engine.mirrors
         return found
@@ -450,7 +499,7 @@ class Program:
         if self.origin.container:
             return self.origin.container
         engine = self.context.platform.engine
-        kernels = self.interfaces() if self.executable else self.known()
+        kernels = self._own_interfaces() if build.is_executable else self.known()
         from fpgart.aocx.binary import ProgramBinary  # few hosts ask for binaries
 
         made_with = f"{engine.name} {engine.version}"

@@ -193,13 +193,40 @@ def test_one_binary_for_two_devices_is_one_program(engined: Boards) -> None:
     assert [program.on(device) for device in machine.devices] == [program, program]
 
 
-def test_binaries_of_one_program_have_the_same_kernels(engined: Boards) -> None:
+def test_binaries_of_one_program_may_have_different_kernels(engined: Boards) -> None:
     machine = engined("a10_ref", "hetero")
     binaries = [
         built(machine, source, device=index).binary(machine.devices[index]) for index, source in enumerate((ONE, TWO))
     ]
-    with pytest.raises(InvalidBinary, match="do not have the same kernels"):
-        from_binaries(machine.context, list(zip(machine.devices, binaries, strict=True)))
+    program = from_binaries(machine.context, list(zip(machine.devices, binaries, strict=True)))
+    program.claim(program.devices)
+    program.build(program.devices, "")
+    assert list(program.interfaces()) == ["one", "two"]
+    has = [[program.has_kernel(name, device) for device in machine.devices] for name in ("one", "two")]
+    assert has == [[True, False], [False, True]]
+
+
+def test_a_build_for_one_device_leaves_that_of_another_as_it_is(engined: Boards) -> None:
+    machine = engined("a10_ref", "a10_ref")
+    program, (first, second) = Program(machine.context, machine.devices, source=ONE), machine.devices
+    for device, options in ((first, "-DX=1"), (second, "-DX=2"), (first, "-DX=3")):
+        program.claim([device])
+        program.build([device], options)
+    assert [program.on(device).options for device in machine.devices] == ["-DX=3", "-DX=2"]
+    assert program.on(first).made is not program.on(second).made
+    assert program.on(first).identity != program.on(second).identity
+    program.claim(machine.devices)
+    program.build(machine.devices, "-DX=4")
+    assert [program.on(device) for device in machine.devices] == [program, program]
+
+
+def test_boards_with_other_macros_have_programs_of_their_own(engined: Boards) -> None:
+    machine = engined("a10_ref", "k2h", "a10_ref")
+    program = built(machine, ONE)
+    made: list[Any] = [program.on(device).made for device in machine.devices]
+    assert made[0] is made[2]
+    for each, device in zip(made, machine.devices, strict=True):
+        assert each.options == [device.board.build_options("")]
 
 
 @pytest.mark.parametrize(("board", "knows"), [("a10_ref", False), ("k2h", True)])
