@@ -13,12 +13,14 @@ from dataclasses import dataclass
 from html import escape
 
 from fpgart.aocx.system import AddressSpace, Argument, Autodiscovery, DescribedKernel
+from fpgart.kernels.functions import functions_in
+from fpgart.kernels.source_text import DIRECTIVE, HIDDEN, blank
+from fpgart.kernels.unrolling import closings, end_of_statement
 
-HIDDEN = re.compile(r'//(?:\\\n|[^\n])*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
 LINE = re.compile(r'^[ \t]*#[ \t]*(?:line[ \t]+)?(\d+)(?:[ \t]+"([^"]*)")?')
 PRAGMA = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+(.*?)[ \t]*$")
 LOOPS = ("for", "while", "do")
-WORD = re.compile(r'"(?:\\.|[^"\\])*"|[A-Za-z_]\w*|\S')
+TOKEN = re.compile(r"^[ \t]*#[^\n]*|[A-Za-z_]\w*|\S", re.MULTILINE)
 CHANNEL = re.compile(r"^\s*(?:extern\s+|static\s+)*channel\s+(?P<rest>[^;]+);")
 DEPTH = re.compile(r"depth\s*\(\s*([^)]*)\)")
 ATTRIBUTE = re.compile(r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)")
@@ -79,25 +81,28 @@ class Findings:
     memories: tuple[LocalMemory, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    place: SourceLine
-    text: str
-
-
 def read(source: str) -> Findings:
     """Reads a preprocessed source, in which `#line` gives the origin of lines."""
-    bare = HIDDEN.sub(lambda found: re.sub(r"[^\n]", " ", found[0]) if found[0][0] == "/" else found[0], source)
-    lines = list(_placed(bare))
+    bare = HIDDEN.sub(lambda hit: re.sub(r"[^\n]", " ", hit[0]) if hit[0][0] == "/" else hit[0], source)
+    lines = bare.split("\n")
+    places = list(_places(lines))
     channels = [
-        Channel(line.place, ATTRIBUTE.sub("", found["rest"]).strip(), _depth(found["rest"]))
-        for line in lines
-        if (found := CHANNEL.match(line.text))
+        Channel(place, ATTRIBUTE.sub("", found["rest"]).strip(), _depth(found["rest"]))
+        for place, line in zip(places, lines, strict=True)
+        if (found := CHANNEL.match(line))
     ]
-    scanner = _Scanner()
-    for line in lines:
-        scanner.line(line)
-    return Findings(tuple(channels), tuple(scanner.loops), tuple(scanner.memories))
+    loops: list[Loop] = []
+    memories: list[LocalMemory] = []
+    for function in functions_in(blank(HIDDEN, source)):
+        for word, position, around, pragmas in _statements(function.body):
+            at = function.begin + position
+            place, line = places[bare.count("\n", 0, at)], bare[at:].partition("\n")[0]
+            if word in LOOPS:
+                loops.append(Loop(place, function.name, around + 1, _head_of(line), pragmas))
+            else:
+                declaration = ATTRIBUTE.sub("", line[len(word) :]).partition(";")[0].strip()
+                memories.append(LocalMemory(place, function.name, declaration))
+    return Findings(tuple(channels), tuple(loops), tuple(memories))
 
 
 def _depth(declaration: str) -> str:
@@ -105,93 +110,39 @@ def _depth(declaration: str) -> str:
     return found[1].strip() if found else ""
 
 
-def _placed(source: str) -> Iterator[_Line]:
-    """Yields the lines with the places that `#line` gives them."""
+def _places(lines: list[str]) -> Iterator[SourceLine]:
+    """Yields the places that `#line` gives to lines; it has itself that of the line behind it."""
     file, number = "", 1
-    for text in source.splitlines():
+    for text in lines:
         found = LINE.match(text)
         if found:
             number, file = int(found[1]), found[2] if found[2] is not None else file
+        yield SourceLine(file, number)
+        number += not found
+
+
+def _statements(body: str) -> Iterator[tuple[str, int, int, tuple[str, ...]]]:
+    """Yields the words that begin loops and local variables: word, position, loops around it, pragmas before it."""
+    plain = blank(DIRECTIVE, body)
+    closed = closings(plain)
+    around: list[tuple[int, str]] = []
+    pragmas: list[str] = []
+    parentheses = 0
+    for hit in TOKEN.finditer(body):
+        word, at = hit[0], hit.start()
+        if "#" in word:
+            pragma = PRAGMA.match(word)
+            pragmas += [pragma[1]] if pragma and PIPELINING.match(pragma[1]) else []
             continue
-        yield _Line(SourceLine(file, number), text)
-        number += 1
-
-
-@dataclass(slots=True)
-class _Open:
-    """A loop whose body has not ended; `depth` of braces around it, `braces` once its body is a block."""
-
-    word: str
-    depth: int
-    braces: bool = False
-
-
-class _Scanner:
-    """Scans functions, braces and loops word by word."""
-
-    def __init__(self) -> None:
-        self.loops: list[Loop] = []
-        self.memories: list[LocalMemory] = []
-        self._function = ""
-        self._head: list[str] = []
-        self._depth = 0
-        self._parentheses = 0
-        self._open: list[_Open] = []
-        self._pragmas: list[str] = []
-        self._after_do = False
-
-    def line(self, line: _Line) -> None:
-        pragma = PRAGMA.match(line.text)
-        if pragma and PIPELINING.match(pragma[1]):
-            self._pragmas.append(pragma[1])
-        if line.text.lstrip().startswith("#"):
-            return
-        for found in WORD.finditer(line.text):
-            self._word(found[0], line, found.start())
-
-    def _word(self, word: str, line: _Line, at: int) -> None:
-        after_do, self._after_do = self._after_do, False
-        pragmas, self._pragmas = self._pragmas, []
-        if not self._depth:
-            self._head.append(word)
-        if word in LOOPS and self._depth and not after_do:
-            head = _head_of(line.text[at:])
-            self.loops.append(Loop(line.place, self._function, len(self._open) + 1, head, tuple(pragmas)))
-            self._open.append(_Open(word, self._depth))
-        elif word in ("local", "__local") and self._depth and not self._parentheses:
-            declaration = ATTRIBUTE.sub("", line.text[at + len(word) :]).partition(";")[0].strip()
-            self.memories.append(LocalMemory(line.place, self._function, declaration))
-        elif word == "{":
-            self._begin()
-        elif word == "}":
-            self._end()
-        elif word in "()":
-            self._parentheses += 1 if word == "(" else -1
-        elif word == ";" and not self._parentheses:
-            self._statement_ends()
-
-    def _begin(self) -> None:
-        if not self._depth:
-            self._function = _name_of(self._head)
-        if self._open and self._open[-1].depth == self._depth:
-            self._open[-1].braces = True
-        self._depth += 1
-
-    def _end(self) -> None:
-        self._depth = max(self._depth - 1, 0)
-        if self._open and self._open[-1].depth == self._depth and self._open[-1].braces:
-            self._close()
-        self._statement_ends()
-
-    def _statement_ends(self) -> None:
-        """Ends loops without braces, whose body was that statement."""
-        if not self._depth:
-            self._head = []
-        while not self._after_do and self._open and self._open[-1].depth == self._depth and not self._open[-1].braces:
-            self._close()
-
-    def _close(self) -> None:
-        self._after_do = self._open.pop().word == "do"
+        after_do = False
+        while around and around[-1][0] <= at:
+            after_do |= around.pop()[1] == "do"
+        if (word in LOOPS and not after_do) or (word in ("local", "__local") and not parentheses):
+            yield word, at, len(around), tuple(pragmas)
+        if word in LOOPS and not after_do:
+            around.append((end_of_statement(plain, hit.end(), closed), word))
+        parentheses += {"(": 1, ")": -1}.get(word, 0)
+        pragmas = []
 
 
 def _head_of(text: str) -> str:
@@ -202,16 +153,6 @@ def _head_of(text: str) -> str:
         if (character == ")" and not depth) or (character == "{" and not depth):
             return text[: index + (character == ")")].strip()
     return text.strip()
-
-
-def _name_of(head: list[str]) -> str:
-    """Returns the name of the function that is declared by the words before its body."""
-    depth = 0
-    for index in range(len(head) - 1, 0, -1):
-        depth += {")": 1, "(": -1}.get(head[index], 0)
-        if head[index] == "(" and not depth and head[index - 1] != "__attribute__":
-            return head[index - 1]
-    return ""
 
 
 @dataclass(frozen=True, slots=True)

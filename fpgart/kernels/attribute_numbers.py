@@ -15,19 +15,19 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from fpgart.base.named_tuples import NamedTuple
-from fpgart.kernels.declarations import Declarations, Names
+from fpgart.kernels.declarations import Declarations
 from fpgart.kernels.hardware_attributes import ATTRIBUTES, CLAUSES, PRAGMAS, Numbers
 from fpgart.kernels.preprocessing.expressions import Parser
-from fpgart.kernels.preprocessing.literals import Value
-from fpgart.kernels.preprocessing.tokens import tokens_of
-from fpgart.kernels.preprocessing.types import Shape
+from fpgart.kernels.preprocessing.tokens import NAME, tokens_of
 from fpgart.kernels.signs import PreprocessorError
 from fpgart.kernels.source_text import ATTRIBUTE, HIDDEN, blank, closing, replaced, split
 
-NAME = re.compile(rf"\b(?:__)?(?P<name>{'|'.join(ATTRIBUTES)})(?:__)?\b\s*(?P<opens>\()?")
+KNOWN = re.compile(rf"\b(?:__)?(?P<name>{'|'.join(ATTRIBUTES)})(?:__)?\b\s*(?P<opens>\()?")
 PRAGMA = re.compile(rf"^[ \t]*#[ \t]*pragma[ \t]+(?P<name>{'|'.join(PRAGMAS)}|ivdep|loop_fuse)\b(?P<rest>[^\n]*)", re.M)
 CLAUSE = re.compile(rf"\b(?P<name>{'|'.join(CLAUSES)})\s*(?P<opens>\()")
 ORIGIN = re.compile(r'^[ \t]*#[ \t]*line[ \t]+(?P<line>[0-9]{1,18})\b(?:[ \t]*"(?P<file>[^"\n]*)")?', re.MULTILINE)
+NO_DECLARATIONS = Declarations("")
+"""For arguments without names: most have none, and reading all declarations of a text takes long."""
 
 
 class Argument(NamedTuple):
@@ -48,20 +48,6 @@ def with_numbers(text: str, *, strict: bool = True) -> str:
     too small or too large. Without `strict`, such an argument stays as it is.
     """
     return _Text(text).with_numbers(strict=strict)
-
-
-class _Scope:
-    """The `Scope` of an argument."""
-
-    def __init__(self, text: _Text, at: int) -> None:
-        self._text = text
-        self._at = at
-
-    def value(self, name: str) -> Value | None:
-        return self._text.names(self._at).value(name)
-
-    def shape(self, name: str) -> Shape | None:
-        return self._text.names(self._at).shape(name)
 
 
 class _Text:
@@ -91,7 +77,7 @@ class _Text:
         at = 0
         while hit := ATTRIBUTE.search(self._bare, at):
             at = closing(self._bare, hit.end() - 1)
-            for found in NAME.finditer(self._bare, hit.end(), at):
+            for found in KNOWN.finditer(self._bare, hit.end(), at):
                 yield self._argument(found, ATTRIBUTES)
 
     def _in_pragmas(self) -> Iterator[Argument]:
@@ -119,7 +105,9 @@ class _Text:
         return " " * (argument.of_pragma and bool(each)) + values + "\n" * written.count("\n")
 
     def _value(self, argument: Argument, written: str) -> int:
-        parser = Parser([token.text for token in tokens_of(written)], _Scope(self, argument.begin))
+        words = [token.text for token in tokens_of(written)]
+        known = self._declarations if any(map(NAME.fullmatch, words)) else NO_DECLARATIONS
+        parser = Parser(words, known.before(argument.begin))
         number = parser.expression().number
         if parser.next() and not argument.of_pragma:
             raise ValueError(f"'{parser.next()}' follows the expression")
@@ -129,10 +117,6 @@ class _Text:
         if not smallest <= number <= largest:
             raise ValueError(f"its value {number} is not between {smallest} and {largest}")
         return number
-
-    def names(self, at: int) -> Names:
-        """Returns the names that may be used at a position; the declarations are read when the first one is."""
-        return self._declarations.before(at)
 
     def _error(self, at: int, words: str) -> PreprocessorError:
         """Returns an error at a position of the text, with the file and the line that #line gives it."""

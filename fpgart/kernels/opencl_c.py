@@ -161,17 +161,11 @@ def _chosen(source: str, options: str) -> str:
         return source
 
 
-def _defines(options: str) -> Iterator[str]:
-    """Yields the text of each -D: NAME or NAME=VALUE."""
-    import shlex
+def _defines(options: str) -> tuple[str, ...]:
+    """Returns the text of each -D: NAME or NAME=VALUE."""
+    from fpgart.kernels.dialect import CompilerOptions  # few programs have what is looked for here
 
-    try:
-        words = shlex.split(options)
-    except ValueError:  # a quote without its end, which the compiler reports
-        words = options.split()
-    for index, word in enumerate(words):
-        if word.startswith("-D"):
-            yield word[2:] or " ".join(words[index + 1 : index + 2])
+    return CompilerOptions.read(options).defines
 
 
 class _Expansion:

@@ -115,7 +115,8 @@ def test_headers_are_looked_for_beside_the_file_then_in_the_folders(tmp_path: Pa
         (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / place).write_text(text)
     text = '#include "x.h"\n#include <x.h>\n#include "sub/y.h"\n'
-    found = preprocess(text, "a.cl", Includes((tmp_path / "folder",)), folder=tmp_path / "beside")
+    given = Input("a.cl", text, Includes((tmp_path / "folder",)), place=tmp_path / "beside" / "a.cl")
+    found = preprocess_all([given], {})
     assert [line for line in found.text.splitlines() if not line.startswith("#")] == ["beside", "folder", "deep"]
 
 

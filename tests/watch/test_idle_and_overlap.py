@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from fpgart.watch.report.costs import Costs
 from fpgart.watch.report.found import Found
 from fpgart.watch.report.idle_advice import IdleAdviser
 from fpgart.watch.report.overlap_advice import use_the_same
@@ -31,7 +32,7 @@ def event(at: float, duration: float) -> dict[str, Any]:
 def test_a_pause_counts_only_the_time_outside_of_calls(calls: list[tuple[float, float]], idle: float) -> None:
     """Between two operations, of which the first ends at 10,000 and the second begins at 40,000 microseconds."""
     found = Found()
-    adviser = IdleAdviser(found, Sites())
+    adviser = IdleAdviser(found, Costs(), Sites())
     takes = adviser.takes()
     takes["device"](event(0, 10_000))
     for at, duration in calls:

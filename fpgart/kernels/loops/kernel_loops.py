@@ -19,6 +19,7 @@ from fpgart.kernels.functions import Function, functions
 from fpgart.kernels.loops.loop_scan import LOOPING, TALKING, Scan
 from fpgart.kernels.loops.loop_tree import Call, Called, Item, Loop, UncountableError, cycles_of, size_of
 from fpgart.kernels.loops.pipeline_depth import pipeline_depth
+from fpgart.kernels.opencl_c import size_of_type
 from fpgart.kernels.preprocessing.expressions import constant
 from fpgart.kernels.source_text import WORD, split
 
@@ -26,11 +27,9 @@ INDEXED = re.compile(r"\b(?P<array>[A-Za-z_]\w*)\s*\[(?P<index>(?:[^\[\]]|\[[^\[
 UPDATED = re.compile(r"\s*(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)=(?!=))")
 ARRAY = re.compile(
     r"\b(?:__)?global\b(?:\s*(?:const|volatile|restrict|__attribute__\s*\(\(\w+(?:\([^()]*\))?\)\))\b)*\s*"
-    r"(?:unsigned\s+)?(?P<type>char|uchar|short|ushort|int|uint|long|ulong|float|double|half)(?P<lanes>2|3|4|8|16)?\b"
+    r"(?:unsigned\s+)?(?P<type>(?:u?(?:char|short|int|long)|float|double|half)(?:2|3|4|8|16)?)\b"
     r"[^*]*\*[^*]*?\b(?P<name>[A-Za-z_]\w*)\s*$"
 )
-ELEMENTS = {"char": 1, "uchar": 1, "half": 2, "short": 2, "ushort": 2, "int": 4, "uint": 4, "float": 4, "long": 8,
-            "ulong": 8, "double": 8}  # fmt: skip
 LONGEST_PARAMETER = 512
 LONGEST_REASON = 100
 MOST_TOUCHES = 1024
@@ -202,8 +201,7 @@ def global_arrays(parameters: str) -> dict[str, int]:
     for parameter in split(parameters):
         match = ARRAY.search(parameter) if len(parameter) < LONGEST_PARAMETER else None
         if match is not None:
-            lanes = int(match["lanes"] or 1)
-            found[match["name"]] = ELEMENTS[match["type"]] * (4 if lanes == 3 else lanes)
+            found[match["name"]] = size_of_type(match["type"])
     return found
 
 

@@ -60,16 +60,6 @@ class Scope(Protocol):
         """Returns the type of a typedef's name, or of `struct x`; None for any other name."""
 
 
-class Nothing:
-    """The `Scope` of an expression that uses no declared names."""
-
-    def value(self, name: str) -> Value | None:
-        return None
-
-    def shape(self, name: str) -> Shape | None:
-        return None
-
-
 class Parser:
     """Reads expressions and names of types in a sequence of tokens, from `index` on.
 

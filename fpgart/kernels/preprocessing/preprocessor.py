@@ -70,14 +70,12 @@ def preprocess(
     includes: Includes,
     defines: Iterable[str] = (),
     predefined: Mapping[str, str] | None = None,
-    folder: Path | None = None,
 ) -> Preprocessed:
-    """Preprocesses the text of file `name` in `folder`. Raises PreprocessorError, or OSError.
+    """Preprocesses one text, which has no folder of its own. Raises PreprocessorError, or OSError.
 
-    `defines` are NAME or NAME=VALUE.
+    `name` stands for it in messages. `defines` are NAME or NAME=VALUE.
     """
-    place = folder / name if folder is not None else None
-    return preprocess_all([Input(name, text, includes, tuple(defines), place)], predefined or {})
+    return preprocess_all([Input(name, text, includes, tuple(defines))], predefined or {})
 
 
 def preprocess_all(

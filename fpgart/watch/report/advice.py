@@ -38,6 +38,10 @@ AGAIN = {
     ),
 }
 """Words and noun of the advice, by whether the board is an FPGA board."""
+OTHERS: tuple[type[EventTaker], ...] = (
+    UsmAdviser, PlaceAdviser, BankAdviser, LaunchAdviser, TransferAdviser, OverlapAdviser, IdleAdviser, ChannelAdviser,
+    PatternAdviser,
+)  # fmt: skip
 
 
 class Adviser:
@@ -58,17 +62,7 @@ class Adviser:
         """The arguments with a buffer_location that each buffer without a block was set as."""
         self._programs: dict[int, list[str]] = {}
         self._dsps: set[int] = set()
-        self._others: tuple[EventTaker, ...] = (
-            UsmAdviser(self._found, costs),
-            PlaceAdviser(self._found, costs),
-            BankAdviser(self._found, costs),
-            LaunchAdviser(self._found, costs),
-            TransferAdviser(self._found, costs),
-            OverlapAdviser(self._found, costs, sites),
-            IdleAdviser(self._found, sites),
-            ChannelAdviser(self._found),
-            PatternAdviser(self._found),
-        )
+        self._others = [made(self._found, costs, sites) for made in OTHERS]
 
     def advice(self) -> list[Advice]:
         """Returns the advice for all events, by what it saves."""

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from fpgart.watch.report.costs import SECOND, Costs
-from fpgart.watch.report.found import EventTaker, Found, named
+from fpgart.watch.report.costs import SECOND
+from fpgart.watch.report.found import EventTaker, named
 from fpgart.watch.report.trace_events import SYCL, Args, Takes
 
 
@@ -28,17 +28,15 @@ class Place:
     size: int
 
 
+@dataclass(slots=True)
 class BankAdviser(EventTaker):
     """Takes the events of a trace in the order of time."""
 
-    def __init__(self, found: Found, costs: Costs) -> None:
-        self._found = found
-        self._costs = costs
-        self._memories: dict[int, list[Memory]] = {}
-        self._separate: dict[int, list[Memory]] = {}
-        """By device, those of its memories that have several separate banks."""
-        self._places: dict[tuple[int, int], Place] = {}
-        """By device and buffer; buffers across several banks are not among them."""
+    _memories: dict[int, list[Memory]] = field(default_factory=dict)
+    _separate: dict[int, list[Memory]] = field(default_factory=dict)
+    """By device, those of its memories that have several separate banks."""
+    _places: dict[tuple[int, int], Place] = field(default_factory=dict)
+    """By device and buffer; buffers across several banks are not among them."""
 
     def takes(self) -> Takes:
         return {

@@ -7,7 +7,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from fpgart.watch.intervals import Range, covered, merged
-from fpgart.watch.report.found import EventTaker, Found
+from fpgart.watch.report.found import EventTaker
 from fpgart.watch.report.trace_events import SYCL, Args, Takes
 
 LEAST_US = 100.0
@@ -29,19 +29,18 @@ class Waits:
     empty: list[Range] = field(default_factory=list)
 
 
+@dataclass(slots=True)
 class ChannelAdviser(EventTaker):
     """Takes the events of a trace: the model's results for other depths, or without these the waits of the run.
 
     Channels at which only one side waits get no advice: the other side is slower, and no depth changes that.
     """
 
-    def __init__(self, found: Found) -> None:
-        self._found = found
-        self._channels: defaultdict[tuple[int, str], Waits] = defaultdict(Waits)
-        self._modelled: dict[tuple[int, str], int | None] = {}
-        """The declared depths of channels in the model of time."""
-        self._deeper: list[tuple[int, Args, bool]] = []
-        """The model's results for other depths, by device; true for a SYCL program."""
+    _channels: defaultdict[tuple[int, str], Waits] = field(default_factory=lambda: defaultdict(Waits))
+    _modelled: dict[tuple[int, str], int | None] = field(default_factory=dict)
+    """The declared depths of channels in the model of time."""
+    _deeper: list[tuple[int, Args, bool]] = field(default_factory=list)
+    """The model's results for other depths, by device; true for a SYCL program."""
 
     def takes(self) -> Takes:
         return {"time": self._modelled_step, "channel stall": self._stalled}

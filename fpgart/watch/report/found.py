@@ -4,8 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+from fpgart.watch.report.costs import Costs
 from fpgart.watch.report.model import Advice
+from fpgart.watch.report.sites import Sites
 from fpgart.watch.report.trace_events import Args, Takes
 
 THE_BUFFER = "{buffer}"
@@ -18,8 +21,13 @@ Saving = tuple[int, int, int]
 NO_ARGS: Args = {}
 
 
+@dataclass(slots=True)
 class EventTaker:
-    """Finds advice in the events of a trace, in the order of time."""
+    """Finds advice in the events of a trace, in the order of time; costs and sites are those of the whole trace."""
+
+    _found: Found
+    _costs: Costs
+    _sites: Sites
 
     def takes(self) -> Takes:
         """Returns the functions for the events that it needs."""

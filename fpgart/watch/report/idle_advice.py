@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from math import inf
 
 from fpgart.watch.intervals import Range, covered
-from fpgart.watch.report.found import EventTaker, Found
-from fpgart.watch.report.sites import Sites
+from fpgart.watch.report.found import EventTaker
 from fpgart.watch.report.trace_events import Args, Takes
 
 LEAST_US = 1000.0
@@ -17,22 +17,21 @@ LEAST_SHARE = 0.1
 """The least share of all pauses in the time from the first operation to the last."""
 
 
+@dataclass(slots=True)
 class IdleAdviser(EventTaker):
     """Takes the events of a trace. Times are those of the run: the host's own work takes as long with a real board."""
 
-    def __init__(self, found: Found, sites: Sites) -> None:
-        self._found = found
-        self._sites = sites
-        self._new: list[Args] = []
-        """The events of calls that are not in these intervals yet."""
-        self._calls: list[Range] = []
-        """The host's calls; calls that touch are one interval."""
-        self._past = 0
-        """The number of intervals that end before the boards were busy last."""
-        self._began = self._busy_until = inf
-        self._pauses: list[tuple[float, int]] = []
-        """For each gap between operations, the time in which the host was in no call, and the place of the next
-        command."""
+    _new: list[Args] = field(default_factory=list)
+    """The events of calls that are not in these intervals yet."""
+    _calls: list[Range] = field(default_factory=list)
+    """The host's calls; calls that touch are one interval."""
+    _past: int = 0
+    """The number of intervals that end before the boards were busy last."""
+    _began: float = inf
+    _busy_until: float = inf
+    _pauses: list[tuple[float, int]] = field(default_factory=list)
+    """For each gap between operations, the time in which the host was in no call, and the place of the next
+    command."""
 
     def takes(self) -> Takes:
         return {"api": self._new.append, "device": self._ran}

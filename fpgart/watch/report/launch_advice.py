@@ -6,8 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import prod
 
-from fpgart.watch.report.costs import Costs
-from fpgart.watch.report.found import EventTaker, Found, Saving
+from fpgart.watch.report.found import EventTaker, Saving
 from fpgart.watch.report.trace_events import Args, Takes
 
 MANY = 10
@@ -22,13 +21,11 @@ class Launches:
     each: list[Saving] = field(default_factory=list)
 
 
+@dataclass(slots=True)
 class LaunchAdviser(EventTaker):
     """Takes the events of a trace. Kernels of one work-item are left out: the length of their loops is unknown."""
 
-    def __init__(self, found: Found, costs: Costs) -> None:
-        self._found = found
-        self._costs = costs
-        self._tiny: dict[tuple[int, str], Launches] = {}
+    _tiny: dict[tuple[int, str], Launches] = field(default_factory=dict)
 
     def takes(self) -> Takes:
         return {"device kernel": self._launched}

@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
+from dataclasses import dataclass, field
 
 from fpgart.watch.callers import MAY_WAIT
-from fpgart.watch.report.costs import Costs
-from fpgart.watch.report.found import EventTaker, Found, Saving
-from fpgart.watch.report.sites import Sites
+from fpgart.watch.report.found import EventTaker, Saving
 from fpgart.watch.report.trace_events import Args, Takes
 
 WORTH_NS = 100_000
@@ -22,17 +21,14 @@ Wait = tuple[float, float, float, Args]
 """A call in which the host may wait: begin, end, when the last of it and those before it ended, and its event."""
 
 
+@dataclass(slots=True)
 class OverlapAdviser(EventTaker):
     """Takes the events of a trace in the order of time, and compares each operation of a device with the one before."""
 
-    def __init__(self, found: Found, costs: Costs, sites: Sites) -> None:
-        self._found = found
-        self._costs = costs
-        self._sites = sites
-        self._last: dict[int, Work] = {}
-        self._waits: deque[Wait] = deque(maxlen=MOST_WAITS)
-        self._saved: defaultdict[tuple[str, str], list[Saving]] = defaultdict(list)
-        """The savings by kernel, and by the reason why it and a transfer do not overlap."""
+    _last: dict[int, Work] = field(default_factory=dict)
+    _waits: deque[Wait] = field(default_factory=lambda: deque(maxlen=MOST_WAITS))
+    _saved: defaultdict[tuple[str, str], list[Saving]] = field(default_factory=lambda: defaultdict(list))
+    """The savings by kernel, and by the reason why it and a transfer do not overlap."""
 
     def takes(self) -> Takes:
         operations: Takes = {

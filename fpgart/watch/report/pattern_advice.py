@@ -3,16 +3,13 @@
 
 from __future__ import annotations
 
-from fpgart.watch.report.found import EventTaker, Found
+from fpgart.watch.report.found import EventTaker
 from fpgart.watch.report.trace_events import Args, Takes
 from fpgart.watch.words import in_words
 
 
 class PatternAdviser(EventTaker):
     """Takes the events of a trace; only the simulated clock gives advice."""
-
-    def __init__(self, found: Found) -> None:
-        self._found = found
 
     def takes(self) -> Takes:
         return {"time": self._modelled}

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from fpgart.watch.report.costs import Costs
-from fpgart.watch.report.found import THE_BUFFER, EventTaker, Found, migration_of
+from fpgart.watch.report.found import THE_BUFFER, EventTaker, migration_of
 from fpgart.watch.report.trace_events import SYCL, Args, Takes
 
 AGAIN = 2
@@ -26,13 +25,11 @@ class MigratingBuffer:
     """The source, target and reason of migrations that are known and moved nothing."""
 
 
+@dataclass(slots=True)
 class PlaceAdviser(EventTaker):
     """Takes the events of a trace in the order of time."""
 
-    def __init__(self, found: Found, costs: Costs) -> None:
-        self._found = found
-        self._costs = costs
-        self._buffers: dict[int, MigratingBuffer] = {}
+    _buffers: dict[int, MigratingBuffer] = field(default_factory=dict)
 
     def takes(self) -> Takes:
         return {"device migration": self._migrated}

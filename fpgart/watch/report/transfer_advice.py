@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from fpgart.watch.family import is_fpga
-from fpgart.watch.report.costs import Costs
-from fpgart.watch.report.found import EventTaker, Found
+from fpgart.watch.report.found import EventTaker
 from fpgart.watch.report.trace_events import Args, Takes
 
 LARGE = 64 << 10
@@ -17,14 +18,12 @@ WORDS = (
 """One hint for all buffers: where an allocator puts arrays may differ from run to run."""
 
 
+@dataclass(slots=True)
 class TransferAdviser(EventTaker):
     """Takes the events of a trace."""
 
-    def __init__(self, found: Found, costs: Costs) -> None:
-        self._found = found
-        self._costs = costs
-        self._dsps: set[int] = set()
-        """Boards without a DMA engine: the host's processor moves all bytes."""
+    _dsps: set[int] = field(default_factory=set)
+    """Boards without a DMA engine: the host's processor moves all bytes."""
 
     def takes(self) -> Takes:
         return {"fpgart board": self._board, "mmd": self._moved}

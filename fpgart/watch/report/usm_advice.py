@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from fpgart.watch.report.costs import Costs
-from fpgart.watch.report.found import NO_ARGS, THE_ALLOCATION, EventTaker, Found
+from fpgart.watch.report.found import THE_ALLOCATION, EventTaker
 from fpgart.watch.report.trace_events import Args, Takes
 
 Range = tuple[int, int]
@@ -42,15 +41,13 @@ class Contents:
         self.used = True
 
 
+@dataclass(slots=True)
 class UsmAdviser(EventTaker):
     """Takes the events of a trace in the order of time."""
 
-    def __init__(self, found: Found, costs: Costs) -> None:
-        self._found = found
-        self._costs = costs
-        self._args = NO_ARGS
-        """The arguments of the event at hand."""
-        self._on_board: dict[int, Contents] = {}
+    _args: Args = field(default_factory=dict)
+    """The arguments of the event at hand."""
+    _on_board: dict[int, Contents] = field(default_factory=dict)
 
     def takes(self) -> Takes:
         return {
