@@ -419,6 +419,19 @@ class TestBuffers:
         host.cl.check("clEnqueueUnmapMemObject", host.queue, owner, pointer, 0, None, None)
         assert host.read(buffer, 100) == bytes(10) + b"\7" * 20 + bytes(70)
 
+    def test_a_buffer_migrates_though_a_region_of_a_released_sub_buffer_is_still_mapped(self, host: Host) -> None:
+        memory = ctypes.create_string_buffer(100)
+        buffer = host.buffer(100, cl.CL_MEM_USE_HOST_PTR, memory)
+        host.write(buffer, bytes(100))
+        part = host.cl.make("clCreateSubBuffer", buffer, 0, cl.CL_BUFFER_CREATE_TYPE_REGION, handles(0, 50))
+        host.cl.make("clEnqueueMapBuffer", host.queue, part, 1, cl.CL_MAP_READ, 10, 20, 0, None, None)
+        host.cl.check("clReleaseMemObject", part)
+        host.write(buffer, b"\7" * 100)
+        flags = cl.CL_MIGRATE_MEM_OBJECT_HOST
+        host.cl.check("clEnqueueMigrateMemObjects", host.queue, 1, handles(buffer), flags, 0, None, None)
+        host.finish()
+        assert memory.raw == b"\7" * 100
+
     def test_maps_are_counted(self, host: Host) -> None:
         buffer = host.buffer(100)
         for count, offset in enumerate((0, 50)):

@@ -104,6 +104,7 @@ static void free_slot(struct handle *slot, int later)
         return;
     struct core_command *command = slot->command;
     uintptr_t parent = atomic_load(&slot->viewed) != MADE ? slot->parent : 0;
+    uint32_t mapped = slot->contents.mappings.of_all;
     slot->command = NULL;
     fpgart_object_ends(&slot->contents, kind, slot->serial);
     pthread_mutex_lock(&lock);
@@ -121,7 +122,7 @@ static void free_slot(struct handle *slot, int later)
         core_release(command);
     if (parent == 0)
         return;
-    fpgart_child_ends(parent, kind);
+    fpgart_child_ends(parent, kind, mapped);
     unhold(parent, fpgart_handle_kind(parent), later || kind == FPGART_EVENT);
 }
 

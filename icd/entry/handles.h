@@ -52,7 +52,7 @@ struct fpgart_place {       /* of a buffer */
 struct fpgart_mappings {
     struct fpgart_mapped *first;
     uint32_t in_python; /* the number of those that Python knows */
-    uint32_t of_all;    /* the number of all, those of its sub-buffers too */
+    uint32_t of_all;    /* the number of all, with those of its sub-buffers */
 };
 enum { FPGART_MOST_BOARDS = 4 }; /* for which C makes a context's queues */
 
@@ -148,7 +148,8 @@ int fpgart_all_ended(cl_uint count, const cl_event *events);
  * may still use before. */
 fpgart_answers *fpgart_shared_answers(struct fpgart_contents *contents);
 void fpgart_object_ends(struct fpgart_contents *contents, int kind, uint64_t serial);
-void fpgart_child_ends(uintptr_t parent, int kind); /* of an object that C has made */
+/* Of an object that C has made. `mapped`: the number of its mapped regions. */
+void fpgart_child_ends(uintptr_t parent, int kind, uint32_t mapped);
 void fpgart_slot_begins(struct fpgart_contents *contents);
 /* Is called when the host has released an object that a carried command holds, so that it is
  * released soon after the end. */

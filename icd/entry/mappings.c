@@ -19,10 +19,13 @@ struct fpgart_mapped {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t last_number;
 
-/* The lock is held. */
-static void count_for_owner(uintptr_t buffer, int more)
+/* Counts mapped regions of a buffer, and of the parent of a sub-buffer. The lock is held. */
+static void count(uintptr_t buffer, int more)
 {
-    fpgart_mappings_of(fpgart_owner_of(buffer))->of_all += (uint32_t)more;
+    uintptr_t owner = fpgart_owner_of(buffer);
+    fpgart_mappings_of(buffer)->of_all += (uint32_t)more;
+    if (owner != buffer)
+        fpgart_mappings_of(owner)->of_all += (uint32_t)more;
 }
 
 int fpgart_add_mapping(uintptr_t buffer, struct fpgart_mapping *mapping)
@@ -37,7 +40,7 @@ int fpgart_add_mapping(uintptr_t buffer, struct fpgart_mapping *mapping)
         mapping->number = ++last_number;
     *made = (struct fpgart_mapped){*first, *mapping, is_new};
     *first = made;
-    count_for_owner(buffer, 1);
+    count(buffer, 1);
     pthread_mutex_unlock(&lock);
     return 1;
 }
@@ -77,7 +80,7 @@ static int take(uintptr_t buffer, matcher matches, uint64_t wanted, struct fpgar
         if (matches == is_anything)
             mappings->in_python++;
         else
-            count_for_owner(buffer, -1);
+            count(buffer, -1);
     }
     pthread_mutex_unlock(&lock);
     free(found);
@@ -124,12 +127,22 @@ void fpgart_void_mapping(uintptr_t buffer, uint64_t number)
 
 void fpgart_mappings_free(struct fpgart_mappings *mappings)
 {
-    while (mappings->first != NULL) {
-        struct fpgart_mapped *next = mappings->first->next;
-        free(mappings->first);
-        mappings->first = next;
+    pthread_mutex_lock(&lock);
+    struct fpgart_mappings freed = *mappings;
+    *mappings = (struct fpgart_mappings){NULL, 0, 0};
+    pthread_mutex_unlock(&lock);
+    while (freed.first != NULL) {
+        struct fpgart_mapped *next = freed.first->next;
+        free(freed.first);
+        freed.first = next;
     }
-    mappings->in_python = mappings->of_all = 0;
+}
+
+void fpgart_forget_mappings(uintptr_t buffer, uint32_t count)
+{
+    pthread_mutex_lock(&lock);
+    fpgart_mappings_of(buffer)->of_all -= count;
+    pthread_mutex_unlock(&lock);
 }
 
 int fpgart_counts_mappings(uintptr_t buffer, cl_uint *count)
@@ -158,6 +171,6 @@ void fpgart_python_maps(uintptr_t buffer, int more)
 {
     pthread_mutex_lock(&lock);
     fpgart_mappings_of(buffer)->in_python += (uint32_t)more;
-    count_for_owner(buffer, more);
+    count(buffer, more);
     pthread_mutex_unlock(&lock);
 }

@@ -30,10 +30,12 @@ void fpgart_object_ends(struct fpgart_contents *contents, int kind, uint64_t ser
     }
 }
 
-void fpgart_child_ends(uintptr_t parent, int kind)
+void fpgart_child_ends(uintptr_t parent, int kind, uint32_t mapped)
 {
     if (kind == FPGART_KERNEL)
         fpgart_kernel_goes(parent);
+    if (mapped != 0 && fpgart_handle_kind(parent) == FPGART_MEM)
+        fpgart_forget_mappings(parent, mapped);
 }
 
 void fpgart_slot_begins(struct fpgart_contents *contents)
