@@ -28,6 +28,7 @@ kernel void spin(int n) { for (volatile int i = 0; n && i < 10; i -= n) ; }
 kernel void add(global int *a, int n) { a[0] += n; }
 kernel void wipe(global int *a, global int *done, int n) { for (int i = 0; i < n; i++) a[i] = 0; done[0] = n; }
 kernel void bad(int n) { if (n) __builtin_trap(); }
+kernel void bad_later(volatile global int *go, int n) { while (n && !go[0]) ; if (n) __builtin_trap(); }
 """
 SLOTS, ORDER, END_WORDS, END_STEP, RING_WORDS = 128, 2, 144, 16, 2192
 """Slots of the ring, and words: in front of the order and of the ends, of one end, and in front of the operations."""
@@ -49,8 +50,9 @@ class Host:
         self.functions = ffi.cast("struct carrier *", self._carrier.functions)
         self.calls = self.functions.engine
         ffi.memmove(ffi.cast("char *", self.address), bytes(4), 4)
-        first = {"add": self.integers(self.address, 0), "wipe": self.integers(self.address, self.address, 0)}
-        for name in "spin", "add", "wipe", "bad":
+        none = self.integers(self.address, 0)
+        first = {"add": none, "bad_later": none, "wipe": self.integers(self.address, self.address, 0)}
+        for name in "spin", "add", "wipe", "bad", "bad_later":
             kernel = self.program.kernel(name)
             kernel.launch(first.get(name, self.integers(0)), 1, SIZES, True)
             kernel.launched = True
@@ -208,12 +210,15 @@ def test_moves_of_the_hosts_own_memory_are_not_for_the_board_process(host: Host)
 
 def test_what_waits_for_a_failed_command_does_not_run(host: Host) -> None:
     first, second = host.lane(), host.lane()
-    spins, bad = host.launch(first, "spin", 1), host.launch(second, "bad", 1)
+    go = host.address + 64
+    ffi.memmove(ffi.cast("char *", go), bytes(4), 4)
+    spins, bad = host.launch(first, "spin", 1), host.launch(second, "bad_later", go, 1)
     behind = host.launch(first, "add", host.address, 1, after=(bad,))
+    ffi.memmove(ffi.cast("char *", go), bytes([1, 0, 0, 0]), 4)
     assert host.statuses(bad, spins, behind) == [-5, -5, WAIT_LIST_FAILED]
     assert host.launch(first, "add", host.address, 1, after=(bad,)) == WAIT_LIST_FAILED
     assert host.integer() == 0
-    assert "'bad' (or a kernel that ran at the same time: spin) crashed the board process with SIGILL" in host.words(1)
+    assert "'bad_later' (or a kernel that ran at the same time: spin) crashed the board process with SIGILL" in host.words(1)
 
 
 def test_commands_behind_the_one_that_ends_a_board_process_run_in_another_one(host: Host) -> None:
