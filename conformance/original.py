@@ -22,6 +22,7 @@ from pathlib import Path
 
 from fpgart.base.registration import board_folder
 from fpgart.board.device_address import DeviceAddress
+from fpgart.cli import running
 from fpgart.watch import report
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -132,7 +133,7 @@ class Comparison:
 
     def _run(self, host: str, words: list[object], **variables: object) -> tuple[int, str]:
         board = BOARDS.get(host, "usm_s10")
-        environment = os.environ | {"FPGART_BOARD": board} | {name: str(value) for name, value in variables.items()}
+        environment = os.environ | {name: str(value) for name, value in variables.items()} | {"FPGART_BOARD": board}
         command = [*map(str, words), host, *self._load(host)]
         try:
             result = subprocess.run(
@@ -154,7 +155,7 @@ class Comparison:
         """The host on fpgart."""
         trace = self._folder / "trace.json"
         trace.write_text(json.dumps([]))
-        status, output = self._run(host, [*FPGART, "run", "--trace", trace, "--", self._folder / "ours"])
+        status, output = self._run(host, [self._folder / "ours"], **running.environment({"FPGART_TRACE": str(trace)}))
         return Run(status, output, calls_of_trace(trace))
 
 

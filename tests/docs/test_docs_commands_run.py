@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from processes import finished, fpgart
+from processes import finished, fpgart, output
 from test_docs_commands import CALL, FENCED, NO_CALL, PAGES, ROOT
 
 EXAMPLES = ROOT / "examples"
@@ -108,15 +108,16 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     shutil.copy(EXAMPLES / "host.c", folder)
     (folder / "host.cpp").write_text(HOST_IN_CPP)
     shutil.copy(INTEL_HOST / "device" / "vector_add.cl", folder / "kernel.cl")
+    flags = output(fpgart("cflags")).strip()
     for name, file in {
         "banks": "banks/banks.c",
         "sums": "tutorial/sums.c",
         "host": "host.c",
         "allreduce": "cluster/allreduce.c",
     }.items():
-        succeed(f"cc -g {EXAMPLES / file} $(fpgart cflags) -lOpenCL -lm -o {name}", folder, home)
+        succeed(f"cc -g {EXAMPLES / file} {flags} -lOpenCL -lm -o {name}", folder, home)
     if shutil.which("mpicc"):
-        succeed("mpicc -DUSE_MPI allreduce.c $(fpgart cflags) -lOpenCL -o allreduce-mpi", folder, home)
+        succeed(f"mpicc -DUSE_MPI allreduce.c {flags} -lOpenCL -o allreduce-mpi", folder, home)
     for name in HOSTS[1:]:
         shutil.copy(folder / "host", folder / name)
     shutil.copytree(INTEL_HOST, folder / "intel")
