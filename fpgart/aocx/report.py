@@ -8,6 +8,7 @@ source, by names, braces and parentheses. Places are those of the files.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from html import escape
@@ -85,6 +86,7 @@ def read(source: str) -> Findings:
     """Reads a preprocessed source, in which `#line` gives the origin of lines."""
     bare = HIDDEN.sub(lambda hit: re.sub(r"[^\n]", " ", hit[0]) if hit[0][0] == "/" else hit[0], source)
     lines = bare.split("\n")
+    begins = [0, *(hit.end() for hit in re.finditer("\n", bare))]
     places = list(_places(lines))
     channels = [
         Channel(place, ATTRIBUTE.sub("", found["rest"]).strip(), _depth(found["rest"]))
@@ -96,7 +98,8 @@ def read(source: str) -> Findings:
     for function in functions_in(blank(HIDDEN, source)):
         for word, position, around, pragmas in _statements(function.body):
             at = function.begin + position
-            place, line = places[bare.count("\n", 0, at)], bare[at:].partition("\n")[0]
+            number = bisect_right(begins, at) - 1
+            place, line = places[number], lines[number][at - begins[number] :]
             if word in LOOPS:
                 loops.append(Loop(place, function.name, around + 1, _head_of(line), pragmas))
             else:

@@ -217,8 +217,6 @@ def checked_options(options: int, refusal: type[CLError]) -> str:
 def run_build(program: Program, pfn_notify: int, user_data: int, work: Callable[[], None]) -> None:
     """Runs a build; on a thread of its own if the host has passed a callback."""
     if not pfn_notify:
-        if user_data:
-            raise InvalidValue("user_data is given without pfn_notify")
         work()
         return
 

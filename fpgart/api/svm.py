@@ -10,8 +10,8 @@ from _fpgart_icd import ffi, lib
 
 from fpgart._native import ffi as native_ffi
 from fpgart._native import lib as native
+from fpgart.api.buffer.checks import check_pattern
 from fpgart.api.buffer.flags import ACCESS, MAP_FLAGS, one_of
-from fpgart.api.buffer.transfers import LARGEST_PATTERN
 from fpgart.base import opencl as cl
 from fpgart.base.errors import InvalidOperation, InvalidValue, MemCopyOverlap
 from fpgart.bridge.carrying import carries_transfer
@@ -109,8 +109,7 @@ def enqueue_svm_mem_fill(
     check_svm(command_queue)
     if not svm_ptr or not pattern:
         raise InvalidValue("a pointer is NULL")
-    if not pattern_size or pattern_size & (pattern_size - 1) or pattern_size > LARGEST_PATTERN:
-        raise InvalidValue(f"a pattern has 1, 2, 4, 8, 16, 32, 64 or 128 bytes, not {pattern_size}")
+    check_pattern(pattern_size)
     if svm_ptr % pattern_size or size % pattern_size:
         raise InvalidValue(f"pointer and size are not a multiple of the pattern's {pattern_size} bytes")
     if carries_transfer(command_queue):

@@ -7,7 +7,7 @@ from typing import Any
 
 from _fpgart_icd import lib
 
-from fpgart.api.buffer.transfers import LARGEST_PATTERN
+from fpgart.api.buffer.checks import check_pattern
 from fpgart.api.context import property_pairs
 from fpgart.base import opencl as cl
 from fpgart.base.closed_memory import driver_address
@@ -202,8 +202,7 @@ def enqueue_mem_fill(
 ) -> Command:
     if not dst_ptr or not pattern:
         raise InvalidValue("a pointer is NULL")
-    if not pattern_size or pattern_size & (pattern_size - 1) or pattern_size > LARGEST_PATTERN:
-        raise InvalidValue(f"a pattern has 1, 2, 4, 8, 16, 32, 64 or 128 bytes, not {pattern_size}")
+    check_pattern(pattern_size)
     if dst_ptr % pattern_size:
         raise InvalidValue(f"{dst_ptr:#x} is not aligned to the pattern's {pattern_size} bytes")
     if not size or size % pattern_size:

@@ -11,6 +11,8 @@ import pytest
 from processes import fpgart
 
 from fpgart.watch import report
+from fpgart.watch.report.model import CERTAIN
+from fpgart.watch.report.text import places_in_words, saved
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "examples" / "tutorial" / "sums.c"
@@ -40,7 +42,7 @@ def traced(program: Path) -> Path:
 
 def certain(found: report.Report) -> list[report.Advice]:
     """The advice without what depends on how fast the run was."""
-    return [advice for advice in found.advice if advice.noun in report.CERTAIN]
+    return [advice for advice in found.advice if advice.noun in CERTAIN]
 
 
 def shown(heading: str) -> list[str]:
@@ -53,7 +55,7 @@ def test_the_report_is_as_the_tutorial_shows_it(tmp_path: Path) -> None:
     found = report.read(traced(compiled(tmp_path, SOURCE.read_text())))
     copies = [f"buffer {c.buffer}, 4 MiB: {c.what}; {c.cause}" for c in found.copies]
     assert [line.partition(": ")[2] for line in shown("copies")] == copies
-    told = [[f"{a.words}: {report.saved(a)}", *report.places_in_words(a)] for a in certain(found)]
+    told = [[f"{a.words}: {saved(a)}", *places_in_words(a)] for a in certain(found)]
     assert shown("to avoid") == [line.replace(f"{tmp_path}/", "") for lines in told for line in lines]
 
 

@@ -17,6 +17,7 @@ import pytest
 from fpgart.cli import running
 from fpgart.watch import report
 from fpgart.watch.report import Advice
+from fpgart.watch.report.text import saved
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "tests" / "programs" / "advice.c"
@@ -186,8 +187,8 @@ def test_what_saves_most_time_comes_first_and_then_what_saves_most_bytes() -> No
     found = found_in(*again, *programs)
     assert [each.noun for each in found] == ["programming", "copy"]
     assert [each.nanoseconds for each in found] == [10**9, 2 * 1_010_000]
-    assert report.saved(found[0]) == "1 programming saved, 8 bytes, 1000.000 ms on the board"
-    assert report.saved(found[1]) == "2 copies saved, 1.907 MiB in all, 2.020 ms on the board"
+    assert saved(found[0]) == "1 programming saved, 8 bytes, 1000.000 ms on the board"
+    assert saved(found[1]) == "2 copies saved, 1.907 MiB in all, 2.020 ms on the board"
 
 
 def test_a_changed_executable_is_told_by_offset_alone(tmp_path: Path) -> None:

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from processes import fpgart
 
-from fpgart.watch.report import Advice, KernelRuns, Modelled, Report, Traffic, difference
+from fpgart.watch.report import difference
 from fpgart.watch.report.difference import Unit
+from fpgart.watch.report.model import Advice, KernelRuns, Modelled, Report, Traffic
 
 ROOT = Path(__file__).resolve().parents[2]
 

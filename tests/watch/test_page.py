@@ -20,8 +20,10 @@ from selenium.webdriver.common.actions.wheel_input import ScrollOrigin
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from fpgart.watch import history, lanes, report, time_use
+from fpgart.watch import history, lanes, time_use
 from fpgart.watch.page import colours, figures, tables
+from fpgart.watch.report.advice import Adviser
+from fpgart.watch.report.text import saved
 
 ROOT = Path(__file__).resolve().parents[2]
 MEMORIES = [
@@ -351,14 +353,14 @@ def test_a_trace_without_work_makes_a_page(tmp_path: Path, events: list[Any]) ->
 
 
 def test_advice_for_many_buffers_is_one_sentence() -> None:
-    adviser = report.Adviser()
+    adviser = Adviser()
     for buffer in range(1, 9):
         for _ in range(2):
             args = {"device": 0, "buffer": buffer, "size": 1024, "command": "WRITE_BUFFER"}
             adviser.take({"cat": "device", "name": "transfer", "args": args})
     (advice,) = adviser.advice()
     assert advice.words.startswith("each of buffers 1, 2, 3, 4, 5, 6 and 2 more is written again")
-    assert report.saved(advice) == "8 copies saved, 8 KiB in all"
+    assert saved(advice) == "8 copies saved, 8 KiB in all"
 
 
 # In a browser

@@ -22,6 +22,8 @@ from processes import fpgart, output
 from fpgart.version import __version__
 from fpgart.watch import report
 from fpgart.watch.family import COMPILER
+from fpgart.watch.report.advice import covers
+from fpgart.watch.report.model import CERTAIN
 from fpgart.watch.trace.file import TraceFile
 from fpgart.watch.trace.recorder import Trace
 
@@ -77,7 +79,7 @@ def trace_of(body: str, board: str, *options: str) -> bytes:
 
 def certain(found: report.Report) -> list[report.Advice]:
     """The advice without what depends on how fast the run was."""
-    return [advice for advice in found.advice if advice.noun in report.CERTAIN]
+    return [advice for advice in found.advice if advice.noun in CERTAIN]
 
 
 def of(file: Path, category: str, *names: str) -> list[dict[str, Any]]:
@@ -522,7 +524,7 @@ def test_a_write_is_in_vain_only_if_the_next_one_covers_it(
     later: tuple[int, int], earlier: tuple[int, int], covered: bool
 ) -> None:
     first, second = ({"offset": offset, "size": size} for offset, size in (earlier, later))
-    assert report.covers(second, first) is covered
+    assert covers(second, first) is covered
 
 
 TWICE = """

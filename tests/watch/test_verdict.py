@@ -14,6 +14,7 @@ from fpgart.cli.tables import show
 from fpgart.watch import report
 from fpgart.watch.page import as_html
 from fpgart.watch.report import Advice, Report, difference, verdict
+from fpgart.watch.report.advice import Adviser
 from fpgart.watch.report.found import Found
 from fpgart.watch.report.model import Run
 from fpgart.watch.report.text import run_in_words
@@ -238,7 +239,7 @@ def test_a_sycl_program_is_advised_to_name_the_memory_in_its_accessors() -> None
     board = {**BOARD, "args": {"device": 0, "board": "b", "memories": memories}}
     written = event("device", "transfer", 1.0, 0.0, buffer=1, size=4, command="WRITE_BUFFER")
     reason = "argument 0 ('x') of kernel '_ZTS8Producer'"
-    adviser = report.Adviser()
+    adviser = Adviser()
     for each in report.in_order([board, written, event("device", "migration", 2.0, 0.0, reason=reason, **moved)]):
         adviser.take(each)
     assert [each.words for each in adviser.advice()] == [

@@ -30,3 +30,8 @@ def check_transfer(buffer: Buffer, offset: int, size: int) -> None:
 def check_host_access(buffer: Buffer, refused: int, what: str) -> None:
     if buffer.flags & refused:
         raise InvalidOperation(f"the buffer's flags keep the host from {what} it")
+
+
+def check_pattern(size: int) -> None:
+    if size not in (1, 2, 4, 8, 16, 32, 64, 128):
+        raise InvalidValue(f"a pattern has 1, 2, 4, 8, 16, 32, 64 or 128 bytes, not {size}")

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from fpgart.api.buffer.checks import check_context, check_host_access, check_transfer
+from fpgart.api.buffer.checks import check_context, check_host_access, check_pattern, check_transfer
 from fpgart.base import opencl as cl
 from fpgart.base.closed_memory import driver_address
 from fpgart.base.errors import InvalidValue, MemCopyOverlap
@@ -12,8 +12,6 @@ from fpgart.bridge.entry import Command, WaitList, bytes_at, entry
 from fpgart.runtime.commands.transfers import CopyBuffer, FillBuffer, ReadBuffer, WriteBuffer
 from fpgart.runtime.memory.buffer import NOT_FOR_HOST_READS, NOT_FOR_HOST_WRITES, Buffer
 from fpgart.runtime.objects.queue import CommandQueue
-
-LARGEST_PATTERN = 128
 
 
 def check_linear(queue: CommandQueue, buffer: Buffer, offset: int, size: int, ptr: int) -> None:
@@ -106,8 +104,7 @@ def enqueue_fill_buffer(
 ) -> Command:
     check_context(command_queue, buffer)
     check_transfer(buffer, offset, size)
-    if not pattern or pattern_size not in (1, 2, 4, 8, 16, 32, 64, LARGEST_PATTERN):
-        raise InvalidValue(f"a pattern has 1, 2, 4, 8, 16, 32, 64 or 128 bytes, not {pattern_size if pattern else 0}")
+    check_pattern(pattern_size if pattern else 0)
     if offset % pattern_size or size % pattern_size:
         raise InvalidValue(f"offset {offset} and size {size} are not a multiple of the pattern's {pattern_size} bytes")
     if not size:

@@ -5,26 +5,10 @@ model.py declares the facts. collect.py takes them from the events of a trace, a
 the host can do better, text.py writes the report.
 """
 
-from fpgart.watch.report.advice import Adviser, covers
 from fpgart.watch.report.collect import of, read
 from fpgart.watch.report.merge import as_trace, merged
-from fpgart.watch.report.model import (
-    CERTAIN,
-    Advice,
-    BufferLife,
-    CheckFinding,
-    Copy,
-    KernelRuns,
-    Modelled,
-    Report,
-    Traffic,
-)
-from fpgart.watch.report.text import (
-    as_json,
-    as_text,
-    places_in_words,
-    saved,
-)
+from fpgart.watch.report.model import Advice, BufferLife, CheckFinding, Copy, Report
+from fpgart.watch.report.text import as_json, as_text
 from fpgart.watch.report.trace_events import (
     Args,
     TraceError,
@@ -37,31 +21,23 @@ from fpgart.watch.report.trace_events import (
 from fpgart.watch.report.verdict import verdict
 
 __all__ = [
-    "CERTAIN",
     "Advice",
-    "Adviser",
     "Args",
     "BufferLife",
     "CheckFinding",
     "Copy",
-    "KernelRuns",
-    "Modelled",
     "Report",
     "TraceError",
-    "Traffic",
     "as_json",
     "as_text",
     "as_trace",
-    "covers",
     "events",
     "in_order",
     "merged",
     "of",
     "of_fpgart",
     "ordered",
-    "places_in_words",
     "read",
-    "saved",
     "verdict",
     "without_collector",
 ]
