@@ -176,8 +176,8 @@ class Program:
 
     def _executables(self) -> list[Program]:
         """Returns the programs that have an executable for some device, this one first."""
-        parts = {self: None} | dict.fromkeys(self._others.values())
-        return [part for part in parts if any(build.is_executable for build in part._own_builds())]
+        found = {self.on(device): None for device, build in self.builds.items() if build.is_executable}
+        return sorted(found, key=lambda part: part is not self)
 
     # Building
 
