@@ -6,7 +6,14 @@ from __future__ import annotations
 from typing import Any
 
 from fpgart.base import opencl as cl
-from fpgart.base.errors import InvalidArgValue, InvalidContext, InvalidOperation, InvalidPipeSize, InvalidValue
+from fpgart.base.errors import (
+    InvalidArgValue,
+    InvalidContext,
+    InvalidOperation,
+    InvalidPipeSize,
+    InvalidProgramExecutable,
+    InvalidValue,
+)
 from fpgart.bridge import info
 from fpgart.bridge.entry import Address, Command, WaitList, entry, string_at
 from fpgart.bridge.handles import references
@@ -103,9 +110,11 @@ def check_program(queue: CommandQueue, program: Program) -> None:
 
 
 def load(queue: CommandQueue, program: Program) -> None:
-    """Programs the board with the program whose names the host uses."""
+    """Programs the board with the program whose names the host uses. Raises InvalidProgramExecutable."""
     device = queue.device
-    program.interfaces()
+    build = program.builds.get(device)
+    if build is None or not build.is_executable:
+        raise InvalidProgramExecutable(f"the program is not built for device {device.id}")
     if program.on(device).identity not in device.loaded:
         program_device(queue.context, device, program.on(device))
 

@@ -150,3 +150,21 @@ kernels, count = handles(0, 0), handles(0)
 print(host.cl.status("clCreateKernelsInProgram", program, 2, kernels, count), count[0], bool(kernels[1]))
 """
     assert printed(OF_EACH_DEVICE + body, FPGART_BOARD="a10_ref,a10_ref").splitlines() == ["0 0", "-47 0", "0 1 False"]
+
+
+def test_a_host_pipe_is_on_the_devices_that_its_program_is_built_for() -> None:
+    body = """
+import struct
+SOURCE = '''
+#pragma OPENCL EXTENSION cl_intel_channels : enable
+channel int c __attribute__((depth(4))) __attribute__((intel_host_accessible));
+kernel void k(global int *x) { x[0] = read_channel_intel(c); }
+'''
+program = source()
+def write(device):
+    queue = host.new_queue(0, host.devices[device])
+    packet = program, b"c", 1, struct.pack("i", 7), 4
+    return cl.Usm(host).status("clEnqueueWriteHostPipeINTEL", queue, *packet, 0, None, None)
+print(write(0), made_for(program, 1, b""), write(0), write(1))
+"""
+    assert printed(OF_EACH_DEVICE + body, FPGART_BOARD="a10_ref,a10_ref") == "-45 0 -45 0\n"

@@ -95,7 +95,7 @@ def program_anew(device: Device, program: Program) -> None:
     device.loaded = {program.identity: None}
     device.interleaving = interleaving
     if device.mmd.is_shared:
-        device.mmd.identify(Loaded(program.identity, tuple(program.interfaces()), interleaving))
+        device.mmd.identify(Loaded(program.identity, tuple(program.own_interfaces()), interleaving))
     restore(saved)
 
 

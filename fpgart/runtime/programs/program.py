@@ -176,8 +176,8 @@ class Program:
 
     def _executables(self) -> list[Program]:
         """Returns the programs that have an executable for some device, this one first."""
-        parts = {self: None} | dict.fromkeys(self._others.values())
-        return [part for part in parts if any(build.is_executable for build in part._own_builds())]
+        found = {self.on(device): None for device, build in self.builds.items() if build.is_executable}
+        return sorted(found, key=lambda part: part is not self)
 
     # Building
 
@@ -387,14 +387,14 @@ class Program:
         if not self.executable:
             raise InvalidProgramExecutable("the program has not been built successfully")
         if not self._others:
-            return self._own_interfaces()
+            return self.own_interfaces()
         found: dict[str, KernelInterface] = {}
         for part in self._executables():
-            for name, interface in part._own_interfaces().items():
+            for name, interface in part.own_interfaces().items():
                 found.setdefault(name, interface)
         return found
 
-    def _own_interfaces(self) -> dict[str, KernelInterface]:
+    def own_interfaces(self) -> dict[str, KernelInterface]:
         """Returns the kernels for the devices that have no program of their own."""
         if not self._interfaces:
             self._interfaces = with_places(self._program().kernels(self.known()), self.locations())
@@ -402,11 +402,11 @@ class Program:
 
     def has_kernel(self, name: str, device: Device) -> bool:
         """True if the program that was built for a device has a kernel of that name."""
-        return name in self.on(device)._own_interfaces()
+        return name in self.on(device).own_interfaces()
 
     def is_one_kernel(self, name: str) -> bool:
         """True if a kernel's arguments have the same types on all devices that have it."""
-        found = [part._own_interfaces().get(name) for part in self._executables()] if self._others else []
+        found = [part.own_interfaces().get(name) for part in self._executables()] if self._others else []
         return len({tuple(each.type_name for each in one.arguments) for one in found if one is not None}) <= 1
 
     def known(self) -> dict[str, KernelInterface]:
@@ -483,7 +483,7 @@ class Program:
             raise InvalidKernelName(f"the program has no kernel '{name}'; its kernels: {known}")
         if not self.is_one_kernel(name):
             raise InvalidKernelDefinition(f"kernel '{name}' has other arguments on some of the program's devices")
-        part = next(part for part in self._executables() if name in part._own_interfaces()) if self._others else self
+        part = next(part for part in self._executables() if name in part.own_interfaces()) if self._others else self
         found = ModelKernel(interfaces[name], has_model=True) if has_model(name) else part._program().kernel(name)
         if isinstance(found, ModelKernel):
             found.mirrors = self.context.platform.engine.mirrors
@@ -499,7 +499,7 @@ class Program:
         if self.origin.container:
             return self.origin.container
         engine = self.context.platform.engine
-        kernels = self._own_interfaces() if build.is_executable else self.known()
+        kernels = self.own_interfaces() if build.is_executable else self.known()
         from fpgart.aocx.binary import ProgramBinary  # few hosts ask for binaries
 
         made_with = f"{engine.name} {engine.version}"

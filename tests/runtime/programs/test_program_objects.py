@@ -220,6 +220,33 @@ def test_a_build_for_one_device_leaves_that_of_another_as_it_is(engined: Boards)
     assert [program.on(device) for device in machine.devices] == [program, program]
 
 
+def test_kernels_are_not_looked_up_in_what_is_being_built_again(
+    engined: Boards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = engined("a10_ref", "a10_ref")
+    program, (first, second) = Program(machine.context, machine.devices, source=ONE), machine.devices
+    for device in (first, second):
+        program.claim([device])
+        program.build([device], "")
+    asked: list[object] = []
+    kernels = Made.kernels
+
+    def look_up(made: Made, known: Mapping[str, KernelInterface]) -> dict[str, KernelInterface]:
+        asked.append(made)
+        return kernels(made, known)
+
+    def build(made: Made, options: str) -> str:
+        assert list(program.interfaces()) == ["one"]
+        return "built"
+
+    monkeypatch.setattr(Made, "kernels", look_up)
+    monkeypatch.setattr(Made, "build", build)
+    program.claim([second])
+    program.build([second], "-DX=2")
+    assert asked == [program.on(first).made]
+    assert program.on(first) is not program.on(second)
+
+
 def test_boards_with_other_macros_have_programs_of_their_own(engined: Boards) -> None:
     machine = engined("a10_ref", "k2h", "a10_ref")
     program = built(machine, ONE)
