@@ -218,7 +218,10 @@ def test_what_waits_for_a_failed_command_does_not_run(host: Host) -> None:
     assert host.statuses(bad, spins, behind) == [-5, -5, WAIT_LIST_FAILED]
     assert host.launch(first, "add", host.address, 1, after=(bad,)) == WAIT_LIST_FAILED
     assert host.integer() == 0
-    assert "'bad_later' (or a kernel that ran at the same time: spin) crashed the board process with SIGILL" in host.words(1)
+    assert (
+        "'bad_later' (or a kernel that ran at the same time: spin) crashed the board process with SIGILL"
+        in host.words(1)
+    )
 
 
 def test_commands_behind_the_one_that_ends_a_board_process_run_in_another_one(host: Host) -> None:
