@@ -220,6 +220,8 @@ class Machine:
         made: Any = PythonProgram(PythonKernel(KernelInterface(KERNEL_NAME, arguments), function))
         program = Program(self.context, self.devices, source=source, made=made)
         program.claim(self.devices)
+        for device in self.devices:  # boards of other kinds have programs of their own
+            program.on(device)._made = made
         program.build(self.devices, "")
         kernel = Kernel(program, KERNEL_NAME)
         for index, argument in enumerate(given):
