@@ -144,7 +144,8 @@ def test_a_line_of_the_documentation_runs(line: str, prepared: tuple[Path, Path]
 def test_a_service_of_boards_runs_as_the_documentation_shows_it(prepared: tuple[Path, Path]) -> None:
     (shown,) = re.findall(r"(?:^ {4}fpgart .*\n){3}", (ROOT / "docs" / "serving.md").read_text(), re.MULTILINE)
     serve, others = shown.split("&", 1)
-    ready = f"mkfifo ready; {serve.strip()} >ready & exec 3<ready; rm ready; read -r _ <&3"  # the page says: a script waits so
+    # A script waits for the first line, as the page says.
+    ready = f"mkfifo ready; {serve.strip()} >ready & exec 3<ready; rm ready; read -r _ <&3"
     result = shell(f"{ready}\n{others}status=$?; fpgart board stop; wait; exit $status", *prepared)
     assert result.returncode == 0, result.stderr
     assert "usm_s10" in result.stdout
