@@ -211,7 +211,8 @@ LONG = {
 }
 
 
-def calls_for(form: str, size: int) -> int:
+def read_long(form: str, size: int) -> None:
+    """Reads a source of about `size` bytes in all ways, those that refuse it included."""
     body = "".join(form.format(n=n) for n in range(size // len(form)))
     source = f"#define M(x) x\nchannel int first;\n{body}"
     reads: tuple[Callable[[], object], ...] = (
@@ -221,13 +222,15 @@ def calls_for(form: str, size: int) -> int:
         lambda: call_graph.names_used(source, "k1"),
         lambda: file_scope.without_clashes([source.split("\n")] * 2),
     )
+    for read in reads:
+        with suppress(*READERS["source"].refusals):
+            read()
 
-    def read_all() -> None:
-        for read in reads:
-            with suppress(*READERS["source"].refusals):
-                read()
 
-    return calls_of(read_all)
+def calls_for(form: str, size: int) -> int:
+    """The calls of read_long(), without what the first reading of a process imports and compiles."""
+    read_long(form, 64)
+    return calls_of(lambda: read_long(form, size))
 
 
 UNCLOSED = "calls that are not closed"
