@@ -138,10 +138,10 @@ void fpgart_mappings_free(struct fpgart_mappings *mappings)
     }
 }
 
-void fpgart_forget_mappings(uintptr_t buffer, uint32_t count)
+void fpgart_forget_mappings(uintptr_t buffer, uint32_t mapped)
 {
     pthread_mutex_lock(&lock);
-    fpgart_mappings_of(buffer)->of_all -= count;
+    count(buffer, -(int)mapped);
     pthread_mutex_unlock(&lock);
 }
 

@@ -22,7 +22,7 @@ void fpgart_forget_mapping(uintptr_t buffer, uint64_t number);
 void fpgart_void_mapping(uintptr_t buffer, uint64_t number);
 void fpgart_mappings_free(struct fpgart_mappings *mappings);
 /* Forgets so many mapped regions of a buffer: those of a sub-buffer that was freed. */
-void fpgart_forget_mappings(uintptr_t buffer, uint32_t count);
+void fpgart_forget_mappings(uintptr_t buffer, uint32_t mapped);
 /* Writes the number of a buffer's regions that are mapped; returns 0 for other memory objects. */
 int fpgart_counts_mappings(uintptr_t buffer, cl_uint *count);
 /* 1 if the host has mapped a region of a buffer, of one of its sub-buffers, or of their parent. */
