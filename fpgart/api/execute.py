@@ -47,9 +47,7 @@ def admits_uneven_groups(device: Device) -> bool:
 def check_kernel(queue: CommandQueue, kernel: Kernel) -> None:
     if kernel.context is not queue.context:
         raise InvalidContext("kernel and queue belong to different contexts")
-    build = kernel.program.builds.get(queue.device)
-    if build is None or build.kind != cl.CL_PROGRAM_BINARY_TYPE_EXECUTABLE:
-        raise InvalidProgramExecutable(f"the program is not built for device {queue.device.id}")
+    kernel.program.check_built(queue.device)
     if not kernel.program.has_kernel(kernel.name, queue.device):
         raise InvalidProgramExecutable(f"the program has no kernel '{kernel.name}' for device {queue.device.id}")
     kernel.update_arguments()

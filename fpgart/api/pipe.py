@@ -6,14 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from fpgart.base import opencl as cl
-from fpgart.base.errors import (
-    InvalidArgValue,
-    InvalidContext,
-    InvalidOperation,
-    InvalidPipeSize,
-    InvalidProgramExecutable,
-    InvalidValue,
-)
+from fpgart.base.errors import InvalidArgValue, InvalidContext, InvalidOperation, InvalidPipeSize, InvalidValue
 from fpgart.bridge import info
 from fpgart.bridge.entry import Address, Command, WaitList, entry, string_at
 from fpgart.bridge.handles import references
@@ -112,9 +105,7 @@ def check_program(queue: CommandQueue, program: Program) -> None:
 def load(queue: CommandQueue, program: Program) -> None:
     """Programs the board with the program whose names the host uses. Raises InvalidProgramExecutable."""
     device = queue.device
-    build = program.builds.get(device)
-    if build is None or not build.is_executable:
-        raise InvalidProgramExecutable(f"the program is not built for device {device.id}")
+    program.check_built(device)
     if program.on(device).identity not in device.loaded:
         program_device(queue.context, device, program.on(device))
 

@@ -190,6 +190,12 @@ class Program:
     def executable(self) -> bool:
         return any(build.is_executable for build in self.builds.values())
 
+    def check_built(self, device: Device) -> None:
+        """Raises InvalidProgramExecutable if it has no executable for a device."""
+        build = self.builds.get(device)
+        if build is None or not build.is_executable:
+            raise InvalidProgramExecutable(f"the program is not built for device {device.id}")
+
     def specialize(self, id: int, value: bytes) -> None:
         """Sets a specialisation constant for the builds to come. Raises the engine's error."""
         for part in {self: None} | dict.fromkeys(self._others.values()):
