@@ -172,9 +172,17 @@ void core_make_ready(struct core_command *command, struct core_work *work);
 void core_leave_queue(struct core_queue *queue, struct core_command *command,
                       struct core_work *work);
 
-/* Is called by the engine when a command has ended; the observing thread notes the end. The
- * lock is not held. */
+/* Is called by the engine when a command has ended; another thread notes the end. The lock is not
+ * held. */
 void core_ended(void *command);
+/* Removes and returns the first command whose end has to be noted, and those behind it that are in
+ * the same in-order queue. The lock is held. */
+struct core_command *core_next_noted(void);
+/* Notes the ends of commands of one queue. The lock is not held. */
+void core_note(struct core_command *command);
+/* True while the thread of core_serve() has nothing to do. */
+extern bool core_server_rests;
+void core_wake_servers(void);
 /* Lets the observing thread hand a command over. */
 void core_hand_over(struct core_command *command);
 

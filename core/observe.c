@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The observing thread: notes the ends of carried commands that others wait for, and calls
- * callers. */
+ * callers. While the serving thread has nothing to do, it notes the ends of commands that have
+ * callbacks, because it makes these next. */
 #include "command.h"
 
 /* Commands whose end the engine has notified, and those that have to be handed over. */
@@ -41,9 +42,12 @@ void core_ended(void *data)
     command->next_watched = NULL;
     *last_noted = command;
     last_noted = &command->next_watched;
-    atomic_fetch_add(&notes.value, 1);
+    bool serves = core_server_rests && command->callbacks != NULL;
     core_unlock();
-    core_wake(&notes);
+    if (serves)
+        core_wake_servers();
+    else
+        core_wake_observer();
 }
 
 void core_hand_over(struct core_command *command)
@@ -56,9 +60,7 @@ void core_hand_over(struct core_command *command)
     core_wake_observer();
 }
 
-/* Removes and returns the first command that has to be noted, and those behind it that are in
- * the same in-order queue. The lock is held. */
-static struct core_command *next_noted(void)
+struct core_command *core_next_noted(void)
 {
     struct core_command *first = noted, *last = first;
     if (first == NULL)
@@ -72,10 +74,10 @@ static struct core_command *next_noted(void)
     return first;
 }
 
-/* Notes commands of one queue. If there are several, the queue is in order, so that the newest
- * stands for all; the engine may have notified them in another order. Functions that are called
- * here must not wait, because this thread notes the ends that others wait for. */
-static void note(struct core_command *command)
+/* If there are several, the queue is in order, so that the newest stands for all; the engine may
+ * have notified them in another order. Functions that are called here must not wait, because this
+ * thread notes the ends that others wait for. */
+void core_note(struct core_command *command)
 {
     struct core_command *newest = command;
     for (struct core_command *each = command; each != NULL; each = each->next_watched)
@@ -132,7 +134,7 @@ void core_observe(void)
     for (;;) {
         core_lock();
         uint32_t seen = atomic_load(&notes.value);
-        struct core_command *ended = next_noted(), *ready = ended == NULL ? handed_over : NULL;
+        struct core_command *ended = core_next_noted(), *ready = ended == NULL ? handed_over : NULL;
         if (ready != NULL && (handed_over = ready->next_ready) == NULL)
             last_handed_over = &handed_over;
         struct core_caller *caller = ended == NULL && ready == NULL ? next_called() : NULL;
@@ -141,7 +143,7 @@ void core_observe(void)
         if (over)
             return;
         if (ended != NULL)
-            note(ended);
+            core_note(ended);
         else if (ready != NULL || caller != NULL)
             call(ready, caller);
         else

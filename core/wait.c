@@ -5,13 +5,13 @@
 
 #include <stdlib.h>
 
-bool core_is_closed;
+bool core_is_closed, core_server_rests;
 
 static struct core_callback *due, **last_due = &due;
 static struct core_word dues;
 static _Atomic uint32_t sleeping_servers;
 
-static void wake_servers(void)
+void core_wake_servers(void)
 {
     atomic_fetch_add(&dues.value, 1);
     core_wake(&dues);
@@ -23,7 +23,7 @@ void core_step(struct core_command *command)
     atomic_fetch_add(&command->steps.value, 1);
     core_wake(&command->steps);
     if (atomic_load(&sleeping_servers) != 0)
-        wake_servers();
+        core_wake_servers();
 }
 
 enum { NOTED_TOGETHER = 16 };
@@ -103,24 +103,36 @@ bool core_has_ended(const struct core_command *command)
     return atomic_load(&command->status) <= CL_COMPLETE;
 }
 
-/* Makes one callback. Returns false if none is due. A callback that runs while a caller waits
- * does not take what it makes ready, because the wait may need that. */
-static bool serve_one(void)
+/* Removes and returns the first callback that is due. The lock is held. */
+static struct core_callback *next_due(void)
 {
-    bool was_taking = core_is_taking;
-    core_lock();
     struct core_callback *callback = due;
     if (callback != NULL && (due = callback->next) == NULL)
         last_due = &due;
-    core_unlock();
-    if (callback == NULL)
-        return false;
+    return callback;
+}
+
+/* A callback that runs while a caller waits does not take what it makes ready, because the wait
+ * may need that. */
+static void call(struct core_callback *callback)
+{
+    bool was_taking = core_is_taking;
     core_is_taking = false;
     callback->call(callback->command, callback->status, callback->data);
     core_is_taking = was_taking;
     core_release(callback->command);
     free(callback);
-    return true;
+}
+
+/* Makes one callback. Returns false if none is due. */
+static bool serve_one(void)
+{
+    core_lock();
+    struct core_callback *callback = next_due();
+    core_unlock();
+    if (callback != NULL)
+        call(callback);
+    return callback != NULL;
 }
 
 static bool is_for_engine(struct core_command *command)
@@ -285,7 +297,7 @@ static void make_due(struct core_callback *callback)
     callback->next = NULL;
     *last_due = callback;
     last_due = &callback->next;
-    wake_servers();
+    core_wake_servers();
 }
 
 /* Makes the callbacks for a state due, with the status of the command if that is an error. */
@@ -341,6 +353,7 @@ bool core_callback(struct core_command *command, int32_t status,
     return true;
 }
 
+/* It notes ends before it makes a callback: what waits for them may not wait for the callback. */
 void core_serve(void)
 {
     bool over = false;
@@ -348,9 +361,17 @@ void core_serve(void)
     while (!over) {
         uint32_t seen = atomic_load(&dues.value);
         core_lock();
-        over = due == NULL && core_is_closed;
+        struct core_command *ended = core_next_noted();
+        struct core_callback *callback = ended == NULL ? next_due() : NULL;
+        bool is_idle = ended == NULL && callback == NULL;
+        over = is_idle && core_is_closed;
+        core_server_rests = is_idle && !over;
         core_unlock();
-        if (!over && !serve_one())
+        if (ended != NULL)
+            core_note(ended);
+        else if (callback != NULL)
+            call(callback);
+        else if (!over)
             core_rest(&dues, seen);
     }
     core_is_serving = false;
@@ -368,6 +389,6 @@ void core_close(void)
     core_lock();
     core_is_closed = true;
     core_unlock();
-    wake_servers();
+    core_wake_servers();
     core_wake_observer();
 }

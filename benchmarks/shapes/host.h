@@ -59,6 +59,9 @@ cl_int barriers(int count);
 cl_int callbacks(int count);
 cl_int polled(int count);
 cl_int user_events(int count);
+cl_int continued(int count);
+cl_int user_callbacks(int count);
+cl_int empty_ranges(int count);
 cl_int threads(int count);
 cl_int programs_in_turn(int count);
 cl_int kernels_in_turn(int count);
@@ -81,5 +84,10 @@ cl_int sub_buffers(int count);
 cl_int svm_pointers(int count);
 cl_int svm_copies(int count);
 cl_int svm_maps(int count);
+cl_int svm_migrations(int count);
+cl_int svm_each(int count);
+cl_int svm_freed_by_the_queue(int count);
+cl_int migrations_to_host(int count);
+cl_int host_memory_each(int count);
 
 #endif

@@ -4,6 +4,7 @@
 #include "host.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -243,6 +244,61 @@ cl_int user_events(int count)
         wait_and_release(event);
         must(clReleaseEvent(user), "clReleaseEvent");
     }
+    return count;
+}
+
+static void CL_CALLBACK launch_next(cl_event event, cl_int status, void *left)
+{
+    cl_event next;
+    (void)event;
+    (void)status;
+    if (atomic_fetch_sub((atomic_int *)left, 1) == 0)
+        return;
+    next = launch_event();
+    must(clSetEventCallback(next, CL_COMPLETE, launch_next, left), "clSetEventCallback");
+    must(clFlush(queue), "clFlush");
+    must(clReleaseEvent(next), "clReleaseEvent");
+}
+
+/* The callback of each launch enqueues the next one; that of the last one counts to -1. */
+cl_int continued(int count)
+{
+    atomic_int left = count;
+    launch_next(NULL, CL_COMPLETE, &left);
+    while (atomic_load(&left) >= 0)
+        sched_yield();
+    finish();
+    return count;
+}
+
+cl_int user_callbacks(int count)
+{
+    atomic_int called = 0;
+    for (int i = 0; i < count; i++) {
+        cl_int status;
+        cl_event user = clCreateUserEvent(context, &status);
+        must(status, "clCreateUserEvent");
+        must(clSetEventCallback(user, CL_COMPLETE, completed, &called), "clSetEventCallback");
+        must(clSetUserEventStatus(user, CL_COMPLETE), "clSetUserEventStatus");
+        must(clReleaseEvent(user), "clReleaseEvent");
+        launch();
+    }
+    finish();
+    while (atomic_load(&called) < count)
+        ;
+    return count;
+}
+
+/* Every second launch has no work-items. */
+cl_int empty_ranges(int count)
+{
+    const size_t none = 0;
+    for (int i = 0; i < count; i++) {
+        must(clEnqueueNDRangeKernel(queue, kernels[0], 1, NULL, &none, NULL, 0, NULL, NULL),
+             "clEnqueueNDRangeKernel");
+        launch();
+    }
+    finish();
     return count;
 }
 

@@ -27,6 +27,8 @@ TESTS_WITH_KERNELS = (
     "tests/runtime/programs/test_kernels.py", "tests/kernels/test_kernel_language.py", "tests/api/test_pipes.py",
     "tests/runtime/model/test_streams.py", "tests/icd/test_python_hosts.py",
 )  # fmt: skip
+TEST_LIMIT_S = 120
+"""Of a test of conformance/, after which it counts as hung: so one that hangs does not take the time of all."""
 OPERATIONS = (
     "gaussian_blur", "maximum_filter", "minimum_filter", "median", "threshold_otsu", "voronoi_otsu_labeling",
     "connected_component_labeling", "top_hat", "sobel", "laplace", "sum_of_all_pixels", "std_z_projection",
@@ -145,7 +147,7 @@ def counted(report: Path) -> Outcome:
             words = f"{wrong.get('message')} {wrong.text}"
             if re.search(r"worker '\w+' crashed|returncode=-(?:6|11)|signal (?:6|11)\b", words):
                 found.crashed += 1
-            elif re.search(r"TimeoutExpired|did not end within|a thread hangs", words):
+            elif re.search(r"TimeoutExpired|Timeout \(?>|did not end within|a thread hangs", words):
                 found.hung += 1
             else:
                 found.failed += 1
@@ -159,7 +161,7 @@ def counted(report: Path) -> Outcome:
 def conformance(place: Place) -> Outcome:
     """The conformance suite through the driver, or on the engine alone."""
     driver = "fpgart" if place.way == FPGART else str(place.engine.library)
-    return place.pytest("-n", "2", "-m", "not slow", "conformance", "--driver", driver)
+    return place.pytest("-n", "2", "-m", "not slow", f"--timeout={TEST_LIMIT_S}", "conformance", "--driver", driver)
 
 
 def kernels(place: Place) -> Outcome:

@@ -374,10 +374,13 @@ static bool has_ended(void *event)
     return ((struct operation *)event)->status <= CL_COMPLETE;
 }
 
+static unsigned long asked_by_server; /* about ends that it notes between callbacks */
+
 static int32_t engine_status(void *event)
 {
     CHECK(!holds_lock(), "the engine is called with the lock");
     CHECK(((struct operation *)event)->references > 0, "an event is used that was released");
+    asked_by_server += current != NULL && current->is_serving && current->is_ending;
     core_pause();
     return ((struct operation *)event)->status;
 }
@@ -1363,6 +1366,8 @@ static void run(const struct host *given)
         lanes[i] = (struct lane){given->in_order[i], 0};
         queues[i] = core_queue_new(caller, given->in_order[i]);
     }
+    start(observing_thread, NULL, false);
+    start(serving_thread, NULL, false);
     start(host_thread, NULL, true);
     if (given->split != 0)
         start(host_thread, (void *)(intptr_t)given->split, true);
@@ -1371,8 +1376,6 @@ static void run(const struct host *given)
     start(engine_thread, NULL, false);
     start(decided_thread, NULL, false);
     start(holding_thread, NULL, false);
-    start(observing_thread, NULL, false);
-    start(serving_thread, NULL, false);
     while (step())
         ;
     check_ends();
@@ -1798,6 +1801,8 @@ int main(int count, char **words)
             printf("%s: %lu\n", hosts[i].name, here);
             done += here;
         }
+        CHECK(asked_by_server != 0,
+              "the serving thread notes no ends while it has nothing else to do");
     } else {
         is_random = true;
         seed = strtoul(words[3], NULL, 10);

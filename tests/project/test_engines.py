@@ -25,6 +25,7 @@ CASES = {
     "<testcase><failure message=\"worker 'gw0' crashed while running it\"/></testcase>": "crashed",
     '<testcase><failure message="the host ended with signal 11"/></testcase>': "crashed",
     '<testcase><failure message="x">subprocess.TimeoutExpired</failure></testcase>': "hung",
+    '<testcase><failure message="Failed: Timeout (&gt;120.0s) from pytest-timeout."/></testcase>': "hung",
 }
 
 
