@@ -47,6 +47,7 @@ struct core_command {
     uint32_t link_count;
     uint32_t unmet; /* links that keep it from being submitted */
     bool decided;
+    bool is_barrier;
     bool follows_all;     /* a marker or barrier that follows each earlier one of its queue */
     enum core_kind kind;  /* of a carried command */
     bool admitted;        /* of a carried command: the board counts it as open */

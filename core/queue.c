@@ -266,6 +266,16 @@ void core_has(struct core_queue *queue, struct core_command *command, void *even
         queue->submitted = command;
 }
 
+/* Returns the barrier that later commands follow when `barrier` has ended. One that has failed with
+ * its wait list may have ended before an earlier one. */
+static struct core_command *barrier_before(const struct core_command *barrier)
+{
+    struct core_command *each = atomic_load(&barrier->status) < 0 ? barrier->older : NULL;
+    while (each != NULL && !each->is_barrier)
+        each = each->older;
+    return each;
+}
+
 void core_leave_queue(struct core_queue *queue, struct core_command *command,
                       struct core_work *work)
 {
@@ -283,7 +293,7 @@ void core_leave_queue(struct core_queue *queue, struct core_command *command,
         queue->submitted = NULL;
     queue->in_engine -= command->event != NULL;
     if (queue->barrier == command)
-        queue->barrier = NULL;
+        queue->barrier = barrier_before(command);
     queue->open--;
     if (command->is_begun)
         core_runs(queue, false);
@@ -357,7 +367,8 @@ static bool put(struct core_queue *queue, struct core_command *command, enum cor
         core_follow(command, wait_list[i], true, !engine_orders(wait_list[i], command), work);
     follow_queue(queue, command, role, count, work);
     enter(queue, command);
-    if (role == CORE_BARRIER)
+    command->is_barrier = role == CORE_BARRIER;
+    if (command->is_barrier)
         queue->barrier = command;
     if (command->unmet == 0)
         core_make_ready(command, work);

@@ -327,6 +327,7 @@ static uint64_t time_now;
 static unsigned live_events;
 
 static bool is_work(int number);
+static bool lasts(int number);
 static void lane_freed(void *lane)
 {
     ((struct lane *)lane)->given_back++;
@@ -437,10 +438,21 @@ static const struct core_engine engine = {engine_submit,  engine_ended, engine_s
                                           engine_wait,    engine_times, engine_notify,
                                           engine_release, NULL,         engine_now};
 
+static bool has_failed_wait(const struct operation *operation)
+{
+    for (unsigned i = 0; i < operation->after_count; i++)
+        if (operation->after[i]->status < 0)
+            return true;
+    return false;
+}
+
+/* An operation of a lane that is out of order fails as soon as one does that it waits for. */
 static bool may_run(const struct operation *operation)
 {
-    if (operation->status != CL_SUBMITTED)
+    if (operation->status != CL_SUBMITTED || lasts(operation->number))
         return false;
+    if (!operation->lane->in_order && has_failed_wait(operation))
+        return true;
     for (unsigned i = 0; i < operation->after_count; i++)
         if (operation->after[i]->status > CL_COMPLETE)
             return false;
@@ -466,14 +478,11 @@ static void engine_thread(void *nothing)
         yield(any_may_run, nothing);
         struct operation *able[OPERATIONS];
         unsigned count = 0;
-        for (unsigned i = 0; i < operation_count; i++)
+        for (unsigned i = operation_count; i-- > 0;) /* the newest first */
             if (may_run(&operations[i]))
                 able[count++] = &operations[i];
         struct operation *operation = able[count > 1 ? choose(count, false) : 0];
-        bool fails = false; /* with what it waits for */
-        for (unsigned i = 0; i < operation->after_count; i++)
-            fails |= operation->after[i]->status < 0;
-        if (fails) {
+        if (has_failed_wait(operation)) {
             operation->ends_with = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
         } else if (is_work(operation->number)) {
             operation->status = CL_RUNNING;
@@ -503,7 +512,9 @@ struct plan {
     int waits[LISTED]; /* numbers from 1 of earlier commands; 0: none */
     int32_t outcome;
     bool has_callback, waited, polled;
-    bool decides; /* the caller ends a marker or a barrier */
+    bool awaited_at_once; /* the host waits for it before it enqueues the next one */
+    int lasts_until;      /* it does not end before this one, numbered from 1, is enqueued */
+    bool decides;         /* the caller ends a marker or a barrier */
     enum core_kind
         of; /* CORE_MOVES: the engine may have it later only beside no CORE_POLLS of others */
     bool comes_first;    /* the host sets no user event before it has ended, or has called back */
@@ -591,6 +602,12 @@ static void check_what_is_beside(int number)
 static bool is_work(int number)
 {
     return host->plans[number].kind == CARRIED;
+}
+
+static bool lasts(int number)
+{
+    int until = host->plans[number].lasts_until;
+    return until != 0 && !enqueued[until - 1];
 }
 
 static void must_have_ended(int before)
@@ -1204,6 +1221,8 @@ static void host_thread(void *from)
         enqueue(i);
         if (host->plans[i].polled && has_command(i))
             ask_about(i);
+        if (host->plans[i].awaited_at_once && has_command(i))
+            wait_for(i);
     }
     for (int i = first; i < last && host->plans[i].kind != NOTHING; i++)
         if (host->plans[i].comes_first)
@@ -1512,6 +1531,13 @@ static const struct host hosts[] = {
      {{CARRIED}, {DECIDED}, {BARRIER}, {CARRIED}, {CARRIED, .has_callback = true}},
      0,
      true},
+    {"a barrier that fails before an earlier one has ended",
+     {false, false},
+     {{CARRIED, .lasts_until = 5},
+      {BARRIER},
+      {CARRIED, 1, .outcome = -5},
+      {BARRIER, 0, {3}, .awaited_at_once = true},
+      {CARRIED}}},
     {"markers",
      {false, true},
      {{CARRIED},
