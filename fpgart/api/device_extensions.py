@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from struct import calcsize, iter_unpack
+
 from fpgart.base import opencl as cl
 from fpgart.base.errors import InvalidValue
 from fpgart.board.global_memory import AllocationType
@@ -16,6 +18,8 @@ OF_THE_DRIVER = {
     "cl_khr_extended_versioning": info.version(1, 0),
     "cl_khr_device_uuid": info.version(1, 0),
 }
+NAME_VERSION = "I64s"
+"""A cl_name_version, for struct."""
 OF_THE_BOARD = ("cl_intel_unified_shared_memory", "cl_intel_mem_alloc_buffer_location")
 OF_THE_ENGINE = {
     "cl_khr_byte_addressable_store",
@@ -107,16 +111,26 @@ def opencl_c_version(device: Device) -> str:
 
 
 def opencl_c_versions(device: Device) -> bytes:
-    answer = device.platform.engine.device_info(cl.CL_DEVICE_OPENCL_C_ALL_VERSIONS)
-    if answer and len(answer) % 68 == 0:
-        return answer
-    return b"".join(info.name_version("OpenCL C", info.version(1, minor)) for minor in (0, 1, 2))
+    answer = _named_versions(device, cl.CL_DEVICE_OPENCL_C_ALL_VERSIONS)
+    return answer or b"".join(info.name_version("OpenCL C", info.version(1, minor)) for minor in (0, 1, 2))
 
 
 def opencl_c_features(device: Device) -> bytes:
-    answer = device.platform.engine.device_info(cl.CL_DEVICE_OPENCL_C_FEATURES)
-    entries = (answer[i : i + 68] for i in range(0, len(answer), 68))
-    return b"".join(e for e in entries if e[4:].rstrip(b"\0").decode() not in FEATURES_NOT_OFFERED)
+    return _named_versions(device, cl.CL_DEVICE_OPENCL_C_FEATURES)
+
+
+def _named_versions(device: Device, query: int) -> bytes:
+    """Returns the cl_name_version entries of the engine's answer, without the features that are not offered.
+
+    Only zeros are behind a name; Intel's runtime leaves other bytes there.
+    """
+    answer = device.platform.engine.device_info(query)
+    found = []
+    for number, field in iter_unpack(NAME_VERSION, answer[: len(answer) - len(answer) % calcsize(NAME_VERSION)]):
+        name = field.partition(b"\0")[0].decode(errors="replace")
+        if name not in FEATURES_NOT_OFFERED:
+            found.append(info.name_version(name, number))
+    return b"".join(found)
 
 
 def of_extension(device: Device, query: int) -> bytes:
