@@ -136,6 +136,9 @@ class Job:
         """Creates a job; raises UsageError, BoardSpecError, OptionError or AocxError if it cannot be done."""
         if not asked.sources:
             raise UsageError("nothing to compile: name a .cl, .aoco or .aocr file")
+        finished = next((path for path in asked.sources if path.suffix == Last.IMAGE.value), None)
+        if finished is not None:
+            raise UsageError(f"{finished} is already compiled: name a .cl, .aoco or .aocr file")
         specification = next((path for path in asked.sources if path.suffix == SPECIFICATION), None)
         if specification is not None and asked.last is not Last.OBJECT:
             raise UsageError(f"{specification} is the specification of a library: -c makes an object of it")

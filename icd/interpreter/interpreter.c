@@ -118,11 +118,18 @@ static int start_own_interpreter(void)
     if (!may_use(executable))
         return 0;
     snprintf(executable, sizeof executable, "%s/bin/python" PYTHON_SERIES, home);
+    /* Names of files are UTF-8 whatever the locale: most hosts never set one, which would make
+     * them ASCII. */
+    PyPreConfig before;
+    PyPreConfig_InitIsolatedConfig(&before);
+    before.utf8_mode = 1;
+    PyStatus status = Py_PreInitialize(&before);
     PyConfig config;
     PyConfig_InitIsolatedConfig(&config);
     config.install_signal_handlers = 0;
     config.site_import = 0;
-    PyStatus status = PyConfig_SetBytesString(&config, &config.home, home);
+    if (!PyStatus_Exception(status))
+        status = PyConfig_SetBytesString(&config, &config.home, home);
     if (!PyStatus_Exception(status))
         status = PyConfig_SetBytesString(&config, &config.program_name, executable);
     int folder = hide_folder_in_place_of_input();

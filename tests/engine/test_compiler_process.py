@@ -214,6 +214,20 @@ def test_a_source_that_another_host_has_built_needs_a_compiler_process_only_wher
         running.communicate("\n")
 
 
+@pytest.mark.parametrize("locale", ["C", "C.UTF-8"])
+def test_a_host_builds_in_folders_whose_names_are_not_ascii_in_any_locale(
+    host: Path, tmp_path: Path, locale: str
+) -> None:
+    folder = tmp_path / "hôte \u4e2d"
+    folder.mkdir()
+    (folder / "one.h").write_text("#define ONE 1\n")
+    source = folder / "noyau é.cl"
+    source.write_text('#include "one.h"\nkernel void k(global int *x) { x[0] = ONE; }')
+    environment = {**plain_environment(), "LC_ALL": locale}
+    result = finished(host, "source", source.name, "build", "-I en-têtes", cwd=folder, env=environment)
+    assert result.stdout.splitlines() == ["source 0", "build 0 right"], result.stderr
+
+
 def test_a_build_that_fails_fails_again(host: Path, tmp_path: Path) -> None:
     file = tmp_path / "k.cl"
     file.write_text("kernel void k(global int *x) { x[0] = nothing; }")

@@ -199,6 +199,15 @@ def test_errors_come_with_the_first_step(source: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "add.aoco").exists()
 
 
+def test_what_the_last_step_has_made_is_no_input(source: Path, tmp_path: Path) -> None:
+    compiled(tmp_path, source, "-DONE=1")
+    result = aoc(tmp_path, "add.aocx", "-o", "other.aocx")
+    assert (result.returncode, result.stderr) == (
+        2,
+        "aoc: add.aocx is already compiled: name a .cl, .aoco or .aocr file\n",
+    )
+
+
 def test_a_later_step_refuses_another_board(source: Path, tmp_path: Path) -> None:
     compiled(tmp_path, "-c", source, "-DONE=1", "-board=hetero")
     result = aoc(tmp_path, "add.aoco", "-board=a10_ref")
