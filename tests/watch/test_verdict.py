@@ -106,6 +106,12 @@ def test_gains_have_a_share_of_the_simulated_time() -> None:
     assert "saved, 1.000 ms on the board (25.0 %)" in report.as_text(found)
 
 
+def test_gains_of_operations_that_overlap_have_no_share_if_they_are_more_than_the_whole() -> None:
+    found = of(*write(100.0, 10.0, 1), *write(200.0, 10.0, 2), kernel(300.0, 10.0), step(0, 500_000, kernel="add"))
+    assert verdict(found)[1].startswith("Following the advice saves 1 ms on the board; most of it: buffer 1 is")
+    assert "saved, 1.000 ms on the board\n" in report.as_text(found)
+
+
 def test_programming_that_can_be_saved_stands_apart() -> None:
     found = Found()
     found.add("do not", nanoseconds=2_000_000_000, noun="programming")

@@ -181,7 +181,7 @@ def saved(advice: Advice) -> str:
         what = f"{advice.copies} copies saved, {in_words(advice.bytes)} in all"
     if not advice.nanoseconds:
         return what
-    share = f" ({100 * advice.share:.1f} %)" if advice.share else ""
+    share = f" ({100 * advice.share:.1f} %)" if 0 < advice.share <= 1 else ""
     return f"{what}, {advice.nanoseconds / 1e6:.3f} ms {'of this run' if advice.measured else 'on the board'}{share}"
 
 

@@ -135,7 +135,8 @@ def _gain(report: Report) -> str:
     if not gains and not report.savings:
         return f"There is advice ({times(len(items) + len(report.heap_advice), 'item')}), but no time of it is known."
     total = total_of(report)
-    share = f" ({100 * report.savings / total:.0f} %)" if report.modelled and total else ""
+    has_share = report.modelled and 0 < report.savings <= total  # what overlaps may save more than the whole
+    share = f" ({100 * report.savings / total:.0f} %)" if has_share else ""
     programming = sum(item.nanoseconds for item in items if item.first.noun == "programming")
     apart = f", and {in_ms(programming)} of programming" if programming else ""
     best = max(gains, key=lambda item: item.nanoseconds)
