@@ -36,6 +36,6 @@ class CodeLocation(NamedTuple):
 
 
 def shown(path: str) -> str:
-    """Returns a path relative to the working directory, if it lies below."""
+    """Returns a path relative to the working directory, if it lies below, and that is not the root."""
     here = os.path.join(working_folder(), "")
-    return path[len(here) :] if path.startswith(here) else path
+    return path[len(here) :] if here != "/" and path.startswith(here) else path

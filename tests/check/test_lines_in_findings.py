@@ -115,6 +115,15 @@ def test_the_caller_of_a_wrapper_that_the_user_names_is_told(host: Path) -> None
     assert [len(finding["misused_at"]["stack"]) for finding in found] == [2]
 
 
+@pytest.mark.parametrize("folder", ["/", ".."])
+def test_annotations_name_the_file_of_a_host_that_runs_in_another_folder(host: Path, folder: str) -> None:
+    words = ("sh", "-c", f"cd {folder} && exec {host}")
+    result, (found,) = run(host.parent, "--check", "order", "--github", "--", *words)
+    assert f",file=host.c,line={line('WRAPPED')}::" in result.stdout
+    below = f"{host.parent.name}/host.c" if folder == ".." else f"{host}.c"
+    assert found["misused_at"]["place"] == f"{below}:{line('WRAPPED')} in move"
+
+
 def test_what_leaks_tells_counts_as_findings(host: Path) -> None:
     result, found = run(host.parent, "--leaks", "--fail-on-finding", "--", host)
     assert result.returncode == 3

@@ -56,10 +56,16 @@ class Sites:
 
 
 def place_of(facts: Args) -> tuple[str, int]:
-    """Returns file and line of the first frame in the result of facts(); "" and 0 if they are not known."""
+    """Returns file and line of the frame that the result of facts() names; "" and 0 if they are not known.
+
+    The place has the path relative to the folder of the process that wrote it.
+    """
+    place = facts.get("place", "")
     for frame in facts.get("stack", ()):
-        if str(CodeLocation(**{"file": "", "line": 0, "function": "", **frame})) == facts.get("place"):
-            return frame.get("file", ""), frame.get("line", 0)
+        file, line = frame.get("file", ""), frame.get("line", 0)
+        behind = f":{line} in {frame.get('function') or '?'}"
+        if line and place.endswith(behind) and file.endswith(place.removesuffix(behind)):
+            return file, line
     return "", 0
 
 
