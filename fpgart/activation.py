@@ -124,6 +124,7 @@ def activate(
     wanted[config.CHECK.name] = check
     options = {name: value for name, value in wanted.items() if value is not None}
     if _current is not None:
+        _refuse_others(options)  # before the earlier activation ends
         _current.end()
     _current = Activation(options, _trace_file(trace), only=only)
     return _current
@@ -174,11 +175,7 @@ def _start(options: dict[str, str]) -> None:
     """Starts the driver, so that errors are reported here. Raises ActivationError."""
     global _started_with
     if control.is_running():
-        if options and options != _started_with:
-            raise ActivationError(
-                f"the driver of this process already runs with {_in_words(_started_with or {})} and keeps its boards: "
-                "start a new process (in a notebook: restart the kernel)"
-            )
+        _refuse_others(options)
         return
     try:
         refuse_wrong_options({})
@@ -186,6 +183,15 @@ def _start(options: dict[str, str]) -> None:
     except (config.OptionError, driver.DriverError) as error:
         raise ActivationError(str(error)) from None
     _started_with = options
+
+
+def _refuse_others(options: dict[str, str]) -> None:
+    """Raises ActivationError for other options than those of the driver, which runs."""
+    if options and options != _started_with:
+        raise ActivationError(
+            f"the driver of this process already runs with {_in_words(_started_with or {})} and keeps its boards: "
+            "start a new process (in a notebook: restart the kernel)"
+        )
 
 
 def _in_words(options: dict[str, str]) -> str:

@@ -26,6 +26,7 @@ import pyopencl as cl
 HOST_MEM_CAPABILITIES = 0x4190
 DEVICE_MEM_CAPABILITIES = 0x4191
 SINGLE_DEVICE_SHARED_MEM_CAPABILITIES = 0x4192
+FREE = "clMemBlockingFreeINTEL"
 
 Shape = int | tuple[int, ...]
 
@@ -45,7 +46,8 @@ class _Loader:
     def _open(self) -> Any:
         if self._library is None:
             with open("/proc/self/maps") as maps:
-                paths = {line.split(maxsplit=5)[-1].strip() for line in maps if "libOpenCL" in line}
+                files = {line.split(maxsplit=5)[-1].strip() for line in maps}
+            paths = [file for file in files if file.rpartition("/")[2].startswith("libOpenCL")]
             if not paths:
                 raise UsmError("pyopencl's OpenCL loader is not in this process")
             self._library = ctypes.CDLL(sorted(paths)[0])
@@ -89,6 +91,8 @@ class _Memory:
             _platform(context), name, _POINTER, _POINTER, *places, _POINTER, _SIZE, _UINT, _POINTER
         )
         owner = [] if not places else [device.int_ptr if device is not None else None]
+        # Found now, because at the end of the process a context answers no queries.
+        self._free = _LOADER.function(_platform(context), FREE, _INT, _POINTER, _POINTER)
         self.context = context
         self.size = size
         self.pointer = allocate(context.int_ptr, *owner, None, max(size, 1), 0, ctypes.addressof(status)) or 0
@@ -106,9 +110,7 @@ class _Memory:
         """Frees it after the commands that may use it."""
         pointer, self.pointer = self.pointer, 0
         if pointer:
-            name = "clMemBlockingFreeINTEL"
-            _check(name, _LOADER.function(_platform(self.context), name, _INT, _POINTER, _POINTER)(
-                self.context.int_ptr, pointer))  # fmt: skip
+            _check(FREE, self._free(self.context.int_ptr, pointer))
 
     def __del__(self) -> None:
         if getattr(self, "pointer", 0):

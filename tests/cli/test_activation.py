@@ -111,6 +111,23 @@ refused("usm_s10")
     assert other.startswith("the driver of this process already runs with FPGART_BOARD=hetero and keeps its boards: ")
 
 
+def test_an_activation_that_is_refused_leaves_the_earlier_one_and_its_trace() -> None:
+    said = script(
+        "import fpgart; fpgart.activate('hetero', trace=True)"
+        + COPY
+        + """
+kept = copy()
+try:
+    fpgart.activate("usm_s10")
+except fpgart.activation.ActivationError:
+    print("refused")
+print(fpgart.report())
+"""
+    )
+    assert said.startswith("refused\n")
+    assert "buffer 1: 4 KiB" in said
+
+
 def test_an_activation_after_pyopencl_has_listed_platforms_is_refused() -> None:
     said = script(
         """

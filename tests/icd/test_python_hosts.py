@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from processes import finished
+from processes import finished, fpgart
 
 from fpgart.cli import running
 
@@ -531,6 +531,19 @@ queue.finish()
 print("end")
 """
     assert run_on_board(program) == ["end"]
+
+
+def test_arrays_in_unified_shared_memory_that_live_to_the_end_are_freed_in_silence(tmp_path: Path) -> None:
+    host = tmp_path / "host.py"
+    host.write_text("""
+import numpy as np, pyopencl as cl
+from fpgart import usm
+context = cl.Context(cl.get_platforms()[0].get_devices())
+shared = usm.shared_empty(context, 16, np.int32)
+device = usm.device_empty(context, 16, np.int32)
+""")
+    said = fpgart("run", "--leaks", "--trace", tmp_path / "t.json", "--", sys.executable, host, PYTHONPATH=str(ROOT))
+    assert (said.returncode, said.stderr) == (0, "fpgart: nothing is alive at the end\n")
 
 
 def test_threads_that_end_leave_no_state_behind() -> None:
