@@ -432,6 +432,14 @@ class TestBuffers:
         host.finish()
         assert memory.raw == b"\7" * 100
 
+    def test_a_sub_buffer_that_migrates_without_contents_leaves_those_beside_it(self, host: Host) -> None:
+        buffer = host.buffer(100)
+        host.write(buffer, b"\7" * 100)
+        part = host.cl.make("clCreateSubBuffer", buffer, 0, cl.CL_BUFFER_CREATE_TYPE_REGION, handles(0, 50))
+        flags = cl.CL_MIGRATE_MEM_OBJECT_HOST | cl.CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED
+        host.cl.check("clEnqueueMigrateMemObjects", host.queue, 1, handles(part), flags, 0, None, None)
+        assert host.read(buffer, 50, 50) == b"\7" * 50
+
     def test_maps_are_counted(self, host: Host) -> None:
         buffer = host.buffer(100)
         for count, offset in enumerate((0, 50)):

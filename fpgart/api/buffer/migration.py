@@ -33,7 +33,9 @@ def enqueue_migrate_mem_objects(
         return None
     device = command_queue.device
     buffers = [buffer for buffer in buffers if not buffer.owner.stays_on_host]
-    keep = not flags & cl.CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED
+    # A sub-buffer moves with its whole buffer, whose other contents stay defined.
+    has_part = any(buffer.size < buffer.owner.size for buffer in buffers)
+    keep = has_part or not flags & cl.CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED
     operation: Migration | MigrateToHost
     if flags & cl.CL_MIGRATE_MEM_OBJECT_HOST or not device.knows_memories:
         # The memory in which the host writes to mapped regions would get the old contents.
