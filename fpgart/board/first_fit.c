@@ -177,6 +177,8 @@ static struct hole *take_unused(struct first_fit *heap)
 int64_t first_fit_allocate(struct first_fit *heap, uint64_t size, uint64_t first,
                            uint64_t alignment)
 {
+    if (rounded(size) < size) /* it wraps around */
+        return -1;
     struct hole *node = malloc(sizeof *node);
     if (node == NULL)
         return -1;

@@ -87,6 +87,13 @@ def test_addresses_are_multiples_of_the_granularity() -> None:
     assert GRANULARITY == 1024
 
 
+@pytest.mark.parametrize("size", [2**64 - GRANULARITY, 2**64 - GRANULARITY + 1, 2**64 - 1])
+def test_no_room_is_found_for_the_largest_sizes(size: int) -> None:
+    allocator = FirstFit(BEGIN, END)
+    assert allocator.allocate(size) is None
+    assert allocator.holes() == [(BEGIN, END - BEGIN)]
+
+
 def test_everything_freed_leaves_one_hole() -> None:
     allocator = FirstFit(BEGIN, END)
     blocks = [(allocator.allocate(1000), 1000) for _ in range(20)]
