@@ -209,15 +209,18 @@ def test_what_is_mapped_is_given_back_from_its_begin(host: Host) -> None:
         pipe.map(0)
     with pytest.raises(PipeEmpty):
         host.read(pipe)  # what is mapped is not read in another way
-    for address, wrong in ((second, rest), (first, size + 1)):
+    for address, wrong in ((second, rest), (first, size + BYTES)):
         with pytest.raises(InvalidValue, match=f"{wrong} bytes at {address:#x} are not what was mapped first"):
             pipe.unmap(address, wrong)
+    with pytest.raises(InvalidValue, match="3 bytes are not a number of packets, which have 4"):
+        pipe.unmap(first, BYTES - 1)
     assert pipe.unmap(first, BYTES) == BYTES
     assert pipe.unmap(first + BYTES, BYTES) == BYTES
     assert pipe.unmap(second, rest) == BYTES
     assert pipe.fifo.level == 0
-    with pytest.raises(InvalidValue):
-        pipe.unmap(second, rest)
+    for address, wrong in ((second, rest), (0, 0)):
+        with pytest.raises(InvalidValue):
+            pipe.unmap(address, wrong)
 
 
 def test_room_that_is_mapped_is_packets_once_it_is_given_back(host: Host) -> None:

@@ -141,12 +141,14 @@ class Pipe:
     def unmap(self, address: int, size: int) -> int:
         """Completes the first `size` bytes of the oldest mapping. Returns `size`.
 
-        Raises InvalidValue for another address, or for more bytes than are mapped.
+        Raises InvalidValue for another address, for more bytes than are mapped, and for a part of a packet.
         """
         self._check_host_end(HOST_ENDS, "use")
+        if size % self.packet_size:
+            raise InvalidValue(f"{size} bytes are not a number of packets, which have {self.packet_size}")
         with self._using:
             begin, mapped = self._maps[0] if self._maps else (0, 0)
-            if address != begin or size > mapped:
+            if not self._maps or address != begin or size > mapped:
                 raise InvalidValue(f"{size} bytes at {address:#x} are not what was mapped first")
             self.fifo.commit(size, writing=self._writing)
             if size == mapped:
