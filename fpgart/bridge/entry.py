@@ -151,12 +151,12 @@ def _make(name: str, function: Callable[..., Any], status: bool) -> Callable[...
             takes.append(argument)
             gives.append(argument)
     call = f"call({', '.join(gives)})"
-    failure = "return failed(error, name, o)"
+    failure = f"return failed(error, {name!r}, o)"
     if returned == "None":
         body = [call, "return 0"]
     elif returned in ("Pointer", "Void"):
         body = [f"return {call}"]
-        failure = "failed(error, name, o)"
+        failure = f"failed(error, {name!r}, o)"
     elif returned == "Command":
         takes.append("event_ret")
         body = [f"made = {call}", "if event_ret and made is not None:", "    event_ret[0] = publish(made)", "return 0"]
@@ -167,20 +167,21 @@ def _make(name: str, function: Callable[..., Any], status: bool) -> Callable[...
             body = [f"made, event = {call}", "if event_ret and event is not None:", "    event_ret[0] = publish(event)"]
         elif returned == "Attempt":
             body = [f"made, error = {call}"]
-            status_words = f"failed(error, name, {objects[0]}) if error else 0"
+            status_words = f"failed(error, {name!r}, {objects[0]}) if error else 0"
         else:
             body = [f"made = {call}"]
         takes.append("errcode_ret")
         result = "publish(made)" if returned in KINDS or returned == "Attempt" else "made"
         body += [f"result = {result}", f"errcode_ret[0] = {status_words}", "return result"]
-        failure = "errcode_ret[0] = failed(error, name, o)\n        return 0"
+        failure = f"errcode_ret[0] = failed(error, {name!r}, o)\n        return 0"
     failure = failure.replace(", o)", f", {objects[0]})" if objects else ", None)")
-    crashed = "return crashed(name)"
+    crashed = f"return crashed({name!r})"
     if returned in ("Pointer", "Void"):
-        crashed = f"crashed(name)\n        return {'0' if returned == 'Pointer' else 'None'}"
-        failure += crashed[len("crashed(name)") :]
+        result = f"\n        return {'0' if returned == 'Pointer' else 'None'}"
+        crashed = f"crashed({name!r}){result}"
+        failure += result
     if "errcode_ret" in takes:
-        crashed = "errcode_ret[0] = crashed(name)\n        return 0"
+        crashed = f"errcode_ret[0] = crashed({name!r})\n        return 0"
     lines = [f"def {name}({', '.join(takes)}):"]
     lines += [f"    {o} = None" for o in objects[:1]]
     lines += ["    try:"]
@@ -195,7 +196,6 @@ def _make(name: str, function: Callable[..., Any], status: bool) -> Callable[...
         "crashed": crashed_,
         "CLError": errors.CLError,
         "call": function,
-        "name": name,
         **classes,
     }
     exec(compile("\n".join(lines), f"<entry {name}>", "exec"), scope)
