@@ -202,7 +202,7 @@ def board_of(queue: CommandQueue) -> CarriedBoard | None:
         or NOTICES.watches_commands
         or not device.mmd.in_c
         or device.before_kernel is not None
-        or device.network is not None
+        or device.networks
         or device.cores
         or not device.knows_memories
     ):

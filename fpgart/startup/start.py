@@ -427,8 +427,7 @@ def shut_down(platform: Platform, at_end: list[Callable[[], None]], faults: Faul
     if faults is not None:
         faults.end()
     for device in platform.devices:
-        if device.network is not None:
-            device.network.stop()
+        device.stop_networks()
     ended = platform.scheduler.close(config.EXIT_TIMEOUT.value)
     if not ended:
         log.note(f"work was still running {config.EXIT_TIMEOUT.value} s after the end of the program")

@@ -122,9 +122,7 @@ def cluster_of(machine: Machine, cables: str, patience_s: float = 30.0) -> Itera
     made = Cluster(machine, cables, patience_s)
     yield made
     for device in machine.devices:
-        if device.network is not None:
-            device.network.stop()
-            device.network = None
+        device.stop_networks()
     machine.scheduler.close(5)
     made.wiring.close()
     shutil.rmtree(folder_of(made.job))  # what nobody has read

@@ -322,18 +322,19 @@ class LaunchKernel(Invocation):
         if 0 < self.cores < device.cores:
             engine_kernel = engine_kernel.on_own_thread()
         reaches = self.reaches() if engine_kernel.wants_reaches or self._is_copied else ()
+        network = device.networks.get(self.program.identity)
         shown = self.showing if self.showing is not None and self.showing.regions else None
         if shown is not None:
             for listener in NOTICES.regions_set:
                 listener(self, shown)
         try:
-            engine_kernel.launch(image, self.dimensions, self.engine_sizes, self.has_local, reaches, device.network)
+            engine_kernel.launch(image, self.dimensions, self.engine_sizes, self.has_local, reaches, network)
         finally:
             if shown is not None:
                 for listener in NOTICES.regions_restored:
                     listener(self, shown)
-            if device.network is not None and device.network.links:
-                self._tell_packets(device.network.links)
+            if network is not None and network.links:
+                self._tell_packets(network.links)
         if not engine_kernel.launched:
             self.compile_ns = engine_kernel.compile_ns
         self._leave_watched()

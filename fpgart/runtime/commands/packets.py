@@ -22,14 +22,18 @@ class Unready(OutOfResources):
 class MovePacket:
     """Moves one packet between the host and a channel of the program that the board is programmed with."""
 
-    __slots__ = ("address", "blocking", "channel", "device", "size", "writing")
+    __slots__ = ("address", "blocking", "channel", "device", "program", "size", "writing")
     name = "host"
     launch: None = None
     compute_unit: None = None
     direction = Direction.NONE
 
-    def __init__(self, device: Device, channel: str, address: int, size: int, *, writing: bool, blocking: bool) -> None:
+    def __init__(
+        self, device: Device, program: str, channel: str, address: int, size: int, *, writing: bool, blocking: bool
+    ) -> None:
+        """`program`: the identity of the one whose channel it is."""
         self.device = device
+        self.program = program
         self.channel = channel
         self.address = address
         self.size = size
@@ -54,7 +58,7 @@ class MovePacket:
         """Moves the packet. Raises Unready if it would have to wait and may not, InvalidValue for a wrong channel or
         size.
         """
-        network = self.device.network
+        network = self.device.networks.get(self.program)
         fifo = network.channel(self.channel) if network is not None else None
         if network is None or fifo is None:
             raise InvalidValue(f"the board has no channel '{self.channel}' that the host may use")
@@ -79,10 +83,14 @@ class MovePacket:
 class MoveVariable(Transfer):
     """Copies bytes between the host and a program-scope variable of the program on the board."""
 
-    __slots__ = ("address", "offset", "size", "variable", "writing")
+    __slots__ = ("address", "offset", "program", "size", "variable", "writing")
 
-    def __init__(self, device: Device, variable: str, address: int, size: int, offset: int, *, writing: bool) -> None:
+    def __init__(
+        self, device: Device, program: str, variable: str, address: int, size: int, offset: int, *, writing: bool
+    ) -> None:
+        """`program`: the identity of the one whose variable it is."""
         super().__init__(device)
+        self.program = program
         self.variable = variable
         self.address = address
         self.size = size
@@ -91,7 +99,7 @@ class MoveVariable(Transfer):
 
     def run(self) -> None:
         """Copies the bytes. Raises InvalidArgValue for an unknown name, InvalidValue beyond the variable's end."""
-        network = self.device.network
+        network = self.device.networks.get(self.program)
         found = network.variable(self.variable) if network is not None else None
         if found is None:
             raise InvalidArgValue(f"the board has no program-scope variable '{self.variable}'")

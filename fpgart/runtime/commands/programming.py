@@ -21,21 +21,22 @@ PROGRAM_COMMAND = 0x1210  # the runtime's own command type
 
 def load_onto(device: Device, program: Program) -> None:
     """Programs the board or, on boards that keep several programs, loads one more. Raises BoardError, CLError."""
-    before = device.interleaving, device.knows_memories, device.network
-    if device.network is not None:
-        device.network.stop()
-        device.network = None
+    before = device.interleaving, device.knows_memories, bool(device.networks)
     if device.memories.keeps_programs:
+        device.stop_network(program.identity)
         load_into_memory(device, program)
     else:
+        device.stop_networks()
         program_anew(device, program)
     device.knows_memories = True
-    device.network = program.made.network(device.plugs)
-    if before != (device.interleaving, True, None) or device.network is not None:
+    network = program.made.network(device.plugs)
+    if network is not None:
+        device.networks[program.identity] = network
+    if before != (device.interleaving, True, False) or network is not None:
         device.epoch_ended()
-    if device.network is not None:
+    if network is not None:
         for listener in NOTICES.network_made:
-            listener(device, device.network, program)
+            listener(device, network, program)
 
 
 def load_into_memory(device: Device, program: Program) -> None:

@@ -169,8 +169,8 @@ class Device:
         """The number of tasks that run at once; 0 for no limit."""
         self.contexts: Living[DeviceContext] = Living()
         """The contexts that use the device."""
-        self.network: KernelNetwork | None = None
-        """The channels, pipes and variables of the binary that is loaded."""
+        self.networks: dict[str, KernelNetwork] = {}
+        """The channels, pipes and variables of the programs on the board, by identity."""
         self.plugs: Plugs = no_plugs
         """Takes the device's ends of cables, once kernels may use them."""
         self._simulator = simulator
@@ -269,9 +269,7 @@ class Device:
             self._users -= 1
             if self._users or not self.mmd.is_shared or self.blocks():
                 return
-            if self.network is not None:
-                self.network.stop()
-                self.network = None
+            self.stop_networks()
             self.loaded = {}
             self._opened = False
             self.mmd.close()
@@ -339,9 +337,7 @@ class Device:
 
         Allocated blocks keep their places and contents. A binary is loaded again when it is needed.
         """
-        if self.network is not None:
-            self.network.stop()
-            self.network = None
+        self.stop_networks()
         self.mmd.renew([block.range.whole() for block in self.blocks()])
         for identity in list(self.loaded):
             self.unload(identity)
@@ -420,8 +416,20 @@ class Device:
         index = self.memories.default_memory(size) if memory is None else memory
         return index is not None and (interleaving or self.interleaving)[index]
 
+    def stop_networks(self) -> None:
+        """Ends the kernels that run by themselves, and the channels and variables of all programs."""
+        for identity in list(self.networks):
+            self.stop_network(identity)
+
+    def stop_network(self, identity: str) -> None:
+        """Does the same for one program."""
+        network = self.networks.pop(identity, None)
+        if network is not None:
+            network.stop()
+
     def unload(self, identity: str) -> None:
         """Removes a program from those that are loaded, and frees the block of its code."""
+        self.stop_network(identity)
         programs = self.loaded
         block = programs.pop(identity, None)
         self.loaded = programs
@@ -445,6 +453,7 @@ class Device:
 
         block = self.scheduler.while_none_begins(decide)
         if block is not None:
+            self.stop_network(identity)
             block.release()
         return heir()
 

@@ -33,8 +33,9 @@ class ChannelEvents:
             self._timeline.mark("pipe", pipe.name, facts)
 
     def operation_ended(self, event: Event, operation: DeviceOperation, begin: int, status: int) -> None:
-        network = operation.device.network
-        if operation.name == "kernel" and network is not None:
+        if operation.name != "kernel":
+            return
+        for network in list(operation.device.networks.values()):
             self._devices.setdefault(network, operation.device.id)
             self._tell_channels(network)
 

@@ -17,6 +17,7 @@ from fpgart.runtime.scheduling.occupancy import Claim, Direction
 
 Boards = Callable[..., Machine]
 BYTES = 4
+PROGRAM = "the program that is loaded"
 
 
 class Fifo:
@@ -79,14 +80,14 @@ def device(boards: Boards) -> Device:
 
 def with_network(device: Device, nth: int = 1) -> Network:
     network: Any = Network(Fifo(nth))
-    device.network = network
+    device.networks[PROGRAM] = network
     return network  # type: ignore[no-any-return]
 
 
 def packet(
     device: Device, channel: str = "c", size: int = BYTES, *, writing: bool = True, blocking: bool = False
 ) -> Any:
-    return MovePacket(device, channel, 0x1000, size, writing=writing, blocking=blocking)
+    return MovePacket(device, PROGRAM, channel, 0x1000, size, writing=writing, blocking=blocking)
 
 
 @pytest.mark.parametrize(("writing", "call"), [(True, "write"), (False, "read")])
@@ -135,7 +136,7 @@ def test_a_board_without_a_program_has_no_channels_and_no_variables(device: Devi
     with pytest.raises(InvalidValue, match="no channel 'c'"):
         packet(device).run()
     with pytest.raises(InvalidArgValue, match="no program-scope variable 'v'"):
-        MoveVariable(device, "v", 0x1000, 1, 0, writing=True).run()
+        MoveVariable(device, PROGRAM, "v", 0x1000, 1, 0, writing=True).run()
 
 
 @pytest.mark.parametrize("blocking", [True, False])
@@ -151,9 +152,9 @@ def test_who_blocks_needs_a_thread_and_keeps_nothing_busy(device: Device, blocki
 def test_a_variable_is_written_and_read_at_its_offset(device: Device) -> None:
     network = with_network(device)
     host = (ctypes.c_char * 4)(*b"abcd")
-    MoveVariable(device, "v", ctypes.addressof(host), 2, 3, writing=True).run()
+    MoveVariable(device, PROGRAM, "v", ctypes.addressof(host), 2, 3, writing=True).run()
     assert network.memory.raw == b"012ab567"
-    MoveVariable(device, "v", ctypes.addressof(host), 4, 4, writing=False).run()
+    MoveVariable(device, PROGRAM, "v", ctypes.addressof(host), 4, 4, writing=False).run()
     assert host.raw == b"b567"
 
 
@@ -161,10 +162,19 @@ def test_a_variable_is_written_and_read_at_its_offset(device: Device) -> None:
 def test_a_variable_ends_where_it_ends(device: Device, name: str, size: int, offset: int) -> None:
     with_network(device)
     with pytest.raises(InvalidValue, match=f"'v' has 8 bytes, {size} at {offset} are beyond its end"):
-        MoveVariable(device, name, 0x1000, size, offset, writing=True).run()
+        MoveVariable(device, PROGRAM, name, 0x1000, size, offset, writing=True).run()
+
+
+def test_a_program_that_is_not_on_the_board_has_no_channels_and_no_variables(device: Device) -> None:
+    network = with_network(device)
+    with pytest.raises(InvalidValue, match="no channel 'c'"):
+        MovePacket(device, "another", "c", 0x1000, BYTES, writing=True, blocking=False).run()
+    with pytest.raises(InvalidArgValue, match="no program-scope variable 'v'"):
+        MoveVariable(device, "another", "v", 0x1000, 1, 0, writing=True).run()
+    assert (network.fifo.calls, network.memory.raw) == ([], b"01234567")
 
 
 def test_a_variable_has_a_name(device: Device) -> None:
     with_network(device)
     with pytest.raises(InvalidArgValue, match="no program-scope variable 'w'"):
-        MoveVariable(device, "w", 0x1000, 1, 0, writing=False).run()
+        MoveVariable(device, PROGRAM, "w", 0x1000, 1, 0, writing=False).run()

@@ -34,20 +34,34 @@ def program_with(machine: Machine, network: Network | None, source: str) -> Any:
     return program
 
 
-@pytest.mark.parametrize("board", ["hetero", "k2h"])
-def test_a_board_has_the_channels_of_the_program_that_was_loaded_last(boards: Boards, board: str) -> None:
-    machine = boards(board)
+def test_a_board_has_the_channels_of_the_program_that_was_loaded_last(boards: Boards) -> None:
+    machine = boards("hetero")
     machine.device.open()
     first, second = Network(), Network()
     programs = [program_with(machine, network, f"{number}" * 8) for number, network in enumerate((first, second, None))]
     load_onto(machine.device, programs[0])
-    assert machine.device.network is first
+    assert [*machine.device.networks.values()] == [first]
     load_onto(machine.device, programs[1])
-    assert machine.device.network is second
+    assert [*machine.device.networks.values()] == [second]
     assert (first.stops, second.stops) == (1, 0)
     load_onto(machine.device, programs[2])
-    assert machine.device.network is None
+    assert not machine.device.networks
     assert (first.stops, second.stops) == (1, 1)
+
+
+def test_a_board_that_keeps_programs_has_the_channels_of_each_until_it_is_unloaded(boards: Boards) -> None:
+    machine = boards("k2h")
+    device = machine.device
+    device.open()
+    first, second = Network(), Network()
+    programs = [program_with(machine, network, f"{number}" * 8) for number, network in enumerate((first, second, None))]
+    for program in programs:
+        load_onto(device, program)
+    assert device.networks == {programs[0].identity: first, programs[1].identity: second}
+    load_onto(device, programs[0])
+    assert (first.stops, second.stops) == (1, 0)
+    device.unload(programs[1].identity)
+    assert (device.networks, second.stops) == ({programs[0].identity: first}, 1)
 
 
 def test_who_watches_hears_of_channels_and_not_of_programs_without_any(boards: Boards) -> None:

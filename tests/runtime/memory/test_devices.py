@@ -43,7 +43,7 @@ def nothing(*addresses: int) -> None:
 def test_a_device_begins_with_nothing_done_and_nothing_loaded(boards: Boards) -> None:
     device = new_device(boards("hetero"))
     assert (device.handle, device.id, device.kernels_run, device.kernel_ns) == (0, 7, 0, 0)
-    assert (device.loaded, device.found, device.network) == ({}, None, None)
+    assert (device.loaded, device.found, device.networks) == ({}, None, {})
     assert (device.blocks(), device.bytes_in_use(), device.before_kernel) == ([], 0, None)
     assert device.knows_memories
     assert not device.has_cables
@@ -81,7 +81,7 @@ def test_a_shared_board_is_given_back_when_no_context_has_it_and_nothing_lies_on
     monkeypatch.setattr(device.mmd, "is_available", lambda: False)
     device.enter()
     device.enter()
-    device.loaded, device.network = {"program": None}, network
+    device.loaded, device.networks = {"program": None}, {"program": network}
     assert device.is_available()
     device.leave()
     block = device.allocate(KIB, None, 0, 1)
@@ -93,13 +93,13 @@ def test_a_shared_board_is_given_back_when_no_context_has_it_and_nothing_lies_on
     device.leave()
     if shared:
         assert calls == ["open", "close"]
-        assert (device.loaded, device.network, network.stopped) == ({}, None, 1)
+        assert (device.loaded, device.networks, network.stopped) == ({}, {}, 1)
         assert not device.is_available()
         device.enter()
         assert calls == ["open", "close", "open"]
     else:
         assert calls == ["open"]
-        assert (device.loaded, device.network, network.stopped) == ({"program": None}, network, 0)
+        assert (device.loaded, device.networks, network.stopped) == ({"program": None}, {"program": network}, 0)
     monkeypatch.undo()
 
 
@@ -151,14 +151,14 @@ def test_a_renewed_device_has_no_listener_no_network_and_its_own_interleaving(
     own = device.interleaving
     block = device.allocate(3 * KIB, None, 0, 1)
     assert block is not None
-    device.network = network
+    device.networks["program"] = network
     device.interleaving = tuple(not each for each in own)
     device.kernels_run = device.kernel_ns = 9
     device.when_exception(1, told.append)
     for _ in range(2):
         device.renew()
     device.exception(1)
-    assert (device.network, network.stopped, told) == (None, 1, [])
+    assert (device.networks, network.stopped, told) == ({}, 1, [])
     assert device.interleaving == own
     assert (device.kernels_run, device.kernel_ns) == (0, 0)
     assert renewed == [[(block.address, 3 * KIB)]] * 2
