@@ -60,8 +60,16 @@ def stretch() -> Iterator[Stretch]:
     """Memory that a board process could share; its addresses are free again afterwards."""
     made = Stretch()
     yield made
+    for part in list(made._parts):
+        made.free(part)
     lib.unmap(made.control, PAGE)
     os.close(made.descriptor)
+
+
+@pytest.fixture(scope="session")
+def memory() -> Stretch:
+    """For one board process after the other: a process has room for few stretches, and these keep theirs."""
+    return Stretch()
 
 
 @pytest.fixture

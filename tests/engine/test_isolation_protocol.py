@@ -90,9 +90,9 @@ def test_a_header_announces_a_kind_and_a_size_that_exist(data: bytes) -> None:
 
 
 @pytest.fixture(scope="module")
-def process() -> Iterator[BoardProcess]:
+def process(memory: Stretch) -> Iterator[BoardProcess]:
     """A board process, whose engine may be none: it answers all the same."""
-    made = BoardProcess(Stretch())
+    made = BoardProcess(memory)
     yield made
     made.stop("was not needed any more")
     made.ended()
@@ -182,25 +182,25 @@ def test_an_answer_that_is_too_large_is_an_error(monkeypatch: pytest.MonkeyPatch
     assert (length, answer) == (len(data) - 8, m.Failed(-5, "a Data of 1004 bytes is too large (1000)"))
 
 
-def test_a_lane_that_gets_no_queue_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lane_that_gets_no_queue_is_refused(stretch: Stretch, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = choose_engine()
     if not isinstance(engine, OpenCLEngine):
         pytest.skip("queues are those of another driver")
     ours, theirs = socket.socketpair()
-    session, memory = Session(theirs), Stretch()
-    session._begin, session._size, session._served = memory.begin, memory.size, Served(engine)
+    session = Session(theirs)
+    session._begin, session._size, session._served = stretch.begin, stretch.size, Served(engine)
 
     def no_queue() -> int:
         raise OutOfHostMemory("there is no queue")
 
     monkeypatch.setattr(engine.queues, "acquire", no_queue)
-    lane = memory.allocate(lib.LANE_BYTES)
+    lane = stretch.allocate(lib.LANE_BYTES)
     with ours, theirs, pytest.raises(OutOfHostMemory, match="there is no queue"):
         session._open_lane(m.OpenLane(lane), theirs.fileno())
 
 
 def test_a_board_process_that_says_nothing_is_waited_for_no_longer_than_it_may_take(
-    monkeypatch: pytest.MonkeyPatch,
+    memory: Stretch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("fpgart.engine.isolated.process.GREETING_S", 0.1)
     session, theirs = socket.socketpair()
@@ -208,7 +208,7 @@ def test_a_board_process_that_says_nothing_is_waited_for_no_longer_than_it_may_t
     output, error = os.pipe(), os.pipe()
     keepers.sendall(struct.pack("i", 9))
     with theirs, keepers, pytest.raises(ProcessError, match=r"did not answer for 0.1 s, and was stopped"):
-        start_process(Stretch(), Spawned(session, life, output[0], error[0]))
+        start_process(memory, Spawned(session, life, output[0], error[0]))
     os.close(output[1])
     os.close(error[1])
 
@@ -247,16 +247,16 @@ def test_a_request_that_is_no_message_fails_and_leaves_the_board_process_alone(p
     assert lives(process)
 
 
-def test_a_session_that_breaks_off_ends_the_board_process_by_itself() -> None:
-    process = BoardProcess(Stretch())
+def test_a_session_that_breaks_off_ends_the_board_process_by_itself(memory: Stretch) -> None:
+    process = BoardProcess(memory)
     process._session.sendall(b"\xff" * 64)
     process._session.shutdown(socket.SHUT_WR)
     loss = process.ended()
     assert (loss.status, loss.signal) == (0, 0)
 
 
-def test_another_version_is_refused() -> None:
-    process = BoardProcess(Stretch())
+def test_another_version_is_refused(memory: Stretch) -> None:
+    process = BoardProcess(memory)
     hello = m.Hello(m.VERSION + 1, "0.0", 0, 0, ())
     m.send(process._session, hello)
     answer = m.receive(process._session)
@@ -332,8 +332,8 @@ class CountingStretch(Stretch):
 
 
 @pytest.fixture(scope="module")
-def memory() -> CountingStretch:
-    """For one board process after the other: there is room for few stretches."""
+def counting() -> CountingStretch:
+    """For one board process after the other: a process has room for few stretches."""
     return CountingStretch()
 
 
@@ -342,10 +342,10 @@ KEPT: list[BuiltProgram] = []
 
 
 @pytest.fixture
-def engine(memory: CountingStretch) -> Iterator[IsolatedEngine]:
+def engine(counting: CountingStretch) -> Iterator[IsolatedEngine]:
     """An engine in a board process."""
     try:
-        made = IsolatedEngine(memory)
+        made = IsolatedEngine(counting)
     except ProcessError as error:
         pytest.skip(str(error))
     yield made
@@ -355,11 +355,11 @@ def engine(memory: CountingStretch) -> Iterator[IsolatedEngine]:
 
 
 def test_an_engine_with_buffers_of_its_own_runs_in_no_board_process(
-    memory: CountingStretch, engine: IsolatedEngine, monkeypatch: pytest.MonkeyPatch
+    counting: CountingStretch, engine: IsolatedEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FPGART_ENGINE_BUFFERS", "own")
     with pytest.raises(ProcessError, match="works on buffers of its own; it runs only in the host's process"):
-        IsolatedEngine(memory)
+        IsolatedEngine(counting)
 
 
 SIZES = struct.pack("9Q", 0, 0, 0, 1, 1, 1, 1, 1, 1)
@@ -409,10 +409,10 @@ def test_kernels_that_begin_together_after_a_fault_talk_through_the_same_channel
 
 @pytest.mark.parametrize("dies", ["of a request", "of a launch"])
 def test_a_board_process_that_has_died_leaves_no_memory_behind(
-    dies: str, engine: IsolatedEngine, memory: CountingStretch
+    dies: str, engine: IsolatedEngine, counting: CountingStretch
 ) -> None:
     process = engine.process
-    before = memory.allocated - {lane.address for lane in process._lanes}
+    before = counting.allocated - {lane.address for lane in process._lanes}
     kernel = spinning(engine)
     lanes = [process.take() for _ in range(3)]
     for lane in lanes:
@@ -426,7 +426,7 @@ def test_a_board_process_that_has_died_leaves_no_memory_behind(
         threading.Timer(0.1, process.stop, ["was stopped by the test"]).start()
         with pytest.raises(BoardLost):
             kernel.launch(arguments_of(1), 1, SIZES, True)
-    assert memory.allocated == before
+    assert counting.allocated == before
 
 
 def test_signals_of_the_host_do_not_let_a_kernel_run_longer(

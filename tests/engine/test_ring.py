@@ -114,12 +114,6 @@ class Host:
         self.engine._process.ended()
 
 
-@pytest.fixture(scope="module")
-def memory() -> Stretch:
-    """For one board process after the other: there is room for few stretches."""
-    return Stretch()
-
-
 @pytest.fixture
 def host(memory: Stretch) -> Iterator[Host]:
     try:

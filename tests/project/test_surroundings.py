@@ -120,8 +120,7 @@ def test_a_system_that_lets_no_file_grow_is_told(boards: type[Machine]) -> None:
     assert signals == [], "a host that does not catch SIGXFSZ would have ended"
 
 
-def test_memory_that_is_shared_has_no_room_where_no_file_may_grow() -> None:
-    stretch = Stretch()
+def test_memory_that_is_shared_has_no_room_where_no_file_may_grow(stretch: Stretch) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, hard))
