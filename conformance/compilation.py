@@ -8,6 +8,7 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -38,7 +39,8 @@ def kept(command: Sequence[str], sources: Sequence[Path]) -> Path:
             made = Path(folder) / program.name
             result = subprocess.run([*command, "-o", str(made)], capture_output=True, text=True)
             assert result.returncode == 0, result.stderr
-            made.rename(program)
+            with suppress(FileExistsError):  # another process has made it, and may run it
+                program.hardlink_to(made)
     return program
 
 
