@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from struct import calcsize, iter_unpack
-
 from fpgart.base import opencl as cl
 from fpgart.base.errors import InvalidValue
 from fpgart.board.global_memory import AllocationType
@@ -18,8 +16,6 @@ OF_THE_DRIVER = {
     "cl_khr_extended_versioning": info.version(1, 0),
     "cl_khr_device_uuid": info.version(1, 0),
 }
-NAME_VERSION = "I64s"
-"""A cl_name_version, for struct."""
 OF_THE_BOARD = ("cl_intel_unified_shared_memory", "cl_intel_mem_alloc_buffer_location")
 OF_THE_ENGINE = {
     "cl_khr_byte_addressable_store",
@@ -120,17 +116,9 @@ def opencl_c_features(device: Device) -> bytes:
 
 
 def _named_versions(device: Device, query: int) -> bytes:
-    """Returns the cl_name_version entries of the engine's answer, without the features that are not offered.
-
-    Only zeros are behind a name; Intel's runtime leaves other bytes there.
-    """
-    answer = device.platform.engine.device_info(query)
-    found = []
-    for number, field in iter_unpack(NAME_VERSION, answer[: len(answer) - len(answer) % calcsize(NAME_VERSION)]):
-        name = field.partition(b"\0")[0].decode(errors="replace")
-        if name not in FEATURES_NOT_OFFERED:
-            found.append(info.name_version(name, number))
-    return b"".join(found)
+    """Returns the engine's cl_name_version entries without the features that are not offered."""
+    answer = info.name_versions(device.platform.engine.device_info(query))
+    return b"".join(info.name_version(name, number) for name, number in answer if name not in FEATURES_NOT_OFFERED)
 
 
 def of_extension(device: Device, query: int) -> bytes:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from struct import Struct, pack
 from typing import Any, TypeVar
 
@@ -15,6 +15,7 @@ T = TypeVar("T")
 Query = Callable[[T], bytes]
 
 _U32, _U64, _I32 = Struct("I"), Struct("Q"), Struct("i")
+_NAME_VERSION = Struct("I64s")
 u32 = _U32.pack
 i32 = _I32.pack
 u64 = _U64.pack
@@ -69,6 +70,16 @@ def version(major: int, minor: int, patch: int = 0) -> int:
 def name_version(name: str, number: int) -> bytes:
     """Returns a cl_name_version: 4 bytes of version, 64 of name."""
     return u32(number) + name.encode()[:63].ljust(64, b"\0")
+
+
+def name_versions(array: bytes) -> Iterator[tuple[str, int]]:
+    """Yields names and versions of an engine's cl_name_version entries.
+
+    A name ends at the first zero; Intel's runtime leaves other bytes behind it.
+    """
+    whole = len(array) - len(array) % _NAME_VERSION.size
+    for number, field in _NAME_VERSION.iter_unpack(array[:whole]):
+        yield field.partition(b"\0")[0].decode(errors="replace"), number
 
 
 def answer(
