@@ -25,10 +25,14 @@ class CodeLocation(NamedTuple):
     def __str__(self) -> str:
         """Returns `main.c:33 in main`, `main of host`, `host+0x1139`, or `0x7f0012345678` for code of no file."""
         if self.line:
-            return f"{shown(self.file)}:{self.line} in {self.function or '?'}"
+            return shown(self.file) + self.behind_file()
         if self.function:
             return f"{self.function} of {self.module}"
         return f"{self.module}+{self.offset:#x}" if self.module else f"{self.offset:#x}"
+
+    def behind_file(self) -> str:
+        """Returns what words for a known line have behind the file: `:33 in main`."""
+        return f":{self.line} in {self.function or '?'}"
 
     def facts(self) -> dict[str, Any]:
         """Returns the known parts, for JSON."""

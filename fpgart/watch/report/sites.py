@@ -62,10 +62,10 @@ def place_of(facts: Args) -> tuple[str, int]:
     """
     place = facts.get("place", "")
     for frame in facts.get("stack", ()):
-        file, line = frame.get("file", ""), frame.get("line", 0)
-        behind = f":{line} in {frame.get('function') or '?'}"
-        if line and place.endswith(behind) and file.endswith(place.removesuffix(behind)):
-            return file, line
+        known = CodeLocation(**{"file": "", "line": 0, "function": "", **frame})
+        behind = known.behind_file()
+        if known.line and place.endswith(behind) and known.file.endswith(place.removesuffix(behind)):
+            return known.file, known.line
     return "", 0
 
 
