@@ -34,8 +34,8 @@ def enqueue_migrate_mem_objects(
     device = command_queue.device
     buffers = [buffer for buffer in buffers if not buffer.owner.stays_on_host]
     # A sub-buffer moves with its whole buffer, whose other contents stay defined.
-    has_part = any(buffer.size < buffer.owner.size for buffer in buffers)
-    keep = has_part or not flags & cl.CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED
+    is_undefined = flags & cl.CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED
+    keep = not is_undefined or any(buffer.size < buffer.owner.size for buffer in buffers)
     operation: Migration | MigrateToHost
     if flags & cl.CL_MIGRATE_MEM_OBJECT_HOST or not device.knows_memories:
         # The memory in which the host writes to mapped regions would get the old contents.
