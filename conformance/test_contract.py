@@ -799,6 +799,39 @@ class TestExecution:
         host.cl.check("clEnqueueTask", host.queue, kernel, 0, None, None)
         assert host.ints(buffer, 1) == [1]
 
+    @pytest.mark.parametrize("is_launched_before", [True, False])
+    @pytest.mark.parametrize("sizes", [(0,), (4, 0), (0, 4, 4)])
+    def test_a_launch_of_no_work_items_ends_in_its_turn(
+        self, host: Host, sizes: tuple[int, ...], is_launched_before: bool
+    ) -> None:
+        buffer, event = host.buffer(4), event_slot()
+        host.write(buffer, bytes(4))
+        kernel = host.kernel(INTS, "count", buffer)
+        if is_launched_before:
+            host.launch(kernel, 1)
+        user = host.cl.make("clCreateUserEvent", host.context)
+        host.launch(host.kernel(INTS, "count", buffer), 1, wait=(user,))
+        host.launch(kernel, *sizes, event=event)
+        assert status_of(host, event[0]) > 0
+        host.cl.check("clSetUserEventStatus", user, 0)
+        wait(host, event[0])
+        command = host.cl.number("clGetEventInfo", event[0], cl.CL_EVENT_COMMAND_TYPE)
+        assert command == cl.CL_COMMAND_NDRANGE_KERNEL
+        assert host.ints(buffer, 1) == [1 + is_launched_before]
+
+    def test_a_launch_of_no_work_items_fails_with_its_wait_list(self, host: Host) -> None:
+        event, user = event_slot(), host.cl.make("clCreateUserEvent", host.context)
+        kernel = host.kernel(INTS, "count", host.buffer(4))
+        host.launch(kernel, 1)
+        host.launch(kernel, 0, wait=(user,), event=event)
+        host.cl.check("clSetUserEventStatus", user, -5)
+        fails(host, -14, "clWaitForEvents", 1, event)
+        assert status_of(host, event[0]) < 0
+
+    def test_a_launch_of_no_work_items_needs_all_arguments(self, host: Host) -> None:
+        kernel = host.kernel(INTS, "add", host.buffer(4))
+        fails(host, -52, "clEnqueueNDRangeKernel", host.queue, kernel, 1, None, handles(0), None, 0, None, None)
+
     def test_non_blocking_commands_return_before_the_kernel_in_front_has_ended(self, host: Host) -> None:
         buffer, event = host.buffer(4), event_slot()
         host.write(buffer, bytes(4))
@@ -924,6 +957,25 @@ class TestSharedVirtualMemory:
             query = cl.CL_KERNEL_EXEC_INFO_SVM_PTRS
             host.cl.check("clSetKernelExecInfo", kernel, query, 8, handles(pointer))
             host.cl.check("clSetKernelExecInfo", kernel, query, 0, None)
+
+    def test_a_migration_ends_in_its_turn(self, host: Host) -> None:
+        event, user = event_slot(), host.cl.make("clCreateUserEvent", host.context)
+        with coarse_grained(host, 400) as pointer:
+            kernel = host.kernel(INTS, "add", None, struct.pack("i", 5))
+            host.cl.check("clSetKernelArgSVMPointer", kernel, 0, pointer)
+            host.cl.check("clEnqueueSVMMemFill", host.queue, pointer, bytes(4), 4, 400, 0, None, None)
+            host.launch(kernel, 100, wait=(user,))
+            one = 1, handles(pointer), None, 0
+            host.cl.check("clEnqueueSVMMigrateMem", host.queue, *one, 0, None, event)
+            host.launch(kernel, 100)
+            assert status_of(host, event[0]) > 0
+            host.cl.check("clSetUserEventStatus", user, 0)
+            wait(host, event[0])
+            command = host.cl.number("clGetEventInfo", event[0], cl.CL_EVENT_COMMAND_TYPE)
+            assert command == cl.CL_COMMAND_SVM_MIGRATE_MEM
+            host.cl.check("clEnqueueSVMMap", host.queue, 1, 1, pointer, 400, 0, None, None)
+            assert ctypes.string_at(pointer, 400) == struct.pack("100i", *[10] * 100)
+            host.cl.check("clEnqueueSVMUnmap", host.queue, pointer, 0, None, None)
 
     def test_a_kernel_works_in_place(self, host: Host) -> None:
         with coarse_grained(host, 400) as pointer:

@@ -25,7 +25,7 @@ from fpgart.base.errors import (
     InvalidWorkGroupSize,
     InvalidWorkItemSize,
 )
-from fpgart.bridge.carrying import carries_launch
+from fpgart.bridge.carrying import carries_launch, carries_transfer
 from fpgart.bridge.entry import Command, WaitList, entry
 from fpgart.runtime.commands.host_work import HostWork
 from fpgart.runtime.commands.new_launch import new_launch
@@ -125,6 +125,8 @@ def enqueue_nd_range_kernel(
     if local:
         check_local(command_queue.device, kernel, sizes, local)
     if 0 in sizes:  # allowed since OpenCL 2.1: the command does nothing
+        if carries_transfer(command_queue):
+            return None
         return command_queue.enqueue(
             cl.CL_COMMAND_NDRANGE_KERNEL, HostWork(command_queue.device, lambda: None), wait_list
         )

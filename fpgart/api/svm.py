@@ -162,4 +162,6 @@ def enqueue_svm_migrate_mem(
         allocation = command_queue.context.svm.find(pointer)
         if allocation is None or pointer + size > allocation.end:
             raise InvalidValue(f"{pointer:#x} and {size} bytes are not within an allocation of this context")
+    if carries_transfer(command_queue):
+        return None
     return host_work(command_queue, cl.CL_COMMAND_SVM_MIGRATE_MEM, lambda: None, wait_list)

@@ -598,9 +598,9 @@ static int takes(const struct known *known, const struct fpgart_nd_range *nd_ran
         uint64_t size = nd_range->has_local      ? local[i]
                         : is_required && is_used ? known->required[i]
                                                  : 1;
-        if (global[i] == 0 || global[i] > (uint64_t)INT64_MAX ||
-            offset[i] > UINT64_MAX - global[i] || size == 0 || size > known->limits[i] ||
-            global[i] % size != 0 || (is_required && size != known->required[i]))
+        if (global[i] > (uint64_t)INT64_MAX || offset[i] > UINT64_MAX - global[i] || size == 0 ||
+            size > known->limits[i] || global[i] % size != 0 ||
+            (is_required && size != known->required[i]))
             return 0;
         items *= size;
         carried->sizes[6 + i] = size;

@@ -66,6 +66,7 @@ int fpgart_carry_again(void)
     missed.carry = NULL;
     if (call.carry == NULL || missed_at != fpgart_visits() || !may_carry_call(&call))
         return 0;
+    call.is_checked = 1;
     fpgart_launched_by_python(1);
     int done = call.carry(&call);
     fpgart_launched_by_python(0);

@@ -30,6 +30,7 @@ struct call {
     struct box boxes[2]; /* of a rectangular command: in `buffer`, and in `other` or `host` */
     const void *host;
     int is_write, is_blocking, is_barrier;
+    int is_checked; /* 1: Python has checked it */
     size_t pattern;
     cl_map_flags flags; /* of a mapping */
     cl_command_type type;

@@ -57,6 +57,12 @@ int fpgart_move_bytes(struct command *command, uintptr_t from, uintptr_t to, siz
     return fpgart_move(command, from, to);
 }
 
+int fpgart_do_nothing(const struct call *call)
+{
+    struct command command;
+    return fpgart_begin_command(&command, call) && fpgart_move_bytes(&command, 0, 0, 0);
+}
+
 int fpgart_is_pattern(const struct call *call, size_t begin)
 {
     size_t size = call->pattern;

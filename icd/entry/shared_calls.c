@@ -102,6 +102,23 @@ int fpgart_carries_svm_unmap(const void *queue, void *pointer, cl_uint waits,
     return fpgart_carries(&call);
 }
 
+static int carry_svm_migration(const struct call *call)
+{
+    return call->is_checked && fpgart_do_nothing(call);
+}
+
+int fpgart_carries_svm_migration(const void *queue, cl_uint waits, const cl_event *wait_list,
+                                 cl_event *event)
+{
+    const struct call call = {.carry = carry_svm_migration,
+                              .queue = (uintptr_t)queue,
+                              .type = CL_COMMAND_SVM_MIGRATE_MEM,
+                              .waits = waits,
+                              .wait_list = wait_list,
+                              .event = event};
+    return fpgart_carries(&call);
+}
+
 /* Commands on unified shared memory. Bytes in a board's memory move by calls of the board. */
 static int may_move(const struct command *command, uintptr_t pointer, size_t size, int *on_board)
 {

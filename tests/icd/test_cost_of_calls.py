@@ -60,6 +60,7 @@ MOST = {
     "status_of_ended": Most(0, 0, 0),
     "wait_for_ended": Most(0, 0, 0),
     "enqueue": Most(0, 0, 0.01),  # the first kernel has SIGFPE handled by the engine
+    "enqueue_no_work_items": Most(0, 0, 0.01),
     "enqueue_again": Most(0, 0, 0.01),
     "enqueue_with_pointer": Most(0, 0, 0.01),
     "enqueue_with_exec_info": Most(0, 0, 0.01),
@@ -85,6 +86,7 @@ MOST = {
     "transfer_beside": Most(0, 0, 0.01),
     "boxes": Most(0, 0, 0),
     "shared_memory": Most(0, 0, 0),
+    "migrate_svm": Most(2, 30, 0.01),
     "unified_memory": Most(0, 0, 4),
     "migrate": Most(0, 0, 4),
     "make_write_launch_read": Most(0, 0, 4),

@@ -226,6 +226,12 @@ static cl_int enqueue(void)
     return clEnqueueNDRangeKernel(host.queue, kernel, 1, NULL, &size, NULL, 0, NULL, NULL);
 }
 
+static cl_int enqueue_no_work_items(void)
+{
+    size_t size = 0;
+    return clEnqueueNDRangeKernel(host.queue, kernel, 1, NULL, &size, NULL, 0, NULL, NULL);
+}
+
 static cl_int enqueue_again(void)
 {
     size_t size = 1;
@@ -494,6 +500,12 @@ static cl_int shared_memory(void)
            clEnqueueSVMMemcpy(other_queue, CL_TRUE, shared + 64, shared, 64, 0, NULL, NULL);
 }
 
+static cl_int migrate_svm(void)
+{
+    const void *pointers[] = {shared, shared + 64};
+    return clEnqueueSVMMigrateMem(other_queue, 2, pointers, NULL, 0, 0, NULL, NULL);
+}
+
 static cl_int unified_memory(void)
 {
     const cl_int zero = 0;
@@ -533,6 +545,7 @@ static const struct {
     {"status_of_ended", status_of_ended},
     {"wait_for_ended", wait_for_ended},
     {"enqueue", enqueue},
+    {"enqueue_no_work_items", enqueue_no_work_items},
     {"enqueue_again", enqueue_again},
     {"enqueue_with_pointer", enqueue_with_pointer},
     {"enqueue_with_exec_info", enqueue_with_exec_info},
@@ -558,6 +571,7 @@ static const struct {
     {"transfer_beside", transfer_beside},
     {"boxes", boxes},
     {"shared_memory", shared_memory},
+    {"migrate_svm", migrate_svm},
     {"unified_memory", unified_memory},
     {"migrate", migrate},
     {"make_write_launch_read", make_write_launch_read},
