@@ -28,13 +28,17 @@ def main() -> int:
     samples: dict[str, list[dict[str, float]]] = {engine.name: [], fpgart.name: []}
     with tempfile.TemporaryDirectory(prefix="fpgart-shapes-") as work:
         program = compiled(sorted((HERE / "shapes").glob("*.c")), Path(work) / "shapes")
-        command = [str(program), str(ROUNDS_OF_A_TURN), *options.shapes]
+        chosen = [name.replace(" ", "_") for name in options.shapes]
+        command = [str(program), str(ROUNDS_OF_A_TURN), *chosen]
         for turn in range(options.turns):
             for driver in (engine, fpgart):
                 progress(f"turn {turn + 1} of {options.turns}: {driver.name}")
                 samples[driver.name].append(measurements(command, driver.environment(Path(work), engine.library)))
     progress("")
     best = {name: lowest(found) for name, found in samples.items()}
+    unknown = set(chosen) - set(best[engine.name])
+    if unknown:
+        parser.error(f"there is no shape {', '.join(sorted(unknown))}; those that there are: benchmarks/shapes/shapes.c")
     text = table(best[engine.name], best[fpgart.name])
     print(text)
     if options.page:

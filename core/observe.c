@@ -101,8 +101,7 @@ void core_call_soon(struct core_caller *caller)
     caller->is_called = true;
     caller->next_called = called;
     called = caller;
-    atomic_fetch_add(&notes.value, 1);
-    core_wake(&notes);
+    core_wake_observer();
 }
 
 /* Removes and returns the first caller that has to be called. The lock is held. */

@@ -101,11 +101,6 @@ def ils(device: Device) -> bytes:
     return b"".join(found)
 
 
-def opencl_c_version(device: Device) -> str:
-    """Returns at most 1.2, as OpenCL 3.0 says for devices without all of 2.0."""
-    return "OpenCL C 1.2 fpgart"
-
-
 def opencl_c_versions(device: Device) -> bytes:
     answer = _named_versions(device, cl.CL_DEVICE_OPENCL_C_ALL_VERSIONS)
     return answer or b"".join(info.name_version("OpenCL C", info.version(1, minor)) for minor in (0, 1, 2))

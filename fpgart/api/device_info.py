@@ -13,7 +13,6 @@ from fpgart.api.device_extensions import (
     ils,
     of_extension,
     opencl_c_features,
-    opencl_c_version,
     opencl_c_versions,
 )
 from fpgart.base import opencl as cl
@@ -251,7 +250,8 @@ DEVICE_INFO: dict[int, info.Query[Device]] = {
     cl.CL_DEVICE_VERSION: lambda d: info.string(d.platform.personality.version),
     cl.CL_DEVICE_NUMERIC_VERSION: lambda d: info.u32(info.version(3, 0)),
     cl.CL_DEVICE_OPENCL_C_NUMERIC_VERSION_KHR: lambda d: info.u32(info.version(1, 2)),
-    cl.CL_DEVICE_OPENCL_C_VERSION: lambda d: info.string(opencl_c_version(d)),
+    # At most 1.2, as OpenCL 3.0 says for devices without all of 2.0.
+    cl.CL_DEVICE_OPENCL_C_VERSION: lambda d: info.string("OpenCL C 1.2 fpgart"),
     cl.CL_DEVICE_OPENCL_C_ALL_VERSIONS: opencl_c_versions,
     cl.CL_DEVICE_OPENCL_C_FEATURES: opencl_c_features,
     cl.CL_DEVICE_EXTENSIONS: lambda d: info.string(" ".join(extensions(d))),

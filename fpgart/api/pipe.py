@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from fpgart.api.buffer.flags import ACCESS, HOST_ACCESS, check_flags
 from fpgart.base import opencl as cl
 from fpgart.base.errors import InvalidArgValue, InvalidContext, InvalidOperation, InvalidPipeSize, InvalidValue
 from fpgart.bridge import info
@@ -17,8 +18,6 @@ from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.programs.pipe import Pipe
 from fpgart.runtime.programs.program import Program
 
-ACCESS = cl.CL_MEM_READ_WRITE | cl.CL_MEM_READ_ONLY | cl.CL_MEM_WRITE_ONLY
-HOST_ACCESS = cl.CL_MEM_HOST_READ_ONLY | cl.CL_MEM_HOST_WRITE_ONLY | cl.CL_MEM_HOST_NO_ACCESS
 LARGEST_PACKET = 1024
 
 PIPE_INFO: dict[int, info.Query[Pipe]] = {
@@ -43,11 +42,7 @@ MEM_INFO: dict[int, info.Query[Pipe]] = {
 
 @entry("clCreatePipe")
 def create_pipe(context: Context, flags: int, packet_size: int, max_packets: int, properties: Any) -> Pipe:
-    if flags & ~(ACCESS | HOST_ACCESS):
-        raise InvalidValue(f"{flags:#x} has bits that are not pipe flags")
-    for among in (ACCESS, HOST_ACCESS):
-        if (flags & among) & ((flags & among) - 1):
-            raise InvalidValue(f"{flags:#x}: only one kind of access is possible")
+    check_flags(flags, ACCESS | HOST_ACCESS, "pipe")
     if flags & cl.CL_MEM_HOST_NO_ACCESS:
         raise InvalidOperation(
             "the standard's pipes, with CL_MEM_HOST_NO_ACCESS, are not supported (CL_DEVICE_PIPE_SUPPORT); "

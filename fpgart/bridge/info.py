@@ -62,9 +62,9 @@ def string(text: str) -> bytes:
     return text.encode(errors="surrogateescape") + b"\0"
 
 
-def version(major: int, minor: int, patch: int = 0) -> int:
-    """Returns a cl_version."""
-    return major << 22 | minor << 12 | patch
+def version(major: int, minor: int) -> int:
+    """Returns a cl_version whose patch is 0."""
+    return major << 22 | minor << 12
 
 
 def name_version(name: str, number: int) -> bytes:

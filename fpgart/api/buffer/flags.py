@@ -23,10 +23,10 @@ def one_of(flags: int, among: int) -> bool:
     return not chosen & (chosen - 1)
 
 
-def check_flags(flags: int, known: int = KNOWN_FLAGS) -> None:
-    """Raises InvalidValue for unknown flags and for flags that exclude each other."""
+def check_flags(flags: int, known: int = KNOWN_FLAGS, kind: str = "buffer") -> None:
+    """Raises InvalidValue for unknown flags of this kind of object and for flags that exclude each other."""
     if flags & ~known:
-        raise InvalidValue(f"{flags:#x} has bits that are not buffer flags")
+        raise InvalidValue(f"{flags:#x} has bits that are not {kind} flags")
     if not one_of(flags, ACCESS):
         raise InvalidValue(f"{flags:#x}: only one of read-write, write-only and read-only is possible")
     if not one_of(flags, HOST_ACCESS):
