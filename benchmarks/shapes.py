@@ -38,7 +38,9 @@ def main() -> int:
     best = {name: lowest(found) for name, found in samples.items()}
     unknown = set(chosen) - set(best[engine.name])
     if unknown:
-        parser.error(f"there is no shape {', '.join(sorted(unknown))}; those that there are: benchmarks/shapes/shapes.c")
+        parser.error(
+            f"there is no shape {', '.join(sorted(unknown))}; those that there are: benchmarks/shapes/shapes.c"
+        )
     text = table(best[engine.name], best[fpgart.name])
     print(text)
     if options.page:

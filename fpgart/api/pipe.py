@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fpgart.api.buffer.flags import ACCESS, HOST_ACCESS, check_flags
+from fpgart.api.mem_flags import ACCESS, HOST_ACCESS, check_flags
 from fpgart.base import opencl as cl
 from fpgart.base.errors import InvalidArgValue, InvalidContext, InvalidOperation, InvalidPipeSize, InvalidValue
 from fpgart.bridge import info

@@ -11,7 +11,7 @@ from _fpgart_icd import ffi, lib
 from fpgart._native import ffi as native_ffi
 from fpgart._native import lib as native
 from fpgart.api.buffer.checks import check_pattern
-from fpgart.api.buffer.flags import ACCESS, MAP_FLAGS, one_of
+from fpgart.api.mem_flags import ACCESS, MAP_FLAGS, one_of
 from fpgart.base import opencl as cl
 from fpgart.base.errors import InvalidOperation, InvalidValue, MemCopyOverlap
 from fpgart.bridge.carrying import carries_transfer

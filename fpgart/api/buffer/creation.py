@@ -6,7 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 from fpgart.api.buffer.checks import check_range
-from fpgart.api.buffer.flags import (
+from fpgart.api.context import property_pairs
+from fpgart.api.mem_flags import (
     ACCESS,
     CHANNEL_SHIFT,
     CHANNELS,
@@ -16,7 +17,6 @@ from fpgart.api.buffer.flags import (
     LAST_CHANNEL,
     check_flags,
 )
-from fpgart.api.context import property_pairs
 from fpgart.base import opencl as cl
 from fpgart.base.errors import (
     InvalidBufferSize,

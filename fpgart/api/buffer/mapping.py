@@ -8,7 +8,7 @@ from functools import partial
 from _fpgart_icd import ffi, lib
 
 from fpgart.api.buffer.checks import check_context, check_host_access, check_transfer
-from fpgart.api.buffer.flags import MAP_FLAGS
+from fpgart.api.mem_flags import MAP_FLAGS
 from fpgart.base import opencl as cl
 from fpgart.base.errors import CLError, InvalidValue
 from fpgart.bridge.carrying import carries_map, carries_transfer
