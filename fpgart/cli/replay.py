@@ -144,7 +144,7 @@ class Replay:
         self._restore_fixed()  # before the board and the engine take their stretches of addresses
         context = self._context = Context(self._platform, [device])
         self._queue = CommandQueue(context, device)
-        kernel = Kernel(self._built(context), launch.kernel)
+        kernel = self._kernel(context)
         if kernel.engine_kernel.waits_for_others:
             raise CaptureError(
                 f"kernel '{kernel.name}' waits for other kernels (channels, pipes), so it cannot run alone"
@@ -157,6 +157,13 @@ class Replay:
         begin = perf_counter()
         self._queue.run(cl.CL_COMMAND_NDRANGE_KERNEL, operation, blocking=True)
         return perf_counter() - begin
+
+    def _kernel(self, context: Context) -> Kernel:
+        """Returns the captured kernel. Raises CaptureError if its program cannot be built or loaded here."""
+        try:
+            return Kernel(self._built(context), self.launch.kernel)
+        except CLError as error:
+            raise CaptureError(f"{self.title}: {error.name}: {error}") from None
 
     def _built(self, context: Context) -> Program:
         captured, devices = self.launch.program, context.devices

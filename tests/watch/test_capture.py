@@ -270,6 +270,14 @@ def test_a_memory_that_was_cut_off_is_refused_with_words(tmp_path: Path) -> None
     assert "0.before.bin has 100 bytes instead of 256" in replayed(tmp_path, status=2)
 
 
+def test_a_program_that_was_cut_off_is_a_launch_that_cannot_run(tmp_path: Path) -> None:
+    capture(tmp_path, SCALE)
+    os.truncate(tmp_path / "scale-1" / "program.cl", 30)
+    assert "CL_BUILD_PROGRAM_FAILURE" in replayed(tmp_path, status=2)
+    os.truncate(tmp_path / "scale-1" / "program.cl", 0)
+    assert "the program has no kernel 'scale'" in replayed(tmp_path, status=2)
+
+
 def test_a_launch_that_cannot_run_keeps_no_other_from_running(tmp_path: Path) -> None:
     capture(tmp_path, SCALE, "--capture-kernels", "scale:1-2")
     (tmp_path / "scale-1" / "program.cl").unlink()
