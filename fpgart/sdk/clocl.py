@@ -142,7 +142,8 @@ def _write(asked: CommandLine, name: str, data: bytes) -> None:
 
 def as_header(stem: str, data: bytes) -> str:
     """Returns the bytes as an initialised C array and their number, named after the source."""
-    name = "".join(character if character.isalnum() else "_" for character in stem)
+    name = "".join(character if f"_{character}".isidentifier() else "_" for character in stem)
+    name = name if name.isidentifier() else f"_{name}"  # it began with a digit
     rows = ",\n    ".join(_rows(data))
     return f"unsigned int {name}_dsp_bin_len = {len(data)};\nchar {name}_dsp_bin[] = {{\n    {rows}\n}};\n"
 

@@ -79,6 +79,16 @@ def test_a_name_that_is_none_in_c_becomes_one() -> None:
     ]
 
 
+def test_the_name_of_a_source_that_begins_with_a_digit_becomes_one_in_c(folder: Path) -> None:
+    (folder / "add.cl").rename(folder / "2-x².cl")
+    clocl(folder, "-t", "-DONE=1", "2-x².cl")
+    (folder / "host.c").write_text(
+        '#include "2-x².dsp_h"\nint main(void) { return !_2_x__dsp_bin_len || !_2_x__dsp_bin; }\n'
+    )
+    subprocess.run(["gcc", "-o", folder / "host", folder / "host.c"], check=True)
+    subprocess.run([folder / "host"], check=True)
+
+
 def test_objects_are_linked_with_a_source(folder: Path) -> None:
     (folder / "more.cl").write_text("int twice(int x) { return 2 * x; }\n")
     (folder / "use.cl").write_text("int twice(int);\nkernel void use(global int *x) { x[0] = twice(x[0]); }\n")
