@@ -73,7 +73,9 @@ def check_file(name: str, text: str) -> None:
         raise OptionError(f"{name}={text}: this is a folder, not a file")
     if not file.parent.is_dir():
         raise OptionError(f"{name}={text}: {os.strerror(errno.ENOENT)}: {file.parent}")
-    if not os.access(file if file.exists() else file.parent, os.W_OK):
+    if not file.exists():
+        check_makes_files(name, text, file.parent)
+    elif not os.access(file, os.W_OK):
         raise OptionError(f"{name}={text}: it is not writable")
 
 
@@ -88,8 +90,17 @@ def check_folder(name: str, text: str) -> None:
     there = next(path for path in (Path(text), *Path(text).parents) if path.exists())
     if not there.is_dir():
         raise OptionError(f"{name}={text}: {os.strerror(errno.ENOTDIR)}: {there}")
-    if not os.access(there, os.W_OK):
-        raise OptionError(f"{name}={text}: {there} is not writable")
+    check_makes_files(name, text, there)
+
+
+def check_makes_files(name: str, text: str, folder: Path) -> None:
+    """Raises OptionError unless files can be made in a folder; access() allows it in /proc, too."""
+    from tempfile import TemporaryFile  # few runs name a place
+
+    try:
+        TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise OptionError(f"{name}={text}: no file can be made in {folder}: {error.strerror}") from None
 
 
 PLACES: dict[Holds, Callable[[str, str], None]] = {

@@ -72,6 +72,8 @@ WRONG = [
         "--trace: FPGART_TRACE=/nonexistent/t.json: No such file or directory: /nonexistent",
     ),
     (("--trace", "/"), "--trace: FPGART_TRACE=/: this is a folder, not a file"),
+    (("--trace", "/proc/t.json"), "--trace: FPGART_TRACE=/proc/t.json: no file can be made in /proc: "),
+    (("--capture", "/proc/folder"), "--capture: FPGART_CAPTURE=/proc/folder: no file can be made in /proc: "),
     (("--capture", "/dev/null/folder"), "--capture: FPGART_CAPTURE=/dev/null/folder: Not a directory: /dev/null"),
     (("--capture-kernels", "k:0"), "--capture-kernels: FPGART_CAPTURE_KERNELS=k:0: names are expected"),
     (("--faults", "write:fial"), "--faults: FPGART_FAULTS: 'write:fial': 'fial' is not an action"),
