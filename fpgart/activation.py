@@ -16,7 +16,7 @@ from typing import Any
 from fpgart.base import config
 from fpgart.base.registration import RegistrationError
 from fpgart.cli.running import for_loaders
-from fpgart.cli.validation import refuse_wrong_options
+from fpgart.cli.validation import check_file, refuse_wrong_options
 from fpgart.control import requests as control
 from fpgart.testing import driver
 from fpgart.watch import report as traces
@@ -125,8 +125,10 @@ def activate(
     options = {name: value for name, value in wanted.items() if value is not None}
     if _current is not None:
         _refuse_others(options)  # before the earlier activation ends
+    file = _trace_file(trace)
+    if _current is not None:
         _current.end()
-    _current = Activation(options, _trace_file(trace), only=only)
+    _current = Activation(options, file, only=only)
     return _current
 
 
@@ -140,10 +142,16 @@ def report(trace: str | os.PathLike[str] | None = None) -> ShownReport:
 
 
 def _trace_file(asked: bool | str | os.PathLike[str]) -> Path | None:
+    """Returns the file of the trace that is wanted. Raises ActivationError if it cannot be written."""
     if asked is False:
         return None
     if asked is not True:
-        return Path(asked).absolute()
+        file = Path(asked).absolute()
+        try:
+            check_file("trace", str(file))
+        except config.OptionError as error:
+            raise ActivationError(str(error)) from None
+        return file
     handle, name = tempfile.mkstemp(prefix="fpgart-", suffix=".json")
     os.close(handle)
     atexit.register(Path(name).unlink, missing_ok=True)

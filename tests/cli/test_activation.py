@@ -93,21 +93,25 @@ def test_what_stands_against_an_activation_is_told_and_nothing_is_left_of_it() -
     said = script(
         """
 import os, fpgart, pyopencl
+from fpgart.control import requests as control
 before = dict(os.environ)
-def refused(*boards):
+def refused(*boards, **options):
     try:
-        fpgart.activate(*boards)
+        fpgart.activate(*boards, **options)
     except fpgart.activation.ActivationError as error:
         print(error)
     assert dict(os.environ) == before
 refused("usm_s11")
+refused(trace="/nonexistent/t.json")
+assert not control.is_running()
 with fpgart.activate("hetero"):
     pass
 refused("usm_s10")
 """
     )
-    unknown, other = said.splitlines()
+    unknown, place, other = said.splitlines()
     assert unknown.startswith("FPGART_BOARD=usm_s11: not one of ")
+    assert place == "trace=/nonexistent/t.json: No such file or directory: /nonexistent"
     assert other.startswith("the driver of this process already runs with FPGART_BOARD=hetero and keeps its boards: ")
 
 
@@ -117,14 +121,15 @@ def test_an_activation_that_is_refused_leaves_the_earlier_one_and_its_trace() ->
         + COPY
         + """
 kept = copy()
-try:
-    fpgart.activate("usm_s10")
-except fpgart.activation.ActivationError:
-    print("refused")
+for board, trace in (("usm_s10", False), ("hetero", "/nonexistent/t.json")):
+    try:
+        fpgart.activate(board, trace=trace)
+    except fpgart.activation.ActivationError:
+        print("refused")
 print(fpgart.report())
 """
     )
-    assert said.startswith("refused\n")
+    assert said.startswith("refused\nrefused\n")
     assert "buffer 1: 4 KiB" in said
 
 
