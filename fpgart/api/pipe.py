@@ -97,8 +97,8 @@ def check_program(queue: CommandQueue, program: Program) -> None:
         raise InvalidContext("queue and program belong to different contexts")
 
 
-def load(queue: CommandQueue, program: Program) -> str:
-    """Programs the board with the program whose names the host uses. Returns its identity.
+def load(queue: CommandQueue, program: Program) -> Program:
+    """Programs the board with the program whose names the host uses. Returns the one that is built for the board.
 
     Raises InvalidProgramExecutable.
     """
@@ -107,7 +107,7 @@ def load(queue: CommandQueue, program: Program) -> str:
     loaded = program.on(device)
     if loaded.identity not in device.loaded:
         program_device(queue.context, device, loaded)
-    return loaded.identity
+    return loaded
 
 
 def symbol(name: int, ptr: int) -> str:
@@ -123,11 +123,11 @@ def move_packet(
     *, writing: bool, blocking: bool
 ) -> Command:  # fmt: skip
     check_program(queue, program)
-    identity = load(queue, program)
-    network = queue.device.networks.get(identity)
+    loaded = load(queue, program)
+    network = queue.device.networks.get(loaded.identity)
     if network is None or network.channel(name) is None:
         raise InvalidValue(f"the program has no channel '{name}' with __attribute__((intel_host_accessible))")
-    operation = MovePacket(queue.device, identity, name, ptr, size, writing=writing, blocking=blocking)
+    operation = MovePacket(queue.device, loaded.identity, name, ptr, size, writing=writing, blocking=blocking)
     kind = cl.CL_COMMAND_WRITE_HOST_PIPE_INTEL if writing else cl.CL_COMMAND_READ_HOST_PIPE_INTEL
     return queue.run(kind, operation, blocking, wait_list)
 
@@ -155,15 +155,15 @@ def move_variable(
     *, writing: bool, blocking: bool
 ) -> Command:  # fmt: skip
     check_program(queue, program)
-    identity = load(queue, program)
-    network = queue.device.networks.get(identity)
+    loaded = load(queue, program)
+    network = queue.device.networks.get(loaded.identity)
     found = network.variable(name) if network is not None else None
     if found is None:
         raise InvalidArgValue(f"the program has no program-scope variable '{name}'")
     if offset + size > found.size:
         raise InvalidValue(f"'{name}' has {found.size} bytes, {size} at {offset} are beyond its end")
     kind = cl.CL_COMMAND_WRITE_GLOBAL_VARIABLE_INTEL if writing else cl.CL_COMMAND_READ_GLOBAL_VARIABLE_INTEL
-    operation = MoveVariable(queue.device, identity, name, ptr, size, offset, writing=writing)
+    operation = MoveVariable(queue.device, loaded, name, ptr, size, offset, writing=writing)
     return queue.run(kind, operation, blocking, wait_list)
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from fpgart.base.errors import InvalidArgValue, InvalidValue, OutOfResources
 from fpgart.runtime.commands.access import Accesses
+from fpgart.runtime.commands.programming import describe_program, load_onto
 from fpgart.runtime.commands.transfers import Transfer
 from fpgart.runtime.memory.device import Device
+from fpgart.runtime.programs.program import Program
 from fpgart.runtime.scheduling.event import Operation, ReadyList
 from fpgart.runtime.scheduling.occupancy import Claim, Direction
 
@@ -81,15 +83,18 @@ class MovePacket:
 
 
 class MoveVariable(Transfer):
-    """Copies bytes between the host and a program-scope variable of the program on the board."""
+    """Copies bytes between the host and a program-scope variable; programs the board first if it holds another binary.
 
-    __slots__ = ("address", "offset", "program", "size", "variable", "writing")
+    It waits for running kernels before it programs the board. Later transfers overtake it: those kernels may need them.
+    """
+
+    __slots__ = ("address", "name", "offset", "program", "size", "variable", "writing")
 
     def __init__(
-        self, device: Device, program: str, variable: str, address: int, size: int, offset: int, *, writing: bool
+        self, device: Device, program: Program, variable: str, address: int, size: int, offset: int, *, writing: bool
     ) -> None:
-        """`program`: the identity of the one whose variable it is."""
         super().__init__(device)
+        self.name = "transfer"
         self.program = program
         self.variable = variable
         self.address = address
@@ -97,9 +102,41 @@ class MoveVariable(Transfer):
         self.offset = offset
         self.writing = writing
 
-    def run(self) -> None:
-        """Copies the bytes. Raises InvalidArgValue for an unknown name, InvalidValue beyond the variable's end."""
-        network = self.device.networks.get(self.program)
+    @property
+    def direction(self) -> Direction:
+        """NONE once the operation has programmed the board: nothing may come between."""
+        return Direction.NONE if self.busy else super().direction
+
+    def claim(self) -> Claim:
+        occupancy = self.device.occupancy
+        if self.busy:
+            return Claim.TAKEN
+        if self.program.identity not in self.device.loaded:
+            self.name = "program"
+            return Claim.YIELDS if occupancy.launches else occupancy.claim_programming()
+        if self.name == "program":  # a launch has loaded it meanwhile
+            self.name, occupancy.closing = "transfer", False
+        return super().claim()
+
+    def release(self, following: Operation | None) -> None:
+        if self.name != "program":
+            super().release(following)
+            return
+        occupancy = self.device.occupancy
+        occupancy.end_programming()
+        if following is not None:
+            self.name, self.busy = "transfer", (self.device,)
+            occupancy.begin_transfer(self.way)
+
+    def run(self) -> Operation | None:
+        """Programs the board or copies the bytes.
+
+        Raises InvalidArgValue for an unknown name, InvalidValue beyond the variable's end.
+        """
+        if self.name == "program":
+            load_onto(self.device, self.program)
+            return self
+        network = self.device.networks.get(self.program.identity)
         found = network.variable(self.variable) if network is not None else None
         if found is None:
             raise InvalidArgValue(f"the board has no program-scope variable '{self.variable}'")
@@ -108,6 +145,10 @@ class MoveVariable(Transfer):
                 f"'{self.variable}' has {found.size} bytes, {self.size} at {self.offset} are beyond its end"
             )
         (found.write if self.writing else found.read)(self.offset, self.address, self.size)
+        return None
 
     def accesses(self) -> Accesses:
         return ()
+
+    def describe(self) -> dict[str, object]:
+        return describe_program(self.program) if self.name == "program" else {}

@@ -16,6 +16,7 @@ from fpgart.board.timing import Access
 from fpgart.runtime.commands.launch import SPLIT_KERNELS, LaunchKernel
 from fpgart.runtime.commands.mapping import MapBuffer, UnmapBuffer
 from fpgart.runtime.commands.migration import MigrateToHost, Migration
+from fpgart.runtime.commands.packets import MoveVariable
 from fpgart.runtime.commands.programming import ProgramDevice
 from fpgart.runtime.commands.transfers import (
     FILL_CHUNK,
@@ -165,8 +166,9 @@ class Planner:
 
     # Programs and kernels
 
-    @steps.register
-    def _program(self, operation: ProgramDevice) -> list[Step]:
+    @steps.register(ProgramDevice)
+    @steps.register(MoveVariable)
+    def _program(self, operation: ProgramDevice | MoveVariable) -> list[Step]:
         device, identity = operation.device, operation.program.identity
         if self._loaded.get(device) == identity:
             return []

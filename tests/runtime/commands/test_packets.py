@@ -5,13 +5,16 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from machine import Machine
+from machine import Machine, listening
 
+from fpgart.base import opencl as cl
 from fpgart.base.errors import InvalidArgValue, InvalidValue
 from fpgart.runtime.commands.packets import SLICE_MS, MovePacket, MoveVariable, Unready
+from fpgart.runtime.commands.programming import load_onto
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.scheduling.occupancy import Claim, Direction
 
@@ -90,6 +93,13 @@ def packet(
     return MovePacket(device, PROGRAM, channel, 0x1000, size, writing=writing, blocking=blocking)
 
 
+def variable(
+    device: Device, name: str, address: int, size: int, offset: int, *, program: str = PROGRAM, writing: bool
+) -> MoveVariable:
+    of: Any = SimpleNamespace(identity=program)
+    return MoveVariable(device, of, name, address, size, offset, writing=writing)
+
+
 @pytest.mark.parametrize(("writing", "call"), [(True, "write"), (False, "read")])
 @pytest.mark.parametrize(("blocking", "patience_ms"), [(True, SLICE_MS), (False, 0)])
 def test_a_packet_moves_between_its_address_and_the_channel(
@@ -136,7 +146,7 @@ def test_a_board_without_a_program_has_no_channels_and_no_variables(device: Devi
     with pytest.raises(InvalidValue, match="no channel 'c'"):
         packet(device).run()
     with pytest.raises(InvalidArgValue, match="no program-scope variable 'v'"):
-        MoveVariable(device, PROGRAM, "v", 0x1000, 1, 0, writing=True).run()
+        variable(device, "v", 0x1000, 1, 0, writing=True).run()
 
 
 @pytest.mark.parametrize("blocking", [True, False])
@@ -152,9 +162,9 @@ def test_who_blocks_needs_a_thread_and_keeps_nothing_busy(device: Device, blocki
 def test_a_variable_is_written_and_read_at_its_offset(device: Device) -> None:
     network = with_network(device)
     host = (ctypes.c_char * 4)(*b"abcd")
-    MoveVariable(device, PROGRAM, "v", ctypes.addressof(host), 2, 3, writing=True).run()
+    variable(device, "v", ctypes.addressof(host), 2, 3, writing=True).run()
     assert network.memory.raw == b"012ab567"
-    MoveVariable(device, PROGRAM, "v", ctypes.addressof(host), 4, 4, writing=False).run()
+    variable(device, "v", ctypes.addressof(host), 4, 4, writing=False).run()
     assert host.raw == b"b567"
 
 
@@ -162,7 +172,7 @@ def test_a_variable_is_written_and_read_at_its_offset(device: Device) -> None:
 def test_a_variable_ends_where_it_ends(device: Device, name: str, size: int, offset: int) -> None:
     with_network(device)
     with pytest.raises(InvalidValue, match=f"'v' has 8 bytes, {size} at {offset} are beyond its end"):
-        MoveVariable(device, PROGRAM, name, 0x1000, size, offset, writing=True).run()
+        variable(device, name, 0x1000, size, offset, writing=True).run()
 
 
 def test_a_program_that_is_not_on_the_board_has_no_channels_and_no_variables(device: Device) -> None:
@@ -170,11 +180,90 @@ def test_a_program_that_is_not_on_the_board_has_no_channels_and_no_variables(dev
     with pytest.raises(InvalidValue, match="no channel 'c'"):
         MovePacket(device, "another", "c", 0x1000, BYTES, writing=True, blocking=False).run()
     with pytest.raises(InvalidArgValue, match="no program-scope variable 'v'"):
-        MoveVariable(device, "another", "v", 0x1000, 1, 0, writing=True).run()
+        variable(device, "v", 0x1000, 1, 0, program="another", writing=True).run()
     assert (network.fifo.calls, network.memory.raw) == ([], b"01234567")
 
 
 def test_a_variable_has_a_name(device: Device) -> None:
     with_network(device)
     with pytest.raises(InvalidArgValue, match="no program-scope variable 'w'"):
-        MoveVariable(device, PROGRAM, "w", 0x1000, 1, 0, writing=False).run()
+        variable(device, "w", 0x1000, 1, 0, writing=False).run()
+
+
+def nothing() -> None:
+    """A kernel."""
+
+
+class TwoPrograms:
+    """A board that has been programmed with `first`, which has the network, and is now with that of a kernel."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine, self.device = machine, machine.device
+        self.first: Any = machine.kernel(nothing, source="first").program
+        self.network = Network(Fifo(1))
+        self.first.made.network = lambda plugs: self.network
+        self.device.open()
+        load_onto(self.device, self.first)
+        machine.run(machine.kernel(nothing, source="second"))
+        self.host = (ctypes.c_char * 8)()
+        self.reading = MoveVariable(self.device, self.first, "v", ctypes.addressof(self.host), 8, 0, writing=False)
+
+    @property
+    def is_loaded(self) -> bool:
+        return self.first.identity in self.device.loaded
+
+
+@pytest.fixture
+def two(boards: Boards) -> TwoPrograms:
+    return TwoPrograms(boards("hetero"))
+
+
+def test_a_variable_behind_a_launch_of_another_program_has_the_board_programmed_again(two: TwoPrograms) -> None:
+    assert not two.is_loaded
+    told: list[str] = []
+    watcher = SimpleNamespace(operation_began=lambda event, operation: told.append(operation.name))
+    with listening(watcher):
+        kind = cl.CL_COMMAND_READ_GLOBAL_VARIABLE_INTEL
+        two.machine.queues[0].run(kind, two.reading, blocking=True)
+    assert (two.is_loaded, two.host.raw, told) == (True, b"01234567", ["program", "transfer"])
+    assert (two.device.occupancy.programming, two.device.occupancy.moving) == (False, Direction.NONE)
+
+
+def test_a_programming_for_a_variable_waits_for_kernels_and_lets_later_transfers_pass(two: TwoPrograms) -> None:
+    occupancy = two.device.occupancy
+    occupancy.begin_launch(0)
+    assert two.reading.claim() is Claim.YIELDS
+    assert occupancy.admits(Direction.BOTH)
+    occupancy.end_launch(0)
+    assert two.reading.claim() is Claim.TAKEN
+    assert occupancy.programming
+    assert two.reading.describe()["program"] == two.first.identity
+
+
+def test_nothing_comes_between_the_programming_for_a_variable_and_its_bytes(two: TwoPrograms) -> None:
+    reading, occupancy = two.reading, two.device.occupancy
+    reading.claim()
+    assert reading.run() is reading
+    reading.release(reading)
+    assert occupancy.claim_programming() is Claim.WAITS
+    assert (reading.claim(), reading.direction, reading.describe()) == (Claim.TAKEN, Direction.NONE, {})
+    assert reading.run() is None
+    reading.release(None)
+    assert occupancy.moving == Direction.NONE
+
+
+def test_a_programming_for_a_variable_that_fails_leaves_the_board_free(two: TwoPrograms) -> None:
+    two.reading.claim()
+    two.reading.release(None)
+    assert two.device.occupancy.claim_programming() is Claim.TAKEN
+
+
+def test_a_programming_for_a_variable_that_a_launch_does_is_not_done_again(two: TwoPrograms) -> None:
+    occupancy = two.device.occupancy
+    occupancy.begin_transfer(Direction.IN)
+    assert two.reading.claim() is Claim.WAITS
+    assert occupancy.closing
+    load_onto(two.device, two.first)
+    occupancy.end_transfer(Direction.IN)
+    assert two.reading.claim() is Claim.TAKEN
+    assert (occupancy.closing, occupancy.programming, two.reading.name) == (False, False, "transfer")

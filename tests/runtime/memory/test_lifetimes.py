@@ -111,7 +111,7 @@ OPERATIONS: dict[str, Callable[[Setting], Operation]] = {
     "copy of USM": lambda s: usm_commands.UsmCopy(s.target, *usm_places(s), SIZE),
     "fill of USM": lambda s: usm_commands.UsmFill(s.target, usm_places(s)[0], b"x", SIZE),
     "packet": lambda s: MovePacket(s.target, "program", "channel", ADDRESS, 4, writing=True, blocking=False),
-    "variable": lambda s: MoveVariable(s.target, "program", "variable", ADDRESS, 4, 0, writing=True),
+    "variable": lambda s: MoveVariable(s.target, s.kernel.program, "variable", ADDRESS, 4, 0, writing=True),
 }
 MAY_FAIL_BY_ITSELF = ("packet", "variable")
 UNMAPPED_BY_THE_HOST = ("map",)

@@ -36,6 +36,7 @@ from fpgart.runtime.commands.boxes import Box
 from fpgart.runtime.commands.mapping import MapBuffer, UnmapBuffer
 from fpgart.runtime.commands.migration import MigrateToHost, map_in_place, migrate_to_device
 from fpgart.runtime.commands.new_launch import new_launch
+from fpgart.runtime.commands.packets import MoveVariable
 from fpgart.runtime.commands.transfers import (
     CopyBuffer,
     FillBuffer,
@@ -616,6 +617,20 @@ def test_programming_waits_for_silence_and_delays_all(boards: Boards) -> None:
     moved = write(CommandQueue(machine.context, machine.device), machine.buffer(16 * MIB), 16 * MIB)
     assert times(second)[2] == times(first)[3] + 2_000 * MS + 10_000
     assert times(moved)[3] < times(first)[3] or times(moved)[2] >= times(second)[2] - 10_000
+
+
+def test_a_variable_behind_a_launch_of_another_program_takes_a_programming(boards: Boards) -> None:
+    machine = boards("usm_s10", modelled=True)
+    one, two = (kernel_on(machine, machine.buffer(1024), source=source) for source in ("one", "two"))
+    variable = SimpleNamespace(size=1, read=lambda *_: None)
+    network: Any = SimpleNamespace(links=None, stop=lambda: None, variable=lambda name: variable)
+    one.program.made.network = lambda plugs: network
+    for kernel in (one, two):
+        launch(machine.queue, kernel, 1)
+    reading = MoveVariable(machine.device, one.program, "v", 0, 1, 0, writing=False)
+    event = machine.queue.enqueue(cl.CL_COMMAND_READ_GLOBAL_VARIABLE_INTEL, reading)
+    machine.queue.finish()
+    assert times(event)[3] - times(event)[2] >= 2_000 * MS
 
 
 @pytest.mark.parametrize("move", [write, read])
