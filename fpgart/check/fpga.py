@@ -154,7 +154,7 @@ class Fpga(CheckPart):
         context = buffer.context
         if buffer.flags & cl.CL_MEM_COPY_HOST_PTR and buffer.parent is None and len(context.devices) > 1:
             self._check_first(buffer, context.devices[0])
-        if buffer.host_ptr and not buffer.svm:
+        if buffer.host_ptr and not buffer.svm and not context.malloced.holds(buffer.host_ptr):
             name, maker = buffer_name(buffer), buffer_maker(buffer)
             total = int(lib.checksum(0, buffer.host_ptr, buffer.size))
             self._host_memory[buffer] = _HostMemory(name, maker, buffer.host_ptr, buffer.size, total)

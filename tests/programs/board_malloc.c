@@ -33,6 +33,10 @@ static void works_in_place(cl_int *memory, cl_int *neighbour)
     MUST(clFinish(host.queue));
     for (cl_int i = 0; i < COUNT; i++)
         must_be(memory[i] == 2 * i && neighbour[i] == i, "what the kernel wrote is there");
+    memory[0] = 100;
+    launch(host.queue, kernel, COUNT, NULL);
+    MUST(clFinish(host.queue));
+    must_be(memory[0] == 200 && memory[1] == 4, "the kernel sees what the host wrote");
     clReleaseMemObject(buffer);
     clReleaseKernel(kernel);
 }
