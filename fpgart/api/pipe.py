@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fpgart.api.mem_flags import ACCESS, HOST_ACCESS, check_flags
 from fpgart.base import opencl as cl
@@ -17,6 +17,9 @@ from fpgart.runtime.objects.programming import program_device
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.programs.pipe import Pipe
 from fpgart.runtime.programs.program import Program
+
+if TYPE_CHECKING:
+    from fpgart.channels.interface import KernelNetwork
 
 LARGEST_PACKET = 1024
 
@@ -97,17 +100,26 @@ def check_program(queue: CommandQueue, program: Program) -> None:
         raise InvalidContext("queue and program belong to different contexts")
 
 
-def load(queue: CommandQueue, program: Program) -> Program:
-    """Programs the board with the program whose names the host uses. Returns the one that is built for the board.
+def load(queue: CommandQueue, program: Program) -> tuple[Program, KernelNetwork | None]:
+    """Programs the board with the program whose names the host uses.
 
-    Raises InvalidProgramExecutable.
+    Returns what is built for the board, and its channels and variables, or None if it has none. Raises
+    InvalidProgramExecutable.
     """
     device = queue.device
     program.check_built(device)
     loaded = program.on(device)
-    if loaded.identity not in device.loaded:
+
+    def found() -> tuple[bool, KernelNetwork | None]:
+        network = device.networks.get(loaded.identity)
+        whole = loaded.identity in device.loaded and not device.occupancy.programming
+        return network is not None or whole, network
+
+    while True:  # a launch of another program may come between
+        is_there, network = device.scheduler.while_none_begins(found)
+        if is_there:
+            return loaded, network
         program_device(queue.context, device, loaded)
-    return loaded
 
 
 def symbol(name: int, ptr: int) -> str:
@@ -123,8 +135,7 @@ def move_packet(
     *, writing: bool, blocking: bool
 ) -> Command:  # fmt: skip
     check_program(queue, program)
-    loaded = load(queue, program)
-    network = queue.device.networks.get(loaded.identity)
+    loaded, network = load(queue, program)
     if network is None or network.channel(name) is None:
         raise InvalidValue(f"the program has no channel '{name}' with __attribute__((intel_host_accessible))")
     operation = MovePacket(queue.device, loaded.identity, name, ptr, size, writing=writing, blocking=blocking)
@@ -155,8 +166,7 @@ def move_variable(
     *, writing: bool, blocking: bool
 ) -> Command:  # fmt: skip
     check_program(queue, program)
-    loaded = load(queue, program)
-    network = queue.device.networks.get(loaded.identity)
+    loaded, network = load(queue, program)
     found = network.variable(name) if network is not None else None
     if found is None:
         raise InvalidArgValue(f"the program has no program-scope variable '{name}'")

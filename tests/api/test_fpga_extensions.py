@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from processes import fpgart
+from c_hosts import build
+from processes import finished, fpgart
 
 ROOT = Path(__file__).resolve().parents[2]
 HOST = f"""
@@ -55,6 +56,12 @@ def test_what_is_alive_at_the_end_is_told_when_asked_for() -> None:
     lines = run("buffer = host.buffer(64)", ACL_TRACK_LEAKS="1").stderr.splitlines()
     assert [line for line in lines if line.startswith("fpgart:   1 cl_mem, 64 bytes, created by clCreateBuffer, ")]
     assert "alive at the end" not in run("buffer = host.buffer(64)").stderr
+
+
+@pytest.mark.parametrize("board", ["usm_s10", "k2h"])
+def test_a_variable_is_read_while_launches_of_other_programs_take_the_board(board: str, tmp_path: Path) -> None:
+    result = finished(build("variables_in_turns", tmp_path, "-lpthread"), FPGART_BOARD=board)
+    assert (result.returncode, result.stdout, result.stderr) == (0, "ok\n", "")
 
 
 @pytest.mark.parametrize(("device", "told"), [("host.device", []), ("host.context", ["CL_INVALID_DEVICE"])])
