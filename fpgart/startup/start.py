@@ -427,7 +427,8 @@ def shut_down(platform: Platform, at_end: list[Callable[[], None]], faults: Faul
     if faults is not None:
         faults.end()
     for device in platform.devices:
-        device.stop_networks()
+        for network in list(device.networks.values()):
+            network.stop()  # the board keeps it: launches may begin until the scheduler is closed
     ended = platform.scheduler.close(config.EXIT_TIMEOUT.value)
     if not ended:
         log.note(f"work was still running {config.EXIT_TIMEOUT.value} s after the end of the program")

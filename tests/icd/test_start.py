@@ -120,3 +120,9 @@ def test_a_child_that_is_forked_while_another_thread_starts_the_driver_gets_answ
     children, died = map(int, result.stdout.split())
     assert children > 20
     assert (died, result.returncode) == (0, 0), result.stderr
+
+
+@pytest.mark.parametrize("board", ["usm_s10", "k2h"])
+def test_a_host_ends_without_a_word_while_a_thread_launches_kernels_with_variables(board: str, tmp_path: Path) -> None:
+    result = finished(build("exit_beside_variable", tmp_path, "-lpthread"), FPGART_BOARD=board)
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
