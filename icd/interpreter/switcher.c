@@ -25,6 +25,19 @@ static atomic_int awake;
 static atomic_uint calls;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t told = PTHREAD_COND_INITIALIZER;
+static int are_ready; /* switchers that have their states */
+
+/* Makes a switcher's state. A thread that makes one after the end of Python crashes. */
+static PyThreadState *state_in(void *interpreter)
+{
+    PyThreadState *state = PyThreadState_New(interpreter);
+    pthread_mutex_lock(&mutex);
+    are_ready++;
+    pthread_cond_signal(&told);
+    pthread_mutex_unlock(&mutex);
+    return state;
+}
 
 static void wait_for_calls(void)
 {
@@ -46,7 +59,7 @@ static void pause_and_switch(PyThreadState *state)
 
 static void *switcher_of_host(void *interpreter)
 {
-    PyThreadState *state = PyThreadState_New(interpreter);
+    PyThreadState *state = state_in(interpreter);
     while (state != NULL && fpgart_running()) {
         wait_for_calls();
         pause_and_switch(state);
@@ -79,7 +92,7 @@ static void sleep_unless_called(unsigned seen)
 /* Also puts both switchers to sleep. */
 static void *switcher_of_driver(void *interpreter)
 {
-    PyThreadState *state = PyThreadState_New(interpreter);
+    PyThreadState *state = state_in(interpreter);
     unsigned seen = atomic_load(&calls), quiet = 0;
     while (state != NULL && fpgart_running()) {
         wait_for_calls();
@@ -95,21 +108,27 @@ static void *switcher_of_driver(void *interpreter)
     return NULL;
 }
 
-static void start(void *(*switcher)(void *), void *interpreter)
+/* Returns 1 if the thread was made. */
+static int start(void *(*switcher)(void *), void *interpreter)
 {
     pthread_t thread;
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before); /* the host's threads handle its signals */
-    if (pthread_create(&thread, NULL, switcher, interpreter) == 0)
+    int is_made = pthread_create(&thread, NULL, switcher, interpreter) == 0;
+    if (is_made)
         pthread_detach(thread);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return is_made;
 }
 
 void fpgart_start_switchers(void *driver, void *host)
 {
-    start(switcher_of_driver, driver);
-    start(switcher_of_host, host);
+    int made = start(switcher_of_driver, driver) + start(switcher_of_host, host);
+    pthread_mutex_lock(&mutex);
+    while (are_ready < made) /* the host may end right after its first call */
+        pthread_cond_wait(&told, &mutex);
+    pthread_mutex_unlock(&mutex);
 }
 
 void fpgart_wake_switchers(void)

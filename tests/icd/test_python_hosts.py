@@ -279,6 +279,53 @@ print(*found)
         assert run_on_board(program, preload=preload) == ["1 1 1"]
 
 
+# Threads of the driver begin late, as on a busy machine: when the host ends, or after half a second.
+LATE = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+struct thread { void *(*begin)(void *); void *argument; };
+static atomic_int is_ending;
+static void *begin_late(void *given)
+{
+    struct thread thread = *(struct thread *)given;
+    free(given);
+    for (int i = 0; i < 50 && !is_ending; i++)
+        usleep(10000);
+    return thread.begin(thread.argument);
+}
+int pthread_create(pthread_t *made, const pthread_attr_t *attributes, void *(*begin)(void *), void *argument)
+{
+    int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) = dlsym(RTLD_NEXT, "pthread_create");
+    Dl_info info;
+    if (dladdr(begin, &info) == 0 || info.dli_fname == NULL || strstr(info.dli_fname, "/libfpgart.3") == NULL)
+        return real(made, attributes, begin, argument);
+    struct thread *thread = malloc(sizeof *thread);
+    *thread = (struct thread){begin, argument};
+    return real(made, attributes, begin_late, thread);
+}
+__attribute__((destructor)) static void end(void)
+{
+    is_ending = 1;
+    usleep(200000);
+}
+"""
+
+
+def test_a_host_may_end_as_soon_as_the_driver_has_started(tmp_path: Path) -> None:
+    (tmp_path / "late.c").write_text(LATE)
+    late = tmp_path / "late.so"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", late, tmp_path / "late.c", "-lpthread", "-ldl"], check=True)
+    environment = running.environment({})
+    environment["LD_PRELOAD"] = f"{late}:{environment['LD_PRELOAD']}"
+    result = finished(sys.executable, "-c", HEAD + "print(len(Host(loader).devices))", env=environment)
+    assert (result.returncode, result.stdout.strip()) == (0, "1"), result.stderr
+
+
 KEYSTONE = ROOT / "fpgart" / "board" / "keystone" / "boards" / "k2h.xml"
 
 
