@@ -35,7 +35,7 @@ help:
 	@echo "make locks    the conformance tests and those of the driver's rooms, while the order in which C takes locks is checked"
 	@echo "make served   the conformance tests on the boards of a service"
 	@echo "make check-remote POCLD=folder  kernels through PoCL's remote driver and a server on this machine; docs/clusters.md"
-	@echo "make lint     format, types, layers"
+	@echo "make lint     format, types, layers, words"
 	@echo "make docs-check  whether each figure in the documentation names the command that makes it"
 	@echo "make engines  suites on every engine that can be fetched, into docs/engines.md; hours. ENGINES=pocl-wheel SUITES=hosts for a part"
 	@echo "make clients  real programs on the board (clients/recipes), beside the bare engine where they run there; hours;"

@@ -3,6 +3,7 @@
 .PHONY: lint docs-check format coverage mutants ledger
 
 FORMATTED = core icd fpgart conformance tests examples benchmarks clients include/aocl_mmd.h
+SPELLED = core icd fpgart scripts benchmarks clients examples docs README.md CONTRIBUTING.md CHANGELOG.md
 C_FILES = find $(FORMATTED) -name '*.[ch]' -not -path 'fpgart/include/*' -o -name '*.cpp' -path 'examples/intel-host/*'
 
 lint: build
@@ -11,6 +12,7 @@ lint: build
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(C_FILES) | xargs $(BIN)/clang-format --dry-run --Werror
+	$(BIN)/codespell -D - -D docs/dev/words.txt $(SPELLED)
 	$(BIN)/python scripts/check_figures.py
 
 docs-check: $(STAMP)

@@ -88,7 +88,7 @@ def test_a_context_without_one_of_its_boards_gives_the_others_back(
     calls = watched(machine, monkeypatch)
 
     def refuse() -> None:
-        raise DeviceNotAvailable("it is lent")
+        raise DeviceNotAvailable("another host has it")
 
     monkeypatch.setattr(machine.devices[1], "enter", refuse)
     with pytest.raises(DeviceNotAvailable):

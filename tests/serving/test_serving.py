@@ -636,28 +636,28 @@ def test_idle_connections_keep_no_host_from_a_service(service: Service) -> None:
 
 
 @pytest.fixture
-def lent(service: Service) -> Iterator[Callable[[int], SharedBoard]]:
-    """`lent(number)`: a board of the service, as another host has it each time."""
+def shared(service: Service) -> Iterator[Callable[[int], SharedBoard]]:
+    """`shared(number)`: a board of the service, as another host has it each time."""
     with ExitStack() as stack:
 
-        def lend(number: int) -> SharedBoard:
+        def share(number: int) -> SharedBoard:
             client = Connection(service.path)
             stack.callback(client.close)
             return SharedBoard(SimulatedBoard(describe("usm_s10")), client, number)
 
-        yield lend
+        yield share
     await_that(lambda: has_nothing_left(service))
 
 
 LOADED = Loaded("program", ("k",), (True, False))
 
 
-def test_a_lent_board_that_is_not_open_tells_no_program(lent: Callable[[int], SharedBoard]) -> None:
-    assert lent(0).loaded() is None
+def test_a_shared_board_that_is_not_open_tells_no_program(shared: Callable[[int], SharedBoard]) -> None:
+    assert shared(0).loaded() is None
 
 
-def test_a_lent_board_tells_what_the_host_before_has_loaded(lent: Callable[[int], SharedBoard]) -> None:
-    first, second, beside = lent(0), lent(0), lent(1)
+def test_a_shared_board_tells_what_the_host_before_has_loaded(shared: Callable[[int], SharedBoard]) -> None:
+    first, second, beside = shared(0), shared(0), shared(1)
     first.open()
     first.identify(LOADED)
     first.close()
@@ -669,8 +669,8 @@ def test_a_lent_board_tells_what_the_host_before_has_loaded(lent: Callable[[int]
         board.close()
 
 
-def test_a_lent_board_is_available_while_no_host_has_it(lent: Callable[[int], SharedBoard]) -> None:
-    first, second = lent(0), lent(0)
+def test_a_shared_board_is_available_while_no_host_has_it(shared: Callable[[int], SharedBoard]) -> None:
+    first, second = shared(0), shared(0)
     assert first.is_available()
     first.open()
     assert not second.is_available()
@@ -682,8 +682,8 @@ def test_a_lent_board_is_available_while_no_host_has_it(lent: Callable[[int], Sh
     assert not second.is_available(), "the service cannot be asked"
 
 
-def test_bytes_of_a_lent_board_move_as_those_of_an_own_one(lent: Callable[[int], SharedBoard]) -> None:
-    board = lent(0)
+def test_bytes_of_a_shared_board_move_as_those_of_an_own_one(shared: Callable[[int], SharedBoard]) -> None:
+    board = shared(0)
     own = board._mmd
     assert (board.is_shared, own.is_shared) == (True, False)
     assert board.in_c == own.in_c != 0
