@@ -17,10 +17,13 @@ class Unfinished(Exception):
 def status_within(
     seconds: float, command: Sequence[str | Path], environment: Mapping[str, str], folder: Path, output: Path
 ) -> int:
-    """Run a program in a folder, what it prints into a file; gives its status. Raises Unfinished."""
+    """Run a program in a folder, what it prints into a file; gives its status. Raises Unfinished.
+
+    It ends with the thread that called this, also if that is killed.
+    """
     with output.open("wb") as file:
         process = subprocess.Popen(
-            command,
+            ["setpriv", "--pdeathsig", "KILL", "--", *command],
             env=environment,
             cwd=folder,
             stdin=subprocess.DEVNULL,

@@ -95,6 +95,26 @@ signal.pause()
         time.sleep(0.01)
 
 
+def test_a_host_ends_with_what_has_started_it(tmp_path: Path) -> None:
+    host = "import os, signal; print(os.getpid(), flush=True); signal.pause()"
+    source = f"""
+import sys
+from pathlib import Path
+sys.path.insert(0, {str(RUNNER.parent)!r})
+import patience
+folder = Path({str(tmp_path)!r})
+patience.status_within(1000, [sys.executable, "-c", {host!r}], {{}}, folder, folder / "output")
+"""
+    runner = subprocess.Popen([sys.executable, "-c", source])
+    output = tmp_path / "output"
+    while not (output.exists() and output.read_text().endswith("\n")):
+        time.sleep(0.01)
+    runner.kill()
+    runner.wait()
+    while state_of(int(output.read_text())) not in "XZ":
+        time.sleep(0.01)
+
+
 def test_another_status_is_a_failure_and_its_words_are_told(repeat: Repeat) -> None:
     result = repeat({"wrong.py": "raise SystemExit('a wrong sum: 41')"})
     assert (counts(result, "wrong"), result.returncode) == (["2", "0", "2"], 1)
