@@ -112,9 +112,9 @@ def test_each_call_passes_by_who_has_newer_bytes(board: SimulatedBoard) -> None:
 
 def test_an_open_board_keeps_no_file_open() -> None:
     made = SimulatedBoard(describe("a10_ref"))
-    before = os.listdir("/proc/self/fd")
+    before = set(os.listdir("/proc/self/fd"))
     made.open()
-    assert os.listdir("/proc/self/fd") == before
+    assert set(os.listdir("/proc/self/fd")) <= before
     made.close()
 
 
@@ -123,11 +123,11 @@ def test_a_board_whose_memory_is_not_to_be_had_keeps_no_file_open(monkeypatch: p
         raise OSError(27, "File too large")
 
     made = SimulatedBoard(describe("a10_ref"))
-    before = os.listdir("/proc/self/fd")
+    before = set(os.listdir("/proc/self/fd"))
     monkeypatch.setattr(os, "ftruncate", refuse)
     with pytest.raises(BoardError, match="File too large"):
         made.open()
-    assert os.listdir("/proc/self/fd") == before
+    assert set(os.listdir("/proc/self/fd")) <= before
 
 
 def test_host_memory_is_zeros_where_it_was_asked_for_and_counted(board: SimulatedBoard) -> None:
@@ -337,7 +337,7 @@ def test_what_lies_in_a_stretch_already_is_left_alone(stretch: Stretch) -> None:
 
 def test_a_system_without_room_for_another_stretch_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fpgart.board.stretch._begins", lambda: iter(()))
-    before = os.listdir("/proc/self/fd")
+    before = set(os.listdir("/proc/self/fd"))
     with pytest.raises(BoardError, match="no addresses from 0x100000000000 on are free"):
         Stretch()
-    assert os.listdir("/proc/self/fd") == before
+    assert set(os.listdir("/proc/self/fd")) <= before

@@ -270,17 +270,17 @@ def test_pocl_is_passed_over_where_it_would_not_get_all_its_threads(monkeypatch:
     before = threading.active_count()
     with pytest.raises(DriverError, match=r"the system can create only 2 of 21 \(ulimit -u\)"):
         room.check_room(Path("/lib/libpocl.so.2"))
-    assert threading.active_count() == before, "those of the trial have ended"
+    assert threading.active_count() <= before, "those of the trial have ended"
 
 
 def test_pocl_is_passed_over_where_few_files_can_be_opened(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "FILES", 1 << 30)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 256), hard))
-    before = len(os.listdir("/proc/self/fd"))
+    before = set(os.listdir("/proc/self/fd"))
     try:
         with pytest.raises(DriverError, match="fewer than 1073741824 files can be opened"):
             room.check_room(Path("/lib/libpocl.so.2"))
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert set(os.listdir("/proc/self/fd")) <= before

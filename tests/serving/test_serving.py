@@ -764,8 +764,7 @@ def test_a_board_process_that_has_to_end_while_it_is_given_to_its_host_ends(
     send = m.send_with_descriptors
 
     def reset_meanwhile(connection: socket.socket, message: object, files: list[int]) -> None:
-        (holder,) = service._clients
-        holder.end_process()
+        next(client for client in service._clients if client.connection is connection).end_process()
         send(connection, message, files)
 
     client = Connection(service.path)
