@@ -40,10 +40,11 @@ static int begin_launch(struct command *command, const struct call *call)
 static int carry_empty_launch(const struct call *call)
 {
     struct command command;
-    if (!call->is_checked && begin_launch(&command, call) == 0)
-        return 0;
-    if (!call->is_checked)
+    if (!call->is_checked) {
+        if (begin_launch(&command, call) == 0)
+            return 0;
         fpgart_give_up(&command);
+    }
     return fpgart_do_nothing(call);
 }
 
