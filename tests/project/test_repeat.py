@@ -96,7 +96,7 @@ signal.pause()
 
 
 def test_a_host_ends_with_what_has_started_it(tmp_path: Path) -> None:
-    host = "import os, signal; print(os.getpid(), flush=True); signal.pause()"
+    host = "import signal; print('begun', flush=True); signal.pause()"
     source = f"""
 import sys
 from pathlib import Path
@@ -105,14 +105,13 @@ import patience
 folder = Path({str(tmp_path)!r})
 patience.status_within(1000, [sys.executable, "-c", {host!r}], {{}}, folder, folder / "output")
 """
+    os.mkfifo(tmp_path / "output")
     runner = subprocess.Popen([sys.executable, "-c", source])
-    output = tmp_path / "output"
-    while not (output.exists() and output.read_text().endswith("\n")):
-        time.sleep(0.01)
-    runner.kill()
-    runner.wait()
-    while state_of(int(output.read_text())) not in "XZ":
-        time.sleep(0.01)
+    with (tmp_path / "output").open() as output:
+        assert output.readline() == "begun\n"
+        runner.kill()
+        runner.wait()
+        assert output.read() == "", "the end of the file: the host, its only writer, has ended"
 
 
 def test_another_status_is_a_failure_and_its_words_are_told(repeat: Repeat) -> None:
