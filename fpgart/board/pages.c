@@ -113,18 +113,29 @@ static void *map_for_huge_pages(size_t size)
     return whole + before;
 }
 
+/* The size of a mapping of whole pages that contains `size` bytes at a multiple of `alignment`. */
+static size_t size_of_mapping(size_t size, size_t alignment, size_t page)
+{
+    size_t whole = (size + page - 1) / page * page;
+    return alignment > page ? whole + alignment - page : whole;
+}
+
 /* MLOCK_ONFAULT locks pages at their first access. mmap reserves huge pages: otherwise an
  * access would kill the process if there are too few. */
-uintptr_t map_pinned(size_t size, int *locked)
+uintptr_t map_pinned(size_t *size, size_t alignment, int *locked)
 {
     void *address = MAP_FAILED;
-    if (size % HUGE_PAGE == 0)
-        address = map_private(size, MAP_HUGETLB);
-    if (address == MAP_FAILED)
-        address = map_for_huge_pages(size);
+    size_t mapped = size_of_mapping(*size, alignment, HUGE_PAGE);
+    if (*size > SMALL_PAGE)
+        address = map_private(mapped, MAP_HUGETLB);
+    if (address == MAP_FAILED) {
+        mapped = size_of_mapping(*size, alignment, SMALL_PAGE);
+        address = map_for_huge_pages(mapped);
+    }
     if (address == MAP_FAILED)
         return 0;
-    *locked = mlock2(address, size, MLOCK_ONFAULT) == 0;
+    *size = mapped;
+    *locked = mlock2(address, mapped, MLOCK_ONFAULT) == 0;
     return (uintptr_t)address;
 }
 

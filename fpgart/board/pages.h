@@ -21,10 +21,11 @@ int keep_in_memory(uintptr_t address, size_t size);
 uintptr_t map_anonymous(size_t size);
 /* Maps memory at an address; 0 if something else is mapped there. */
 uintptr_t map_at(uintptr_t address, size_t size);
-/* Maps memory as a board's driver does; pages exist from their first access. They are
- * reserved huge pages if the size is a multiple of 2 MiB, else transparent ones. `locked`: 1
- * if it will not be swapped out, which a limit may forbid. 0 if there is none. */
-uintptr_t map_pinned(size_t size, int *locked);
+/* Maps memory as a board's driver does, with room for `size` bytes at a multiple of
+ * `alignment`; pages exist from their first access. Memory of more than a page has the pages of
+ * 2 MiB that the system has reserved, if there are any, else transparent ones. `size` becomes
+ * the size of the mapping. `locked`: 1 if it will not be swapped out, which a limit may forbid. */
+uintptr_t map_pinned(size_t *size, size_t alignment, int *locked);
 /* Maps the same with small pages, for touched_pages(). A child's writes after fork() are its own.
  */
 uintptr_t map_watched(size_t size, int *locked);

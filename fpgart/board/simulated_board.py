@@ -87,15 +87,6 @@ ANSWERS: dict[Info, Callable[[BoardDescription], Answer]] = {
 }
 
 
-def huge_pages_are_free() -> bool:
-    """True if the system has reserved huge pages that are free."""
-    try:
-        with open(f"/sys/kernel/mm/hugepages/hugepages-{HUGE_PAGE >> 10}kB/free_hugepages") as free:
-            return int(free.read()) > 0
-    except (OSError, ValueError):
-        return False
-
-
 def tell_unlocked(size: int) -> None:
     """Reports host memory for a board that the system did not lock. It works here; a real board's driver refuses it."""
     limit, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
@@ -303,16 +294,18 @@ class SimulatedBoard:
         watched = call == "shared_alloc" and config.touches_are_watched()
         if self._stretch is not None:
             return self._allocate_in(self._stretch, call, size, alignment, watched=watched)
-        page = HUGE_PAGE if not watched and size > PAGE and huge_pages_are_free() else PAGE
-        length = round_up(size, page) + max(0, alignment - page)
-        locked = ffi.new("int *")
-        mapping = int((lib.map_watched if watched else lib.map_pinned)(length, locked))
+        mapped, locked = ffi.new("size_t *", size), ffi.new("int *")
+        if watched:
+            mapped[0] = round_up(size, PAGE) + max(0, alignment - PAGE)
+            mapping = int(lib.map_watched(mapped[0], locked))
+        else:
+            mapping = int(lib.map_pinned(mapped, alignment, locked))
         if not mapping:
             return 0
         if not locked[0]:
             tell_unlocked(size)
         address = round_up(mapping, alignment)
-        self._host_allocations[address] = mapping, length
+        self._host_allocations[address] = mapping, int(mapped[0])
         self._traffic[call].add(size)
         return address
 

@@ -301,7 +301,10 @@ class Scheduler:
             self._refuse_when_closed()
             self._ready.make_ready(event, event.queued_ns, after)
             self._ready.make_due(event.queued_ns)
+            is_mine = event.ready is not None and self._ready.claim(event)
         after.settle()
+        if is_mine:
+            self._run_where_it_may(event)
         self._leave()
 
     def run_if_free(self, operation: Operation) -> bool:
