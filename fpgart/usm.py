@@ -35,6 +35,9 @@ class UsmError(Exception):
     """A call of the extension failed, or the platform lacks the extension; the message says which."""
 
 
+LOOK_UP = "clGetExtensionFunctionAddressForPlatform"
+
+
 class _Loader:
     """The OpenCL loader that pyopencl uses, and the extension's functions of each platform."""
 
@@ -47,10 +50,11 @@ class _Loader:
         if self._library is None:
             with open("/proc/self/maps") as maps:
                 files = {line.split(maxsplit=5)[-1].strip() for line in maps}
-            paths = [file for file in files if file.rpartition("/")[2].startswith("libOpenCL")]
-            if not paths:
+            paths = sorted(file for file in files if file.rpartition("/")[2].startswith("libOpenCL"))
+            found = (library for library in map(ctypes.CDLL, paths) if hasattr(library, LOOK_UP))
+            self._library = next(found, None)  # an engine's file may have such a name, too
+            if self._library is None:
                 raise UsmError("pyopencl's OpenCL loader is not in this process")
-            self._library = ctypes.CDLL(sorted(paths)[0])
             self._library.clGetExtensionFunctionAddressForPlatform.restype = ctypes.c_void_p
         return self._library
 

@@ -292,7 +292,7 @@ def _ranked(plain: Any, *, again: bool) -> Any:
         if not name or name in WAITERS:
             return plain()
         if name not in ranks:
-            raise NoRow(f"the lock {name} has no row in tests/lock_ranks.py")
+            raise NoRow(f"the lock {name} has no row in tests/lock_ranks.py; scripts/generate_locks.py writes the page")
         return RankedLock(name, plain(), again=again)
 
     return make

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Every function of the API with one call that is right. The generated cases replace its handles
- * and wait lists; those of bad_input_cases.c replace other parameters. */
+ * Every function of the dispatch table with one call that is right. The generated cases replace
+ * its handles and wait lists; those of bad_input_cases.c replace other parameters. */
 #include "bad_input.h"
 
 #define F(function) .name = #function, .slot = offsetof(struct _cl_icd_dispatch, function)

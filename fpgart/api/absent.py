@@ -168,20 +168,21 @@ def refuse_the_rest(functions: list[tuple[str, list[str], str]]) -> None:
 
     `functions`: names, each with the names of the parameters and the return type.
     """
-    for name, parameters, _ in functions:
+    for name, parameters, returned in functions:
         if name not in REGISTERED:
             REGISTERED.add(name)
-            bind(name, _refusal(name, parameters), 0 if parameters[-1] == "errcode_ret" else FAILED)
+            bind(name, _refusal(name, parameters, returned), FAILED.get(returned, 0))
 
 
-FAILED = InvalidOperation.status
+FAILED = {"cl_int": InvalidOperation.status, "void": None}
+"""The result of a call that fails, by return type; 0 for any other type, which is NULL for objects and pointers."""
 FIRST_HANDLES: dict[str, type] = {"context": Context, "command_queue": CommandQueue, "memobj": Buffer}
 
 
-def _refusal(name: str, parameters: list[str]) -> Callable[..., int]:
+def _refusal(name: str, parameters: list[str], returned: str) -> Callable[..., int | None]:
     kind = FIRST_HANDLES.get(parameters[0])
 
-    def refuse(*arguments: Any) -> int:
+    def refuse(*arguments: Any) -> int | None:
         item: Any = None
         try:
             if kind is not None:
@@ -191,7 +192,6 @@ def _refusal(name: str, parameters: list[str]) -> Callable[..., int]:
             status = failed(error, name, item)
         if parameters[-1] == "errcode_ret":
             arguments[-1][0] = status
-            return 0
-        return status
+        return status if returned == "cl_int" else FAILED.get(returned, 0)
 
     return refuse

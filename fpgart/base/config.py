@@ -186,7 +186,8 @@ LOG = Option(
     "FPGART_LOG",
     str,
     "",
-    "Messages of errors: stderr, or the path of a file that gets them.",
+    "The log, of errors, facts, warnings and findings: stderr, or the path of a file. Without it, warnings and "
+    "findings are written to stderr.",
     holds=Holds.FILE_OR_STDERR,
 )
 SUMMARY = Option(

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages of the driver: errors, and tracebacks of its own bugs.
+"""Messages of the driver: errors, facts, warnings, and tracebacks of its own bugs.
 
-FPGART_LOG=stderr, or a file's path, shows every error that the host got. Bugs are always shown.
+FPGART_LOG=stderr, or a file's path, shows every error that the host got, and facts. Warnings and bugs are always shown.
+C writes lines of the same form: those of protected memory (check/pages/fault_words.c) and of leaks (icd/entry/leaks.c).
 """
 
 from __future__ import annotations

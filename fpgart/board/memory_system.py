@@ -18,7 +18,7 @@ class MemoryRange(NamedTuple):
     address: int
     size: int
     claimed: tuple[int, int] | None = None
-    """The address and size of the whole allocation, if it is larger."""
+    """The address and size of the whole allocation, if pages around it are protected (check/pages/guarded.py)."""
 
     def whole(self) -> tuple[int, int]:
         """Returns address and size of the whole allocation."""
@@ -106,7 +106,10 @@ class BoardMemories(Protocol):
 
 
 class GlobalMemories:
-    """The global memories of an FPGA board, with first fit in each, from its begin or from a bank's."""
+    """The global memories of an FPGA board, with first fit in each, from its begin or from a bank's.
+
+    A subclass that places blocks in another way overrides allocate(), free(), free_bytes() and holes().
+    """
 
     def __init__(self, board: BoardMemories) -> None:
         self._board = board
@@ -129,6 +132,8 @@ class GlobalMemories:
         return None
 
     def default_heap(self) -> FirstFit | None:
+        if type(self) is not GlobalMemories:  # C allocates by first fit, and a subclass may not
+            return None
         return self._heaps[0] if self._by_preference and self._by_preference[0][0] == 0 else None
 
     def allocate(self, size: int, memory: int | None = None, bank: int = 0) -> MemoryRange | None:

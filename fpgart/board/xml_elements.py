@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pyexpat as expat  # which three modules of xml only name
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 
@@ -46,6 +47,14 @@ class Element:
 
     def flag(self, field: str) -> bool:
         return bool(self.number(field, 0))
+
+
+def outermost(data: bytes) -> str:
+    """Returns the name of the outermost element, also if a mistake follows; "" if there is no element."""
+    names: list[str] = []
+    with suppress(BoardSpecError):
+        walk(data, "", lambda element, around: names.append(element.name))
+    return names[0] if names else ""
 
 
 def walk(data: bytes, file: str, visit: Callable[[Element, Sequence[str]], None]) -> None:

@@ -20,7 +20,8 @@ from fpgart.board.description import BoardDescription
 from fpgart.board.global_memory import AllocationType
 from fpgart.cli.kept_files import places, temporary
 from fpgart.cli.settings import ORIGINS
-from fpgart.engine.choice import candidates, choose
+from fpgart.engine.choice import candidates, choose, wanted_engine
+from fpgart.engine.interface import NoEngine
 from fpgart.engine.known_faults import Product, product_behind
 from fpgart.engine.known_faults import in_words as engine_in_words
 from fpgart.version import __version__
@@ -81,14 +82,14 @@ def collect() -> dict[str, Any]:
         "chosen_platform": chosen_personality(chosen)._asdict(),
         "board_faults": faults,
         "engines": [
-            {"name": name, "path": str(path), "passed_over": unable.get(path, "")}
-            for name, path in (*candidates("auto"), *candidates("oclgrind"))
+            {"name": name, "path": str(path), "passed_over": unable.get(path, "")} for name, path in _engines()
         ],
         "chosen_engine": {
             "name": engine.name,
             "version": engine.version,
             "path": engine.path,
             "product": product_behind(engine),
+            "reason": engine.reason if isinstance(engine, NoEngine) else "",
         },
         "places": [{"purpose": place.purpose, "path": place.path, "fault": place.fault()} for place in places()]
         + [{"purpose": "a run's own files, while it runs", "path": temporary(), "fault": ""}],
@@ -103,6 +104,15 @@ def collect() -> dict[str, Any]:
             for option in config.OPTIONS.values()
         ],
     }
+
+
+def _engines() -> list[tuple[str, Path]]:
+    """Returns name and file of the engines that are installed, best first, and of the one that is asked for."""
+    found: dict[Path, str] = {}
+    for wanted in ("auto", "oclgrind", wanted_engine()):
+        for name, path in candidates(wanted):
+            found.setdefault(path, name)
+    return [(name, path) for path, name in found.items()]
 
 
 def serving_engines() -> list[tuple[str, Path]]:
@@ -155,16 +165,17 @@ def as_text(*, origin: bool = False) -> str:
         lines += [f" {mark} {personality['key']:<9} {personality['name']}", f"             {personality['words']}"]
     lines += ["", "engines (* in use)"]
     chosen = facts["chosen_engine"]
+    width = max((len(engine["name"]) for engine in facts["engines"]), default=0)
     for engine in facts["engines"]:
         mark = "*" if engine["path"] == chosen["path"] else " "
         version = f"  {chosen['version']}" if mark == "*" else ""
-        lines.append(f" {mark} {engine['name']:<7} {engine['path']}{version}")
+        lines.append(f" {mark} {engine['name']:<{width}} {engine['path']}{version}")
         if mark == "*":
             lines += [f"     {line}" for line in engine_in_words(Product(*chosen["product"]))]
         if engine["passed_over"]:
             lines.append(f"     passed over: {engine['passed_over']}")
-    if not facts["engines"]:
-        lines.append("   none: kernels cannot be built; pip install 'pyopencl[pocl]' brings one")
+    if chosen["reason"]:
+        lines.append(f"   none is in use, so kernels cannot be built: {chosen['reason']}")
     lines += ["", "files and folders"]
     for place in facts["places"]:
         lines.append(f"   {place['path']}  {place['purpose']}")

@@ -224,9 +224,7 @@ def errors(board: str | None, status: str, per_place: int, seconds: float, progr
 
 @cli.command()
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option(
-    "--engine", metavar="NAME", help="Engine that runs the kernel: auto, pocl, intel, or the path of a driver."
-)
+@click.option("--engine", metavar="NAME", help=config.ENGINE.sentence)
 @click.option("--board", metavar="NAME", help="Board; default: that of the captured launch.")
 @click.option(
     "--tolerance",

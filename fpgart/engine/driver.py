@@ -165,7 +165,7 @@ class Driver:
     on_caller: Driver | None = None
 
     def __init__(self, path: Path, must_build: bool = False) -> None:
-        """Opens `path` (a driver's .so); raises DriverError if it has no CPU device.
+        """Opens `path` (a driver's .so); raises DriverError if it has no device. One that is a CPU is preferred.
 
         With `must_build`, also if it is known that its compiler builds nothing on this machine.
         """

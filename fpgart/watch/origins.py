@@ -24,7 +24,7 @@ class Origins:
         self._numbered: dict[int, Site] = {}
 
     def here(self) -> Site | None:
-        """Returns the host's call that this thread serves; None on the driver's own threads."""
+        """Returns the host's call that this thread serves; None on the driver's threads and in calls that C serves."""
         return self._callers.here()
 
     def of(self, item: object) -> Site | None:

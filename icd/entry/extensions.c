@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The two entry points of cl_khr_icd. clIcdGetPlatformIDsKHR is in C because it has to return
- * CL_PLATFORM_NOT_FOUND_KHR if the interpreter does not start: cffi's embedding would return 0,
- * which is success. In a host written in Python it starts nothing (before_start.c). */
+ * The functions with which loaders find the platform and the addresses of the others. They need
+ * no interpreter. clIcdGetPlatformIDsKHR has to return CL_PLATFORM_NOT_FOUND_KHR if none starts:
+ * cffi's embedding would return 0, which is success. In a host written in Python it starts
+ * nothing (before_start.c). */
 #include "extensions.h"
 
 #include "handles.h"

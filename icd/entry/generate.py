@@ -16,6 +16,7 @@ MARKED = re.compile(r"^(FOR_PYTHON|AT_ONCE|OF_PYTHON) ((?:struct|enum)[^;(]*\{[^
 DECLARED_IN_C = "".join(f'#include "{header}"\n' for header in HEADERS)
 """Includes what entry points and Python call."""
 IN_C = {"clIcdGetPlatformIDsKHR", "clGetExtensionFunctionAddress", "clGetExtensionFunctionAddressForPlatform"}
+"""The functions that are written by hand, in extensions.c, because loaders call them where no interpreter may run."""
 FREES = {
     "clSVMFree": "fpgart_freed(svm_pointer);",
     "clMemFreeINTEL": "fpgart_freed(ptr);",
@@ -216,7 +217,7 @@ def entry_points(api: Api) -> str:
         value = member if member in api.functions else "(void *)not_on_this_system"
         lines.append(f"    .{member} = {value},")
     lines += ["};", "", "static const struct {", "    const char *name;", "    void *address;", "} names[] = {"]
-    for name in sorted({*api.functions, *IN_C}):
+    for name in sorted(api.functions):
         lines.append(f'    {{"{name}", (void *){name}}},')
     lines += [
         "};",

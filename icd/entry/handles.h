@@ -156,8 +156,8 @@ void fpgart_slot_begins(struct fpgart_contents *contents);
 void fpgart_observe_commands(void);
 void fpgart_queue_goes(uintptr_t queue); /* the host's last reference, but commands hold it */
 
-/* Calls into Python: the host has taken its first reference again, has released its last one,
- * or deferred releases have to be done. */
+/* Calls into Python: the host has taken its first reference again, has released its last one and
+ * no command holds the object, or deferred releases have to be done. */
 OF_PYTHON void fpgart_host_retained(uintptr_t handle);
 OF_PYTHON void fpgart_host_released(uintptr_t handle);
 OF_PYTHON void fpgart_reap(void);

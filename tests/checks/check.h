@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A host with a mistake. Called with `fixed` it is right. The first line of each program says which
- * finding the mistake has to give. */
+ * A host with a mistake. Called with `fixed` it is right. The head of each program says which
+ * finding the mistake has to give: "finds: family: rule". */
 #ifndef CHECK_H
 #define CHECK_H
 

@@ -24,6 +24,30 @@ def test_info_is_json_for_programs() -> None:
     assert facts["chosen_engine"]["name"] in {engine["name"] for engine in facts["engines"]}
 
 
+def test_info_lists_an_engine_that_is_named_by_its_path_once() -> None:
+    path = json.loads(fpgart("info", "--json").stdout)["chosen_engine"]["path"]
+    facts = json.loads(fpgart("info", "--json", FPGART_ENGINE=path).stdout)
+    assert [engine["path"] for engine in facts["engines"]].count(path) == 1
+    assert facts["chosen_engine"]["path"] == path
+
+
+def test_info_lists_an_engine_that_is_named_by_its_path(tmp_path: Path) -> None:
+    path = tmp_path / "driver.so"
+    path.write_bytes(b"")
+    (row,) = (
+        engine
+        for engine in json.loads(fpgart("info", "--json", FPGART_ENGINE=str(path)).stdout)["engines"]
+        if engine["path"] == str(path)
+    )
+    assert row["passed_over"]
+
+
+def test_info_says_why_no_engine_is_in_use() -> None:
+    assert fpgart("info", "--json").stdout.count('"reason": ""') == 1
+    result = fpgart("info", FPGART_ENGINE="none")
+    assert "none is in use, so kernels cannot be built: FPGART_ENGINE=none" in result.stdout
+
+
 def test_run_passes_on_exit_status_and_output() -> None:
     result = fpgart("run", "--", "sh", "-c", "echo out; echo err >&2; exit 7")
     assert (result.returncode, result.stdout, result.stderr) == (7, "out\n", "err\n")

@@ -40,7 +40,7 @@ from fpgart.board.keystone.addresses import (
 )
 from fpgart.board.keystone.mpax import largest_region
 from fpgart.board.memory_system import MemorySystem
-from fpgart.board.xml_elements import BoardSpecError, Element, walk
+from fpgart.board.xml_elements import BoardSpecError, Element, outermost, walk
 
 ROOT = "keystone"
 FOLDER = Path(__file__).parent / "boards"
@@ -145,20 +145,15 @@ def is_one(path: str) -> bool:
     if not path.endswith(".xml") or not Path(path).is_file():
         return False
     with open(path, "rb") as file:
-        return re.search(rb"<\s*keystone\b", file.read(LARGEST_DESCRIPTION)) is not None
+        return outermost(file.read(LARGEST_DESCRIPTION)) == ROOT
 
 
 def describe(name: str) -> Partition:
     """Returns a board by its name or its file's path, restricted to the low 2 GiB if TI_OCL_DSP_NOMAP is set.
 
-    Raises OptionError for an unknown name, BoardSpecError for a file that describes no board.
+    Raises BoardSpecError for a file that describes no board.
     """
-    if "/" in name or name.endswith(".xml"):
-        partition = read(Path(name))
-    elif name in shipped():
-        partition = read(FOLDER / f"{name}.xml")
-    else:
-        raise config.OptionError(f"FPGART_BOARD={name}: not one of {', '.join(shipped())}, nor the path of a file")
+    partition = read(Path(name) if "/" in name or name.endswith(".xml") else FOLDER / f"{name}.xml")
     return partition.without_mapping() if config.NO_MAPPING.value else partition
 
 
