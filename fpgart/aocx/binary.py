@@ -7,11 +7,11 @@ binary, interfaces and hardware attributes of the kernels, the OpenCL C if it is
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass, field
 from struct import Struct
 
+from fpgart.base.digests import sha256
 from fpgart.base.errors import InvalidBinary
 from fpgart.base.json_input import parse_json, typed, untyped
 from fpgart.kernels.interface import KernelInterface
@@ -53,7 +53,7 @@ class ProgramBinary:
         told = Header(self.engine, self.kind, self.options, kernels, self.listing, self.locations, self.hardware)
         header = json.dumps(untyped(told), sort_keys=True).encode()
         body = LENGTH.pack(len(header)) + header + self.payload
-        return SIGNATURE + hashlib.sha256(body).digest() + body
+        return SIGNATURE + sha256(body).digest() + body
 
     @classmethod
     def decode(cls, data: bytes) -> ProgramBinary:
@@ -61,7 +61,7 @@ class ProgramBinary:
         if not data.startswith(SIGNATURE):
             raise InvalidBinary("this is not a binary of this driver: its signature is missing")
         digest, body = data[len(SIGNATURE) : len(SIGNATURE) + 32], data[len(SIGNATURE) + 32 :]
-        if hashlib.sha256(body).digest() != digest:
+        if sha256(body).digest() != digest:
             raise InvalidBinary("the binary is truncated or was changed: its checksum does not hold")
         length = LENGTH.unpack_from(body)[0] if len(body) >= LENGTH.size else 0
         try:

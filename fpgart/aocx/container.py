@@ -8,7 +8,6 @@ offsets that are multiples of 128. Files are written in exactly this form; any E
 
 from __future__ import annotations
 
-import hashlib
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from pathlib import Path
 from struct import Struct
 
 from fpgart.aocx.errors import AocxError
+from fpgart.base.digests import sha1
 from fpgart.base.input_file import LARGEST_CONTAINER, read_input
 
 BOARD = ".acl.board"
@@ -69,7 +69,7 @@ class Container:
 
         This driver's compiler writes them as the random hash. So they also show if a container has been changed.
         """
-        digest = hashlib.sha1(usedforsecurity=False)
+        digest = sha1()
         current = self.sections.get(RANDOM_HASH, b"")
         for name, data in self.sections.items():
             if name != RANDOM_HASH:

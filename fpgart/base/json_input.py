@@ -24,17 +24,16 @@ T = TypeVar("T")
 
 
 def fastest() -> Callable[[bytes], Any]:
-    """Returns the parser for large texts: orjson's if it is installed."""
+    """Returns the parser for large texts: orjson's if it is installed.
+
+    It may raise ValueError, or RecursionError, for texts that parse_json() accepts.
+    """
     try:
         import orjson
     except ImportError:
         return json.loads
     loads: Callable[[bytes], Any] = orjson.loads
     return loads
-
-
-parse_whole = fastest()
-"""Parses a large text. It may raise ValueError, or RecursionError, for texts that parse_json() accepts."""
 
 
 def parse_json(text: str | bytes) -> Any:

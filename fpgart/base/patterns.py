@@ -7,7 +7,25 @@ Python compiles an expression in some 0.2 ms. Modules have many, and most progra
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
+
+
+class Sign:
+    """A regular expression, and words of which every text that it matches has one.
+
+    It is searched for only in texts with one of the words, because Python finds a word in a hundredth of the time. The
+    text has a newline in front, so that a newline stands for the begin of a line: Python finds it faster than `^`.
+    """
+
+    def __init__(self, words: Iterable[str], text: str, flags: int = 0) -> None:
+        self._words = tuple(words)
+        self._pattern = pattern(text, flags)
+
+    def is_in(self, text: str) -> bool:
+        """True if the expression matches anywhere in the text."""
+        return any(word in text for word in self._words) and self._pattern.search("\n" + text) is not None
+
 
 if TYPE_CHECKING:
     pattern = re.compile

@@ -14,10 +14,10 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from fpgart.base.named_tuples import NamedTuple
-from fpgart.base.patterns import pattern
+from fpgart.base.patterns import Sign, pattern
 from fpgart.kernels.hardware_attributes import has_numbers
-from fpgart.kernels.signs import LOCAL_DECLARATION, LOWERED, TABLE, UNROLL, LoweringError
-from fpgart.kernels.source_text import DIRECTIVE, HIDDEN, blank
+from fpgart.kernels.signs import CHANNEL, LOCAL_DECLARATION, TABLE, UNROLL, LoweringError, may_be_lowered
+from fpgart.kernels.source_text import DIRECTIVE, visible
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,8 +31,7 @@ APINT_HEADER = "ihc_apint.h"
 WIDEST_APINT = 64
 """ihc_apint.h has names such as int24_t up to this width."""
 STANDARD_INTEGERS = {8: "char", 16: "short", 32: "int", 64: "long"}
-APINT = pattern(r"\b(?:__)?ap_u?int\b|\bihc_apint\b")
-CHANNEL = pattern(r"\b(?:channel|pipe)\b")
+APINT = Sign(("ap_int", "ap_uint", "ihc_apint"), r"\b(?:__)?ap_u?int\b|\bihc_apint\b")
 INCLUDE = pattern(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">]+)[">]', re.MULTILINE)
 HINTS = (
     "nounroll|ii|ivdep|loop_coalesce|loop_fuse|speculated_iterations|disable_loop_pipelining|max_concurrency"
@@ -50,7 +49,7 @@ AP_INT_ATTRIBUTE = pattern(
 )
 """The attribute that declares such integers in headers of releases before 18."""
 WORD = pattern(r"[A-Za-z_]\w*")
-HALF = pattern(r"\bhalf(?:2|3|4|8|16)?\b")
+HALF = Sign(("half",), r"\bhalf(?:2|3|4|8|16)?\b")
 HALF_EXTENSION = "cl_khr_fp16"
 
 PRELUDE = """\
@@ -187,15 +186,16 @@ def translate(
     everything = everything or _has_local_variables(source)
     read = CompilerOptions.read(options)
     text = source
-    if everything or needs_preprocessor(source, read, headers):
+    is_preprocessed = everything or needs_preprocessor(source, read, headers)
+    if is_preprocessed:
         text, options = _preprocessed(source, read, headers, compiler.macros(options))
     text = with_ap_int(_without_large_unrolling(without_hints(text), read.defines))
     if everything:
         from fpgart.kernels.local_variables import with_local_variables
 
         text = with_local_variables(text)
-    lowered = _lowered(text, compiler.table) if compiler.table is not None else None
-    lacks_half = not compiler.half and "half" in text and HALF.search(text)
+    lowered = _lowered(text, compiler.table) if is_preprocessed and compiler.table is not None else None
+    lacks_half = not compiler.half and HALF.is_in(text)
     prelude = PRELUDE + (half_prelude(set(WORD.findall(text))) if lacks_half else "")
     if lowered is None:
         return Translation(f"{prelude}{COMPUTE_ID}#line 1\n{text}", options, text)
@@ -203,7 +203,7 @@ def translate(
 
 
 def _has_local_variables(source: str) -> bool:
-    if "local" not in source or not LOCAL_DECLARATION.search(source):
+    if not LOCAL_DECLARATION.is_in(source):
         return False
     from fpgart.kernels.local_variables import has_local_variables
 
@@ -244,7 +244,7 @@ def has_channels(text: str) -> bool:
 
 
 def _lowered(text: str, table: int) -> Lowered | None:
-    if not LOWERED.search(text):
+    if not may_be_lowered(text):
         return None
     from fpgart.kernels.lowering import lower
 
@@ -274,7 +274,7 @@ def without_hints(text: str) -> str:
 
 def needs_preprocessor(source: str, options: CompilerOptions, headers: Mapping[str, str]) -> bool:
     """True if the program, a macro of its options, or a header that it may include has words of FPGAs."""
-    if any(map(CHANNEL.search, options.defines)) or has_words_of_fpgas(source):
+    if any(map(CHANNEL.is_in, options.defines)) or has_words_of_fpgas(source):
         return True
     return "include" in source and _headers_have_words_of_fpgas(source, _includes(options, headers))
 
@@ -301,14 +301,16 @@ def has_words_of_fpgas(text: str) -> bool:
 
     Macros are not expanded: their definitions are searched instead.
     """
-    if APINT.search(text) or has_numbers(text):
+    if APINT.is_in(text) or has_numbers(text):
         return True
-    if not LOWERED.search(text):
+    if not may_be_lowered(text):
         return False
-    if any(CHANNEL.search(line) for line in DIRECTIVE.findall(blank(HIDDEN, text))):
+    if CHANNEL.is_in("".join(DIRECTIVE.findall(visible(text)))):
         return True
+    from fpgart.kernels.lowering import lower
+
     try:
-        return _lowered(text, TABLE) is not None
+        return lower(text) is not None
     except LoweringError:
         return True
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 from fpgart.base.named_tuples import NamedTuple
-from fpgart.base.patterns import pattern
+from fpgart.base.patterns import Sign
 
 LARGEST = (1 << 31) - 1
 
@@ -50,15 +50,16 @@ PRAGMAS = {
 }
 CLAUSES = {"depth": Numbers(smallest=1), "safelen": Numbers(smallest=1)}
 """The clauses with numbers of the pragmas loop_fuse and ivdep."""
-USES = pattern(
+USES = Sign(
+    (*KERNEL_ATTRIBUTES, *MEMORY_ATTRIBUTES, "opencl_unroll_hint", "pragma"),
     rf"\b(?:__)?(?:{'|'.join((*KERNEL_ATTRIBUTES, *MEMORY_ATTRIBUTES))})(?:__)?\b"
     r"|\bopencl_unroll_hint(?:__)?\s*\((?!\s*\d*\s*\))"
-    rf"|^[ \t]*#[ \t]*pragma[ \t]+(?:(?:{'|'.join(PRAGMAS)})\b(?![ \t]*\d*[ \t]*$)|(?:ivdep|loop_fuse)\b.*\()",
+    rf"|\n[ \t]*#[ \t]*pragma[ \t]+(?:(?:{'|'.join(PRAGMAS)})\b(?![ \t]*\d*[ \t]*$)|(?:ivdep|loop_fuse)\b.*\()",
     re.MULTILINE,
 )
-"""Finds attributes and pragmas whose arguments may be no digits, in a text before macros are expanded."""
+"""Attributes and pragmas whose arguments may be no digits, in a text before macros are expanded."""
 
 
 def has_numbers(text: str) -> bool:
     """True if a text, before macros are expanded, has arguments that need with_numbers()."""
-    return USES.search(text) is not None
+    return USES.is_in(text)

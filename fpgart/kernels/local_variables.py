@@ -17,26 +17,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 
-from fpgart.kernels.source_text import DIRECTIVE, HIDDEN, blank, replaced, split, without_attributes
+from fpgart.base.named_tuples import NamedTuple
+from fpgart.base.patterns import pattern
+from fpgart.kernels.source_text import DIRECTIVE, bare_code, blank, replaced, split, without_attributes
 
-WORD = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|\\[^\n]|[A-Za-z_]\w*|->|[{}();.]')
-LOCAL = re.compile(r"(?:static\s+|const\s+|volatile\s+)*\b(?:__)?local\b")
-DECLARATOR = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)\s*(?P<sizes>(?:\[[^\]]*\]\s*)*)", re.DOTALL)
-LAST_NAME = re.compile(r"(?P<type>.*?)\b(?P<rest>[A-Za-z_]\w*\s*(?:\[[^\]]*\]\s*)*)", re.DOTALL)
-KERNEL = re.compile(r"\b(?:__)?kernel\b")
-LAST_WORD = re.compile(r"\w*[A-Za-z_]")
+WORD = pattern(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|\\[^\n]|[A-Za-z_]\w*|->|[{}();.]')
+BRACKET = pattern(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|\\[^\n]|\(|\)|\{|\}')
+"""A bracket, or a literal, in which none counts."""
+LOCAL_WORD = pattern(r"local\b")
+LOCAL = pattern(r"(?:static\s+|const\s+|volatile\s+)*\b(?:__)?local\b")
+DECLARATOR = pattern(r"\s*(?P<name>[A-Za-z_]\w*)\s*(?P<sizes>(?:\[[^\]]*\]\s*)*)", re.DOTALL)
+LAST_NAME = pattern(r"(?P<type>.*?)\b(?P<rest>[A-Za-z_]\w*\s*(?:\[[^\]]*\]\s*)*)", re.DOTALL)
+KERNEL = pattern(r"\b(?:__)?kernel\b")
+LAST_WORD = pattern(r"\w*[A-Za-z_]")
 """The last word of a text that is read backwards."""
-OPENING = re.compile(r"\s*\(")
+OPENING = pattern(r"\s*\(")
 MOST_CHARACTERS = 1024
 """The most characters of a function's name."""
 POINTER = "__fpgart_locals"
 NOWHERE = (0, 0)
 
 
-@dataclass
-class Variable:
+class Variable(NamedTuple):
     """A local variable: the member that it becomes, and the positions between which its name is visible."""
 
     name: str
@@ -46,8 +49,7 @@ class Variable:
     end: int
 
 
-@dataclass
-class Function:
+class Function(NamedTuple):
     """A function: the begin of its head, the positions of its parameters and its body (empty for a prototype)."""
 
     name: str
@@ -55,9 +57,9 @@ class Function:
     parameters: tuple[int, int]
     body: tuple[int, int]
     is_kernel: bool
-    variables: list[Variable] = field(default_factory=list)
-    declarations: list[tuple[int, int]] = field(default_factory=list)
-    calls: list[tuple[str, int, int]] = field(default_factory=list)
+    variables: list[Variable]
+    declarations: list[tuple[int, int]]
+    calls: list[tuple[str, int, int]]
     """Name, and the positions of the parentheses."""
 
     @property
@@ -71,27 +73,34 @@ class Function:
 
 def has_local_variables(source: str) -> bool:
     """True if a source that is not preprocessed shows such variables; only one with LOCAL_DECLARATION can."""
-    bare = blank(DIRECTIVE, blank(HIDDEN, source))
-    return any(function.variables for function in _with_variables(bare))
-
-
-def _with_variables(bare: str) -> list[Function]:
+    bare = bare_code(source)
     closed = _closings(bare)
-    functions = list(_functions(bare, closed))
-    for function in functions:
-        _find_variables(bare, function, closed)
-    return functions
+    for function in _functions(bare, closed):
+        if _may_have_variables(bare, function):
+            _find_variables(bare, function, closed)
+            if function.variables:
+                return True
+    return False
+
+
+def _may_have_variables(bare: str, function: Function) -> bool:
+    """True if the body has the word outside of a kernel's outermost block."""
+    begin, end = function.body
+    places = (hit.start() for hit in LOCAL_WORD.finditer(bare, begin, end))
+    return any(
+        not function.is_kernel or bare.count("{", begin, place) - bare.count("}", begin, place) != 1 for place in places
+    )
 
 
 def _closings(bare: str) -> dict[int, int]:
     """Returns, by the position of each parenthesis and brace, where it is closed: at the text's end if it is not."""
     found: dict[int, int] = {}
     opened: dict[str, list[int]] = {")": [], "}": []}
-    for hit in WORD.finditer(bare):
+    for hit in BRACKET.finditer(bare):
         if hit[0] in ("(", "{"):
             found[hit.start()] = len(bare)
             opened[")" if hit[0] == "(" else "}"].append(hit.start())
-        elif hit[0] in opened and opened[hit[0]]:
+        elif opened.get(hit[0]):
             found[opened[hit[0]].pop()] = hit.start()
     return found
 
@@ -99,7 +108,10 @@ def _closings(bare: str) -> dict[int, int]:
 def with_local_variables(text: str) -> str:
     """Returns the translated text if it has such variables; else the text itself."""
     bare = blank(DIRECTIVE, text)
-    functions = _with_variables(bare)
+    closed = _closings(bare)
+    functions = list(_functions(bare, closed))
+    for function in functions:
+        _find_variables(bare, function, closed)
     holders = {function.name for function in functions if function.variables}
     callers: dict[str, set[str]] = {}
     for function in functions:
@@ -146,7 +158,8 @@ def _functions(bare: str, closed: Mapping[int, int]) -> Iterator[Function]:
 def _function(bare: str, statement: int, opened: tuple[str, int, int], body: tuple[int, int]) -> Function:
     name, begin, end = opened
     head = statement + len(bare[statement:begin]) - len(bare[statement:begin].lstrip())
-    return Function(name, head, (begin, end), body, KERNEL.search(bare, statement, begin) is not None)
+    is_kernel = KERNEL.search(bare, statement, begin) is not None
+    return Function(name, head, (begin, end), body, is_kernel, variables=[], declarations=[], calls=[])
 
 
 def _find_variables(bare: str, function: Function, closed: Mapping[int, int]) -> None:
@@ -191,7 +204,7 @@ def _declare(bare: str, function: Function, begin: int, after: int, block_end: i
         name = parsed["name"]
         member = f"{name}_{len(function.variables) + len(found)}"
         found.append(Variable(name, member, f"{type_name} {member}{parsed['sizes'].strip()};", end, block_end))
-    function.variables += found
+    function.variables.extend(found)
     function.declarations.append((begin, end + 1))
     return end
 

@@ -19,27 +19,25 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from fpgart.base.json_input import typed, untyped
+from fpgart.base.patterns import pattern
 from fpgart.kernels.interface import PipeArgument
-from fpgart.kernels.signs import DECLARE, LOWERED, TABLE, LoweringError
+from fpgart.kernels.signs import DECLARE, TABLE, LoweringError
 from fpgart.kernels.source_text import (
     ATTRIBUTE,
-    DIRECTIVE,
-    HIDDEN,
     NAME_AND_SIZES,
     WORD,
     Lines,
-    blank,
+    bare_code,
     closing,
     split,
     without_attributes,
 )
 
-BEFORE = re.compile(r"\s+|\b(?:static|extern|const)\b|(?P<attribute>__attribute(?:__)?\s*\()")
+BEFORE = pattern(r"\s+|\b(?:static|extern|const)\b|(?P<attribute>__attribute(?:__)?\s*\()")
 """Text that may precede a declaration's first word."""
-BRACKETS = re.compile(r"[{}();]")
-VALUE_OR_BODY = re.compile(r"[;={]")
-PIPE = re.compile(
+BRACKETS = pattern(r"[{}();]")
+VALUE_OR_BODY = pattern(r"[;={]")
+PIPE = pattern(
     r"\s*(?:const\s+)?(?:(?:__)?(?P<access>read|write)_only\s+)?pipe\s+(?:(?:__)?(?P<after>read|write)_only\s+)?(?=\w)"
 )
 
@@ -96,7 +94,7 @@ static __attribute__((noinline)) ulong __fpgart_call(ulong a, ulong b, ulong c, 
 #endif
 #line 1
 """
-DEPTHS = re.compile(
+DEPTHS = pattern(
     r"^[ \t]*#[ \t]*pragma[ \t]+fpgart[ \t]+channel_depths[ \t]+(default|strict|ignoredepth)\b", re.MULTILINE
 )
 
@@ -118,6 +116,8 @@ class Lowered:
 
     def notes(self) -> dict[str, Any]:
         """Returns all but the source, for JSON."""
+        from fpgart.base.json_input import untyped  # few programs are lowered
+
         kept: dict[str, Any] = untyped(self)
         del kept["source"]
         return kept
@@ -125,6 +125,8 @@ class Lowered:
     @classmethod
     def from_notes(cls, notes: dict[str, Any]) -> Lowered:
         """Reads the result of notes(); raises ValueError for anything else."""
+        from fpgart.base.json_input import typed
+
         made = typed({"source": "", **notes}, cls, "the notes")
         if not 0 <= made.table < 1 << 64:
             raise ValueError(f"the notes have their table at {made.table:#x}")
@@ -136,10 +138,7 @@ def lower(source: str, table: int = TABLE) -> Lowered | None:
 
     Raises LoweringError.
     """
-    if not LOWERED.search(source):
-        return None
-    bare = blank(HIDDEN, source)
-    found = _Lowering(source, blank(DIRECTIVE, bare)).run()
+    found = _Lowering(source, bare_code(source)).run()
     if not (found.channels or found.variables or found.pipes):
         return None
     found.table = table
@@ -174,31 +173,25 @@ class _Lowering:
         self.lines = Lines(source)
 
     def run(self) -> Lowered:
-        braces = statement = skipped = 0
-        for hit in WORD.finditer(self.bare):
-            word = hit[0]
-            if hit.start() < max(self.copied, skipped):
-                continue
+        statement = at = 0
+        while hit := WORD.search(self.bare, at):
+            word, at = hit[0], hit.end()
             if word == "{":
-                braces += 1
-            elif word == "}":
-                braces -= 1
-                statement = hit.end()
-            elif braces:
-                continue
-            elif word == ";":
-                statement = hit.end()
+                statement = at = closing(self.bare, hit.start(), "{}") + 1
+            elif word in (";", "}"):
+                statement = at
             elif word == "channel" and self._begins(statement, hit.start()):
                 self._channel(statement, hit.start())
-                statement = self.copied
+                statement = at = self.copied
             elif word in ("global", "__global") and self._is_variable(statement, hit.start()):
                 self._variable(hit.start(), hit.end())
-                statement = self.copied
+                statement = at = self.copied
             elif word in ("__attribute__", "__attribute"):
-                skipped = closing(self.bare, self.bare.find("(", hit.end())) + 1
+                opening = self.bare.find("(", at)
+                at = closing(self.bare, opening) + 1 if opening >= 0 else at
             elif word == "(":
-                skipped = closing(self.bare, hit.start())
-                self._parameters(hit.start(), skipped, statement)
+                at = closing(self.bare, hit.start())
+                self._parameters(hit.start(), at, statement)
         self.parts.append(self.source[self.copied :])
         self.result.source = "".join(self.parts)
         return self.result

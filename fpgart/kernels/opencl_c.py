@@ -55,6 +55,8 @@ def kernel_attributes(source: str, options: str = "") -> dict[str, dict[str, tup
 
     An attribute whose numbers need headers of the host is left out.
     """
+    if not any(name in source or name in options for name in (*KERNEL_ATTRIBUTES, AUTORUN, "include", "##")):
+        return {}  # preprocessing takes long
     return attributes_in(_text_with_attributes(source, options))
 
 

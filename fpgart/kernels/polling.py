@@ -7,12 +7,11 @@ program shows that one of them is missing.
 
 from __future__ import annotations
 
-import re
+from fpgart.base.patterns import Sign
 
-from fpgart.base.patterns import pattern
-
-REPEATED_READ = pattern(
-    r"\bvolatile\b|\batom|mem_fence\b|\bCLK_GLOBAL_MEM_FENCE\b|\basm\b|\b__asm|^[ \t]*#[ \t]*include", re.MULTILINE
+REPEATED_READ = Sign(
+    ("volatile", "atom", "mem_fence", "CLK_GLOBAL_MEM_FENCE", "asm", "include"),
+    r"\bvolatile\b|\batom|mem_fence\b|\bCLK_GLOBAL_MEM_FENCE\b|\basm\b|\b__asm|\n[ \t]*#[ \t]*include",
 )
 """Signs that a read in a loop is repeated. Without any, a compiler may read a place once for the whole loop."""
 _TERM = r"(?:get_\w+\(\w*\)|[\w.]+)"
@@ -21,11 +20,14 @@ _COUNTED = (
     rf"(?:[^;(){{}}]|get_\w+\(\w*\))*;\s*\w+\s*(?:[<>]=?|!=)\s*{_TERMS}\s*;"
     rf"\s*(?:\+\+\w+|--\w+|\w+\+\+|\w+--|\w+\s*[-+]=\s*{_TERMS})\s*\)"
 )
-UNCOUNTED_LOOP = pattern(rf"\bwhile\b|\bgoto\b|\bfor\b(?!\s*\({_COUNTED})|^[ \t]*#[ \t]*include", re.MULTILINE)
+UNCOUNTED_LOOP = Sign(
+    ("while", "goto", "for", "include"),
+    rf"\bwhile\b|\bgoto\b|\bfor\b(?!\s*\({_COUNTED})|\n[ \t]*#[ \t]*include",
+)
 """Loops but those of the form `for (i = a; i < b; i++)`. Included files may have any."""
 
 
 def source_may_poll(source: str, options: str) -> bool:
     """True if kernels of this OpenCL C may poll; the options of the build may contain parts of them."""
     text = f"{source}\n{options}"
-    return REPEATED_READ.search(text) is not None and UNCOUNTED_LOOP.search(text) is not None
+    return REPEATED_READ.is_in(text) and UNCOUNTED_LOOP.is_in(text)

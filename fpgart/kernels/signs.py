@@ -9,18 +9,29 @@ from __future__ import annotations
 
 import re
 
-from fpgart.base.patterns import pattern
+from fpgart.base.patterns import Sign, pattern
 
 TABLE = 0x2F50_4741_0000
 """The address at which kernels find the address of operation(), unless it is in use."""
 DECLARE = "__fpgart_declare"
 """The kernel that creates the variables, and the channels that the host uses, before any other kernel runs."""
-LOWERED = pattern(r"\b(?:channel|pipe)\b|(?:^[^\S\n]*|[;}]\s*)(?:static\s+)?(?:__)?global\b", re.MULTILINE)
-"""Finds declarations of channels, pipes and program-scope variables (lowering.py)."""
-LOCAL_DECLARATION = pattern(r"(?:^[^\S\n]*|[;{}]\s*)(?:__)?local\b[^;(){}*=]*;", re.MULTILINE)
+CHANNEL = Sign(("channel", "pipe"), r"\b(?:channel|pipe)\b")
+_PARENTHESES = r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
+VARIABLE = Sign(
+    ("global",),
+    r"(?:\n[^\S\n]*|;\s*|\}\s*)(?:static\s+)?(?:__)?global\b"
+    rf"(?:__attribute(?:__)?\s*{_PARENTHESES}|[^(){{}};=*])*[;={{]",
+)
+"""A declaration of a program-scope variable; local ones of functions look the same."""
+LOCAL_DECLARATION = Sign(("local",), r"(?:\n[^\S\n]*|;\s*|\{\s*|\}\s*)(?:__)?local\b[^;(){}*=]*;")
 """A declaration of local variables (local_variables.py)."""
 UNROLL = pattern(r"^[ \t]*#[ \t]*pragma[ \t]+unroll\b(?P<count>[^\n]*)", re.MULTILINE)
 """A pragma that has a loop unrolled (unrolling.py)."""
+
+
+def may_be_lowered(text: str) -> bool:
+    """True if a text may declare channels, pipes or program-scope variables (lowering.py)."""
+    return CHANNEL.is_in(text) or VARIABLE.is_in(text)
 
 
 class LoweringError(Exception):

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterable
+from functools import lru_cache
 
 from fpgart.base.patterns import pattern
 
@@ -18,7 +19,6 @@ LINE = pattern(r"^[ \t]*#[ \t]*line[ \t]+([0-9]{1,18})\b", re.MULTILINE)
 WORD = pattern(r"[A-Za-z_]\w*|[{}();]")
 NAME_AND_SIZES = pattern(r"(?P<type>.*?)\b(?P<name>[A-Za-z_]\w*)\s*(?P<sizes>(?:\[[^\]]*\]\s*)*)", re.DOTALL)
 ATTRIBUTE = pattern(r"__attribute(?:__)?\s*\(")
-PARENTHESES = pattern(r"[()]")
 SEPARATORS = pattern(r"[()\[\]{},]")
 
 
@@ -27,14 +27,29 @@ def blank(pattern: re.Pattern[str], text: str) -> str:
     return pattern.sub(lambda hit: re.sub(r"[^\n]", " ", hit[0]), text)
 
 
-def closing(text: str, at: int) -> int:
-    """Returns the position of the parenthesis that closes the one at `at`; the end of the text if none does."""
-    depth = 0
-    for hit in PARENTHESES.finditer(text, at):
-        depth += 1 if hit[0] == "(" else -1
-        if depth == 0:
-            return hit.start()
-    return len(text)
+@lru_cache(maxsize=4)
+def bare_code(source: str) -> str:
+    """Returns a source with blanks in place of comments, literals and directives; positions and lines stay."""
+    return blank(DIRECTIVE, visible(source))
+
+
+@lru_cache(maxsize=4)
+def visible(source: str) -> str:
+    """Returns a source with blanks in place of comments and literals; positions and lines stay."""
+    return blank(HIDDEN, source)
+
+
+def closing(text: str, at: int, pair: str = "()") -> int:
+    """Returns the position of the bracket that closes the one at `at`; the end of the text if none does."""
+    opens, closes = pair[0], pair[1]
+    depth, behind = 1, at
+    while depth:
+        behind = text.find(closes, behind + 1)
+        if behind < 0:
+            return len(text)
+        depth += text.count(opens, at + 1, behind) - 1
+        at = behind
+    return behind
 
 
 def without_attributes(text: str, *, in_place: str = "") -> str:

@@ -6,7 +6,6 @@ They are those of clGetProgramInfo, .aocx files with source or for real boards, 
 
 from __future__ import annotations
 
-from hashlib import sha1
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from fpgart.aocx.binary import SIGNATURE, ProgramBinary
 from fpgart.aocx.container import BOARD, BOARD_IMAGE, EMULATOR_BOARD, MAGIC, RANDOM_HASH, Container
 from fpgart.aocx.errors import AocxError
 from fpgart.base import opencl as cl
+from fpgart.base.digests import sha1
 from fpgart.base.errors import CLError, InvalidBinary
 from fpgart.engine.choice import EMULATOR
 from fpgart.engine.models import ModelProgram

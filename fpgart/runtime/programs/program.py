@@ -232,6 +232,7 @@ class Program:
         self._step(
             devices, options, lambda made: self._compile(made, devices, options), cl.CL_PROGRAM_BINARY_TYPE_EXECUTABLE
         )
+        self.may_poll()  # reads the whole source; beside the compiler's time that is little, beside a launch's much
 
     def compile(self, devices: list[Device], options: str, headers: dict[str, Program]) -> None:
         """Compiles for `devices`; #include finds the headers by name. Raises CLError."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fpgart.base.input_file import LARGEST_TRACE, LONGEST_EVENT, check_size
-from fpgart.base.json_input import parse_json, parse_whole
+from fpgart.base.json_input import fastest, parse_json
 from fpgart.base.user_error import UserError
 from fpgart.kernels.cpp_names import SYMBOL, with_kernel_names
 from fpgart.watch.report.inflating import Reader
@@ -21,6 +21,7 @@ Take = Callable[[Args], None]
 Takes = Mapping[str, Take]
 """The functions for the events of a category, as in `usm`, or of a category and a name, as in `device kernel`."""
 Tell = Callable[[int], None]
+parse_whole = fastest()
 NO_EVENT = frozenset(("", "]"))
 OF_KERNELS = frozenset(("device", "engine", "time", "usm", "placing"))
 """The categories of events that name a kernel."""

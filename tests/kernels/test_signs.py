@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The questions to a source before it is translated: they may be wrong in one direction only."""
+
+from __future__ import annotations
+
+import pytest
+from effort import EFFORT
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fpgart.base.patterns import Sign
+from fpgart.kernels.dialect import has_words_of_fpgas
+from fpgart.kernels.local_variables import has_local_variables, with_local_variables
+from fpgart.kernels.lowering import lower
+from fpgart.kernels.opencl_c import kernel_attributes
+from fpgart.kernels.polling import source_may_poll
+from fpgart.kernels.signs import LOCAL_DECLARATION, LoweringError, may_be_lowered
+
+SIGN = Sign(("half", "full"), r"\n *(?:half|full|empty)\b")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("half", True),
+        ("x\n  full;", True),
+        ("x half", False),
+        ("halves", False),
+        ("empty", False),
+        ("half of it\nempty", True),
+        ("", False),
+    ],
+)
+def test_a_sign_is_in_a_text_with_a_word_in_which_the_expression_matches(text: str, found: bool) -> None:
+    assert SIGN.is_in(text) is found
+
+
+PIECES = (
+    "global", "__global", "static", "const", "local", "__local", "channel", "pipe", "kernel", "__kernel", "void", "int",
+    "x", "f", "(", ")", "{", "}", "[", "]", ";", ",", "=", "*", "2", "\n", " ", "__attribute__((aligned(8)))",
+    "__attribute__", "'{'", '"("', "// {\n", "/* ; */", "#define A {\n", "\\",
+)  # fmt: skip
+TEXTS = st.lists(st.sampled_from(PIECES), max_size=30).map(" ".join)
+
+
+def is_lowered(text: str) -> bool:
+    try:
+        return lower(text) is not None
+    except LoweringError:
+        return True
+
+
+@settings(max_examples=300 * EFFORT, deadline=None)
+@given(TEXTS)
+def test_what_is_translated_has_the_signs_of_it(text: str) -> None:
+    if is_lowered(text) and text.rstrip().endswith(";"):  # what has no end is the compiler's to report
+        assert may_be_lowered(text)
+
+
+@settings(max_examples=300 * EFFORT, deadline=None)
+@given(TEXTS)
+def test_texts_of_any_kind_are_searched_to_their_end(text: str) -> None:
+    has_words_of_fpgas(text)
+    has_local_variables(text)
+    with_local_variables(text)
+
+
+@pytest.mark.parametrize(
+    "declaration",
+    [
+        "global int x;",
+        "__global const int x[4] = {1, 2};",
+        "static global int x;",
+        "global int __attribute__((aligned(64))) x = (1 + 2);",
+        "__attribute__((a)) channel int x;",
+        "int f() { return 1; } global int x;",
+        "kernel void k(read_only pipe int p) {}",
+    ],
+)
+def test_declarations_that_are_translated_are_seen(declaration: str) -> None:
+    assert is_lowered(declaration)
+    assert has_words_of_fpgas(declaration)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "kernel void k(\n  global int *x,\n  global int *y)\n{ x[0] = y[0]; }",
+        "kernel void k(global int *x)\n{\n  global int *y = x;\n  global int4 *z = (global int4 *)x; }",
+        "global int *f(global int *x) { return x; }",
+        "void f() { int x = 1; }\n__attribute__((a))\nvoid g() {}",
+    ],
+)
+def test_pointers_to_global_memory_need_no_translator(source: str) -> None:
+    assert not may_be_lowered(source)
+
+
+@pytest.mark.parametrize("behind", ["", ";", "(1)", " x;"])
+def test_an_attribute_without_its_parentheses_does_not_stop_the_translator(behind: str) -> None:
+    assert lower(f"channel int c; __attribute__{behind}") is not None
+
+
+LOCALS = [
+    ("kernel void k() { local int x[4]; x[0] = 1; }", False),
+    ("kernel void k() { { local int x[4]; x[0] = 1; } }", True),
+    ("kernel void k() { if (1) { int y; } local int x[4]; }", False),
+    ("void f() { local int x[4]; x[0] = 1; }", True),
+    ("void f(local int *x) { local int *y = x; }", False),
+    ("kernel void k() { printf(\"{\"); local int x[4]; }", False),
+    ("kernel void k() { int c = '}'; local int x[4]; } // {", False),
+    ("void f() {} kernel void k() { local int x; } void g() { int a; { __local int x; } }", True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("source", "found"), LOCALS)
+def test_local_variables_are_found_where_opencl_c_has_none(source: str, found: bool) -> None:
+    assert LOCAL_DECLARATION.is_in(source) or not found
+    assert has_local_variables(source) is found
+
+
+def test_brackets_in_literals_close_nothing() -> None:
+    source = "void f() { printf(\")}\"); char c = '{'; local int x[4]; x[0] = 1; }\nkernel void k() { f(); }"
+    made = with_local_variables(source)
+    assert "(__fpgart_locals->x_0)[0] = 1;" in made
+    assert "printf(\")}\"); char c = '{'" in made
+
+
+@pytest.mark.parametrize(
+    ("source", "options"),
+    [
+        (
+            "__attribute__((num_simd_work_items(4))) __attribute__((reqd_work_group_size(4, 1, 1))) kernel void k() {}",
+            "",
+        ),
+        ("#define A(x) num_##x\n__attribute__((A(simd_work_items)(4))) kernel void k() {}", ""),
+        ("__attribute__((A(4))) kernel void k() {}", "-DA=num_simd_work_items"),
+    ],
+)
+def test_attributes_are_found_however_their_names_are_made(source: str, options: str) -> None:
+    assert kernel_attributes(source, options) == {"k": {"num_simd_work_items": (4,)}}
+
+
+@pytest.mark.parametrize(
+    ("source", "polls"),
+    [
+        ("kernel void k(volatile global int *x) { while (*x) ; }", True),
+        ("kernel void k(global int *x) { while (*x) ; }", False),
+        ("kernel void k(volatile global int *x) { for (int i = 0; i < 4; i++) *x = i; }", False),
+        ("#include <a.h>\nkernel void k() {}", True),
+        ("// plasma, diatomic, included\nkernel void k() { while (1) ; }", False),
+    ],
+)
+def test_a_kernel_polls_that_repeats_a_read_in_a_loop_without_a_count(source: str, polls: bool) -> None:
+    assert source_may_poll(source, "") is polls
