@@ -16,11 +16,12 @@ TABLE = 0x2F50_4741_0000
 DECLARE = "__fpgart_declare"
 """The kernel that creates the variables, and the channels that the host uses, before any other kernel runs."""
 CHANNEL = Sign(("channel", "pipe"), r"\b(?:channel|pipe)\b")
+_COMMENT = r"/\*(?:[^*]|\*(?!/))*\*/|//[^\n]*"
 _PARENTHESES = r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
 VARIABLE = Sign(
     ("global",),
-    r"(?:\n[^\S\n]*|;\s*|\}\s*)(?:static\s+)?(?:__)?global\b"
-    rf"(?:__attribute(?:__)?\s*{_PARENTHESES}|[^(){{}};=*])*[;={{]",
+    r"(?:\n[^\S\n]*|;\s*|\}\s*|\)\s*|\*/\s*)(?:(?:static|extern|const)\s+)*(?:__)?global\b"
+    rf"(?:{_COMMENT}|__attribute(?:__)?\s*{_PARENTHESES}|[^(){{}};=*])*[;={{]",
 )
 """A declaration of a program-scope variable; local ones of functions look the same."""
 LOCAL_DECLARATION = Sign(("local",), r"(?:\n[^\S\n]*|;\s*|\{\s*|\}\s*)(?:__)?local\b[^;(){}*=]*;")
