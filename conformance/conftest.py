@@ -132,6 +132,14 @@ def loader(driver_library: str, driver_environment: dict[str, str]) -> Iterator[
         os.environ["OCL_ICD_VENDORS"] = before
 
 
+@pytest.fixture(params=["", "1"])
+def isolated(request: pytest.FixtureRequest) -> str:
+    """The values of FPGART_ISOLATE: kernels run in the host's process, and in one of their own."""
+    if request.param and "libtsan" in os.environ.get("LD_PRELOAD", ""):
+        pytest.skip("the memory of ThreadSanitizer is where processes share theirs")
+    return str(request.param)
+
+
 @pytest.fixture(params=[1, 8], ids=["alone", "8 threads"])
 def host(request: pytest.FixtureRequest, loader: object) -> object:
     """Replaced by a host for each thread when the test is called."""

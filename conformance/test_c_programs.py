@@ -356,7 +356,6 @@ def test_buffers_keep_their_contents_on_boards_of_all_kinds(
     run(build("buffer_life"), environment={**driver_environment, "FPGART_BOARD": boards})
 
 
-@pytest.mark.parametrize("isolated", ["", "1"])
 @pytest.mark.parametrize("boards", ["a10_ref", "hetero,usm_s10", "soc_a10,s10_520n", "k2h,k2h_low"])
 def test_buffers_that_are_released_in_flight_leave_their_memory_on_boards_of_all_kinds(
     build: Build, driver: Path, driver_environment: Environment, boards: str, isolated: str

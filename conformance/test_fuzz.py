@@ -24,7 +24,6 @@ def test_random_calls_from_four_threads_keep_every_byte_right(
     assert result.returncode == 0, result.stdout + result.stderr
 
 
-@pytest.mark.parametrize("isolated", ["", "1"])
 @pytest.mark.parametrize(("boards", "seed"), [("a10_ref", 1), ("hetero,usm_s10", 101), ("k2h", 201)])
 def test_hosts_that_release_everything_early_are_given_all_memory_again(
     driver_library: str, driver_environment: dict[str, str], boards: str, seed: int, isolated: str
