@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 
 from fpgart.base.named_tuples import NamedTuple
 from fpgart.base.patterns import pattern
-from fpgart.kernels.source_text import DIRECTIVE, bare_code, blank, replaced, split, without_attributes
+from fpgart.kernels.source_text import DIRECTIVE, SIZES, bare_code, blank, replaced, split, without_attributes
 
 WORD = pattern(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|\\[^\n]|[A-Za-z_]\w*|->|[{}();.]')
 BRACKET = pattern(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|\\[^\n]|\(|\)|\{|\}')
@@ -195,7 +195,7 @@ def _declare(bare: str, function: Function, begin: int, after: int, block_end: i
     for declarator in split(bare[after:end]):
         kept = without_attributes(declarator).strip()
         parsed = DECLARATOR.fullmatch(kept) if type_name else LAST_NAME.fullmatch(kept)
-        if parsed is None or "*" in kept or "=" in kept:
+        if parsed is None or {"*", "="} & set(SIZES.sub("", kept)):
             return after
         if not type_name:
             type_name = parsed["type"].strip()

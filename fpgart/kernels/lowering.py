@@ -25,6 +25,7 @@ from fpgart.kernels.signs import DECLARE, TABLE, LoweringError
 from fpgart.kernels.source_text import (
     ATTRIBUTE,
     NAME_AND_SIZES,
+    SIZES,
     WORD,
     Lines,
     bare_code,
@@ -33,7 +34,7 @@ from fpgart.kernels.source_text import (
     without_attributes,
 )
 
-BEFORE = pattern(r"\s+|\b(?:static|extern|const)\b|(?P<attribute>__attribute(?:__)?\s*\()")
+BEFORE = pattern(r"\s+|\b(?:static|extern|const|volatile)\b|(?P<attribute>__attribute(?:__)?\s*\()")
 """Text that may precede a declaration's first word."""
 BRACKETS = pattern(r"[{}();]")
 VALUE_OR_BODY = pattern(r"[;={]")
@@ -184,7 +185,7 @@ class _Lowering:
                 self._channel(statement, hit.start())
                 statement = at = self.copied
             elif word in ("global", "__global") and self._is_variable(statement, hit.start()):
-                self._variable(hit.start(), hit.end())
+                self._variable(statement, hit.end())
                 statement = at = self.copied
             elif word in ("__attribute__", "__attribute"):
                 opening = self.bare.find("(", at)
@@ -212,7 +213,7 @@ class _Lowering:
             return False
         end = VALUE_OR_BODY.search(self.bare, at)
         head = without_attributes(self.bare[at : end.start() if end else len(self.bare)])
-        return not set("(*") & set(head)
+        return not set("()*[") & set(SIZES.sub("", head))
 
     def _end_of(self, at: int) -> int:
         """Returns the position of the semicolon that ends the declaration at `at`."""
@@ -270,7 +271,9 @@ class _Lowering:
 
     # Program-scope variables
 
-    def _variable(self, at: int, after: int) -> None:
+    def _variable(self, statement: int, after: int) -> None:
+        """Replaces a declaration with the words before `global`: they would count for the next declaration."""
+        at = statement + len(self.bare[statement:after]) - len(self.bare[statement:after].lstrip())
         end = self._end_of(at)
         words = []
         type_name = ""

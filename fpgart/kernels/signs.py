@@ -16,15 +16,19 @@ TABLE = 0x2F50_4741_0000
 DECLARE = "__fpgart_declare"
 """The kernel that creates the variables, and the channels that the host uses, before any other kernel runs."""
 CHANNEL = Sign(("channel", "pipe"), r"\b(?:channel|pipe)\b")
-_COMMENT = r"/\*(?:[^*]|\*(?!/))*\*/|//[^\n]*"
 _PARENTHESES = r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
+_SIZE = r"\[[^\];{}]*\]"
+_COMMENT = r"//[^\n]*\n|/\*(?:[^*]|\*(?!/))*\*/|/(?![*/])"
+"""A comment, or a slash that begins none."""
 VARIABLE = Sign(
     ("global",),
-    r"(?:\n[^\S\n]*|;\s*|\}\s*|\)\s*|\*/\s*)(?:(?:static|extern|const)\s+)*(?:__)?global\b"
-    rf"(?:{_COMMENT}|__attribute(?:__)?\s*{_PARENTHESES}|[^(){{}};=*])*[;={{]",
+    r"(?:\n[^\S\n]*|;\s*|\}\s*|\)\s*|\*/\s*)(?:(?:static|extern|const|volatile)\s+)*(?:__)?global\b"
+    rf"(?:__attribute(?:__)?\s*{_PARENTHESES}|{_SIZE}|{_COMMENT}|[^()\[{{}};=*/])*[;={{]",
 )
 """A declaration of a program-scope variable; local ones of functions look the same."""
-LOCAL_DECLARATION = Sign(("local",), r"(?:\n[^\S\n]*|;\s*|\{\s*|\}\s*)(?:__)?local\b[^;(){}*=]*;")
+LOCAL_DECLARATION = Sign(
+    ("local",), rf"(?:\n[^\S\n]*|;\s*|\{{\s*|\}}\s*)(?:__)?local\b(?:{_SIZE}|{_COMMENT}|[^()\[{{}};=*/])*;"
+)
 """A declaration of local variables (local_variables.py)."""
 UNROLL = pattern(r"^[ \t]*#[ \t]*pragma[ \t]+unroll\b(?P<count>[^\n]*)", re.MULTILINE)
 """A pragma that has a loop unrolled (unrolling.py)."""

@@ -128,6 +128,8 @@ EXPRESSIONS = [
      "y[1]", 6),
     ("local variables in inner blocks", "for (int i = 0; i < 3; i++) { local int y[4]; y[i] = i; x[1] += y[i]; }",
      "x[1]", 10),
+    ("local variables of any size in inner blocks", "{ local int y[2 * (1 + 1)]; y[3] = 4; x[1] = sizeof(y) + y[3]; }",
+     "x[1]", 20),
     ("get_compute_id without compute units", "", "get_compute_id(0)", 0),
 ]  # fmt: skip
 
@@ -268,6 +270,61 @@ def test_channels_declared_in_a_header_are_found(board: Machine, tmp_path: Path)
 kernel void a(global int *x) { write_channel_intel(link, x[0] + N); }
 kernel void b(global int *x) { x[1] = read_channel_intel(link); }"""
     assert ints(board, source, 5, 0, options=f"-I {tmp_path} -DN=3", names=("a", "b"))[1] == 8
+
+
+HIDDEN_DECLARATIONS = [
+    ("the branches of a condition have more braces than it", """
+#ifdef WIDE
+void f(global int *x, int y) {
+#else
+void f(global int *x) {
+#endif
+    x[0]++;
+}
+channel int link;"""),
+    ("a macro names the header", """
+#define LINKS "links.h"
+#include LINKS"""),
+    ("a comment stands in front of the directive", '/* */ #include /* */ "links.h"'),
+    ("the word is continued on another line", "chan\\\nnel int link;"),
+    ("a branch that is left out has an apostrophe", """
+#if 0
+don't {
+#endif
+channel int link;"""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("declaration", [d[1] for d in HIDDEN_DECLARATIONS], ids=[d[0] for d in HIDDEN_DECLARATIONS])
+def test_channels_are_found_whatever_hides_their_declarations(board: Machine, tmp_path: Path, declaration: str) -> None:
+    (tmp_path / "links.h").write_text("channel int link;\n")
+    source = f"""{declaration}
+kernel void a(global int *x) {{ write_channel_intel(link, x[0]); }}
+kernel void b(global int *x) {{ x[1] = read_channel_intel(link); }}"""
+    assert ints(board, source, 5, 0, options=f"-I {tmp_path}", names=("a", "b"))[1] == 5
+
+
+@pytest.mark.parametrize(
+    "declaration",
+    [
+        "global int y[2 * (1 + 1)];",
+        "/* a table */ global int y[4];",
+        "__attribute__((aligned(16))) global int y[4];",
+        "static volatile global int y[4];",
+        "static global const int z = 2; static global int y[2 * 2];",
+        "#define SHARED global\nSHARED int y[4];",
+    ],
+)
+def test_program_scope_variables_are_found_in_any_declaration(board: Machine, declaration: str) -> None:
+    source = f"{declaration}\nkernel void k(global int *x) {{ x[0] = ++y[3]; x[1] = sizeof(y); }}"
+    assert ints(board, source, 0, 0) == [1, 16]
+
+
+def test_pipes_are_found_where_a_macro_has_the_word_kernel(board: Machine) -> None:
+    program = built(
+        board, "#define ENTRY kernel\nENTRY void k(global int *x, read_only pipe int p) { read_pipe(p, x); }"
+    )
+    assert program.interfaces()["k"].arguments[1].type_name == "int"
 
 
 # I/O channels

@@ -34,8 +34,12 @@ if TYPE_CHECKING:
     from fpgart.kernels.lowering import Lowered
 
 COMPUTE_ID_BITS = 20
-LOCAL_REFUSED = pattern(r"local address space|'(?:__)?local' variable|in local memory")
-"""The errors of compilers that refuse local variables outside the outermost block of kernels."""
+WORDS_REFUSED = pattern(
+    r"local address space|'(?:__)?local' variable|in local memory"
+    r"|unknown type name 'channel'|'pipe' type qualifier|program scope variable"
+)
+"""The errors of compilers that refuse local variables outside the outermost block of kernels, channels, pipes, and
+program-scope variables. The source showed none where macros, conditions or comments hide them."""
 NEEDS_POCL = (
     "They need PoCL as engine, and PoCL's device 'basic' besides 'pthread'. If this process uses PoCL as a platform, "
     "too, start it with `fpgart run`, or set POCL_DEVICES='pthread basic'."
@@ -181,10 +185,10 @@ class DriverProgram:
                 return step(self._translate(options, headers, everything=everything))
             except BuildFailed as failed:
                 refused = [each for each in REFUSALS if each.shows(failed.log, options)]
-                has_local = LOCAL_REFUSED.search(failed.log) and not everything
-                if not (self.source and (refused or has_local)):
+                is_hidden = WORDS_REFUSED.search(failed.log) and not everything
+                if not (self.source and (refused or is_hidden)):
                     raise
-                everything = everything or bool(has_local)
+                everything = everything or bool(is_hidden)
                 for each in refused:
                     self.engine.refusals.add(each)
                     options = each.newer(options)
