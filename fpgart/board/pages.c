@@ -125,6 +125,8 @@ static size_t size_of_mapping(size_t size, size_t alignment, size_t page)
 uintptr_t map_pinned(size_t *size, size_t alignment, int *locked)
 {
     void *address = MAP_FAILED;
+    if (*size > PTRDIFF_MAX / 2 || alignment > PTRDIFF_MAX / 2)
+        return 0; /* no computer has as much, and the sums below would overflow */
     size_t mapped = size_of_mapping(*size, alignment, HUGE_PAGE);
     if (*size > SMALL_PAGE)
         address = map_private(mapped, MAP_HUGETLB);

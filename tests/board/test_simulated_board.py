@@ -130,6 +130,11 @@ def test_a_board_whose_memory_is_not_to_be_had_keeps_no_file_open(monkeypatch: p
     assert set(os.listdir("/proc/self/fd")) <= before
 
 
+@pytest.mark.parametrize(("size", "alignment"), [((1 << 64) - 4096, 64), ((1 << 64) - 100, 2 << 20), (1, 1 << 63)])
+def test_host_memory_larger_than_any_computer_has_is_refused(board: SimulatedBoard, size: int, alignment: int) -> None:
+    assert board.host_alloc(size, alignment) == 0
+
+
 def test_host_memory_is_zeros_where_it_was_asked_for_and_counted(board: SimulatedBoard) -> None:
     address = board.host_alloc(100, 1 << 16)
     assert address % (1 << 16) == 0
