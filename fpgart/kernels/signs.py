@@ -23,7 +23,7 @@ _COMMENT = r"//[^\n]*\n|/\*(?:[^*]|\*(?!/))*\*/|/(?![*/])"
 VARIABLE = Sign(
     ("global",),
     r"(?:\n[^\S\n]*|;\s*|\}\s*|\)\s*|\*/\s*)(?:(?:static|extern|const|volatile)\s+)*(?:__)?global\b"
-    rf"(?:__attribute(?:__)?\s*{_PARENTHESES}|{_SIZE}|{_COMMENT}|[^()\[{{}};=*/])*[;={{]",
+    rf"(?:__attribute(?:__)?\s*{_PARENTHESES}|{_SIZE}|{_COMMENT}|[^()\[{{}};=*/]){{0,2000}}[;={{]",
 )
 """A declaration of a program-scope variable; local ones of functions look the same."""
 LOCAL_DECLARATION = Sign(
