@@ -12,7 +12,7 @@ from typing import Any
 
 from fpgart.base import opencl as cl
 from fpgart.base.errors import CLError, InvalidMemObject, InvalidOperation, InvalidSampler, InvalidValue
-from fpgart.bridge.entry import REGISTERED, Command, Mapped, WaitList, bind, entry, failed
+from fpgart.bridge.entry import REGISTERED, Command, Mapped, WaitList, bind, entry, failed, result_of_failure
 from fpgart.bridge.handles import find
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.objects.context import Context
@@ -171,11 +171,9 @@ def refuse_the_rest(functions: list[tuple[str, list[str], str]]) -> None:
     for name, parameters, returned in functions:
         if name not in REGISTERED:
             REGISTERED.add(name)
-            bind(name, _refusal(name, parameters, returned), FAILED.get(returned, 0))
+            bind(name, _refusal(name, parameters, returned), result_of_failure(returned, InvalidOperation.status))
 
 
-FAILED = {"cl_int": InvalidOperation.status, "void": None}
-"""The result of a call that fails, by return type; 0 for any other type, which is NULL for objects and pointers."""
 FIRST_HANDLES: dict[str, type] = {"context": Context, "command_queue": CommandQueue, "memobj": Buffer}
 
 
@@ -192,6 +190,6 @@ def _refusal(name: str, parameters: list[str], returned: str) -> Callable[..., i
             status = failed(error, name, item)
         if parameters[-1] == "errcode_ret":
             arguments[-1][0] = status
-        return status if returned == "cl_int" else FAILED.get(returned, 0)
+        return result_of_failure(returned, status)
 
     return refuse

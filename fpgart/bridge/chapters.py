@@ -11,7 +11,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from fpgart.bridge.entry import BOUND, OUT_OF_HOST_MEMORY, bind
+from fpgart.bridge.entry import BOUND, OUT_OF_HOST_MEMORY, bind, result_of_failure
 
 CHAPTERS = (
     "platform",
@@ -50,9 +50,6 @@ MODULES_OF_LAUNCH = (
 Functions = list[tuple[str, list[str], str]]
 """API functions: name, names of the parameters, return type."""
 
-ERRORS = {"cl_int": OUT_OF_HOST_MEMORY, "void": None}
-"""The result of a call, by return type, if its chapter cannot be imported; 0 for any other type."""
-
 _to_come: list[str] = []
 _functions: Functions = []
 _loading = threading.RLock()
@@ -67,7 +64,8 @@ def open_at(functions: str) -> None:
     _functions[:] = map(_function, functions.splitlines())
     _to_come[:] = CHAPTERS
     for name, _, returned in _functions:
-        bind(name, _first_call(name), ERRORS.get(returned, 0))
+        # This is the result if the chapter cannot be imported.
+        bind(name, _first_call(name), result_of_failure(returned, OUT_OF_HOST_MEMORY))
 
 
 def _function(line: str) -> tuple[str, list[str], str]:

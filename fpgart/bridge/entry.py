@@ -82,6 +82,11 @@ def bind(name: str, function: Callable[..., Any], error: int | None) -> None:
     ffi.def_extern(name=f"py_{name}", error=error)(function)
 
 
+def result_of_failure(returned: str, status: int) -> int | None:
+    """Returns what a failed call returns, by its type in C: the status; nothing; 0, which is NULL for an object."""
+    return {"cl_int": status, "void": None}.get(returned, 0)
+
+
 def entry(name: str, *more: str, status: bool = True) -> Callable[[F], F]:
     """Registers the decorated function as the API function `name` (and under further names).
 

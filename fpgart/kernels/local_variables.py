@@ -20,7 +20,16 @@ from collections.abc import Iterator, Mapping
 
 from fpgart.base.named_tuples import NamedTuple
 from fpgart.base.patterns import pattern
-from fpgart.kernels.source_text import DIRECTIVE, SIZES, bare_code, blank, replaced, split, without_attributes
+from fpgart.kernels.source_text import (
+    DIRECTIVE,
+    SIZES,
+    bare_code,
+    behind_blanks,
+    blank,
+    replaced,
+    split,
+    without_attributes,
+)
 
 WORD = pattern(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|\\[^\n]|[A-Za-z_]\w*|->|[{}();.]')
 BRACKET = pattern(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|\\[^\n]|\(|\)|\{|\}')
@@ -157,7 +166,7 @@ def _functions(bare: str, closed: Mapping[int, int]) -> Iterator[Function]:
 
 def _function(bare: str, statement: int, opened: tuple[str, int, int], body: tuple[int, int]) -> Function:
     name, begin, end = opened
-    head = statement + len(bare[statement:begin]) - len(bare[statement:begin].lstrip())
+    head = behind_blanks(bare, statement, begin)
     is_kernel = KERNEL.search(bare, statement, begin) is not None
     return Function(name, head, (begin, end), body, is_kernel, variables=[], declarations=[], calls=[])
 

@@ -29,6 +29,7 @@ from fpgart.kernels.source_text import (
     WORD,
     Lines,
     bare_code,
+    behind_blanks,
     closing,
     split,
     without_attributes,
@@ -273,7 +274,7 @@ class _Lowering:
 
     def _variable(self, statement: int, after: int) -> None:
         """Replaces a declaration with the words before `global`: they would count for the next declaration."""
-        at = statement + len(self.bare[statement:after]) - len(self.bare[statement:after].lstrip())
+        at = behind_blanks(self.bare, statement, after)
         end = self._end_of(at)
         words = []
         type_name = ""

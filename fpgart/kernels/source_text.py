@@ -54,6 +54,11 @@ def closing(text: str, at: int, pair: str = "()") -> int:
     return behind
 
 
+def behind_blanks(text: str, begin: int, end: int) -> int:
+    """Returns the position of the first character between two positions that is no white space."""
+    return end - len(text[begin:end].lstrip())
+
+
 def without_attributes(text: str, *, in_place: str = "") -> str:
     """Returns the text without attributes; `in_place` stands for each of their characters."""
     parts = []
