@@ -113,6 +113,12 @@ static void *map_for_huge_pages(size_t size)
     return whole + before;
 }
 
+/* 1 for what no computer has: sums of it would overflow. */
+static int is_beyond_any(size_t size, size_t alignment)
+{
+    return size > PTRDIFF_MAX / 2 || alignment > PTRDIFF_MAX / 2;
+}
+
 /* The size of a mapping of whole pages that contains `size` bytes at a multiple of `alignment`. */
 static size_t size_of_mapping(size_t size, size_t alignment, size_t page)
 {
@@ -125,8 +131,8 @@ static size_t size_of_mapping(size_t size, size_t alignment, size_t page)
 uintptr_t map_pinned(size_t *size, size_t alignment, int *locked)
 {
     void *address = MAP_FAILED;
-    if (*size > PTRDIFF_MAX / 2 || alignment > PTRDIFF_MAX / 2)
-        return 0; /* no computer has as much, and the sums below would overflow */
+    if (is_beyond_any(*size, alignment))
+        return 0;
     size_t mapped = size_of_mapping(*size, alignment, HUGE_PAGE);
     if (*size > SMALL_PAGE)
         address = map_private(mapped, MAP_HUGETLB);
@@ -225,17 +231,18 @@ static int map_part_to_watch(struct watched *part)
 /* Pages of a file can be removed from the process's page tables without losing their
  * contents. An access, also by a system call, brings a page back, and the system tells which
  * pages are there. */
-uintptr_t map_watched(size_t size, int *locked)
+uintptr_t map_watched(size_t *size, size_t alignment, int *locked)
 {
-    struct watched *part = malloc(sizeof *part);
+    struct watched *part = is_beyond_any(*size, alignment) ? NULL : malloc(sizeof *part);
     if (part == NULL)
         return 0;
-    part->size = size;
+    part->size = size_of_mapping(*size, alignment, SMALL_PAGE);
     if (!map_part_to_watch(part)) {
         free(part);
         return 0;
     }
-    *locked = mlock2(part->address, size, MLOCK_ONFAULT) == 0;
+    *size = part->size;
+    *locked = mlock2(part->address, part->size, MLOCK_ONFAULT) == 0;
     return (uintptr_t)part->address;
 }
 

@@ -28,7 +28,7 @@ uintptr_t map_at(uintptr_t address, size_t size);
 uintptr_t map_pinned(size_t *size, size_t alignment, int *locked);
 /* Maps the same with small pages, for touched_pages(). A child's writes after fork() are its own.
  */
-uintptr_t map_watched(size_t size, int *locked);
+uintptr_t map_watched(size_t *size, size_t alignment, int *locked);
 /* Makes memory of map_watched() count as not accessed. 0 on success. */
 int forget_touches(uintptr_t address, size_t size);
 /* Sets a byte to 1 for each page that was accessed since forget_touches(); a read may count

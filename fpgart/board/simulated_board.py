@@ -295,11 +295,7 @@ class SimulatedBoard:
         if self._stretch is not None:
             return self._allocate_in(self._stretch, call, size, alignment, watched=watched)
         mapped, locked = ffi.new("size_t *", size), ffi.new("int *")
-        if watched:
-            mapped[0] = round_up(size, PAGE) + max(0, alignment - PAGE)
-            mapping = int(lib.map_watched(mapped[0], locked))
-        else:
-            mapping = int(lib.map_pinned(mapped, alignment, locked))
+        mapping = int((lib.map_watched if watched else lib.map_pinned)(mapped, alignment, locked))
         if not mapping:
             return 0
         if not locked[0]:

@@ -867,7 +867,7 @@ import ctypes, os
 from fpgart._native import ffi, lib
 PAGE = 4096
 locked = ffi.new("int *")
-first, second = (lib.map_watched(2 * PAGE, locked) for _ in range(2))
+first, second = (lib.map_watched(ffi.new("size_t *", 2 * PAGE), PAGE, locked) for _ in range(2))
 opened = {int(name): os.path.realpath(f"/proc/self/fd/{name}") for name in os.listdir("/proc/self/fd")}
 (file,) = [number for number, path in opened.items() if "fpgart-shared" in path]
 
@@ -893,7 +893,7 @@ for address in (second, first):
 other = os.memfd_create("the host's own")
 os.dup2(other, file)
 os.write(other, bytes(PAGE))
-third = lib.map_watched(PAGE, locked)
+third = lib.map_watched(ffi.new("size_t *", PAGE), PAGE, locked)
 byte(third).value = 7
 print(child(lambda: byte(third).value), os.fstat(other).st_size)
 """
