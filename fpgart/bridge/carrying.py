@@ -168,6 +168,9 @@ class CarriedQueue:
 BOARDS: dict[Device, CarriedBoard] = {}
 _making = threading.Lock()
 """Held while a board is made."""
+_decided_transfers = count(1)
+MANY_TRANSFERS = 1000
+"""After so many decided transfers the engine is loaded. A host with more of them saves more time than that takes."""
 
 
 def count_launches() -> None:
@@ -447,6 +450,8 @@ def carries_transfer(queue: CommandQueue, *buffers: Buffer, blocking: int = 0) -
         return False
     board = board_of(queue)
     if board is None:
+        if next(_decided_transfers) == MANY_TRANSFERS:
+            queue.device.platform.engine  # noqa: B018 - loads it
         return False
     if blocking and queue.in_order:
         queue.context.scheduler.finish(queue)

@@ -136,6 +136,10 @@ def test_a_buffer_needs_no_python_in_a_context_of_two_boards(program: Path) -> N
     assert [found[call] for call in made] == [[0, 0]] * len(made)
 
 
+def test_transfers_need_no_python_in_a_host_without_kernels(program: Path) -> None:
+    assert counts(program, "without_kernels") == {"write_and_wait": [0, 0], "read_and_wait": [0, 0]}
+
+
 def test_a_start_imports_no_more_modules_than_it_needs(counted: dict[str, list[int]]) -> None:
     assert counted["modules"][0] <= MOST_MODULES
 

@@ -3,7 +3,8 @@
  * thread does counts; what the driver's threads do depends on when they run.
  *
  * With the argument `marks`, system calls: two of them, which name the call, stand around each
- * series. Other arguments name the calls that are counted, instead of all. */
+ * series. With `without_kernels`, transfers of a host that has no program. Other arguments name the
+ * calls that are counted, instead of all. */
 #define _GNU_SOURCE 1 /* the value that pyconfig.h of Python 3.10 defines, too */
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <Python.h>
@@ -615,6 +616,15 @@ static void mark(const char *name, cl_int (*call)(void))
     must(clFinish(host.queue) | clFinish(transferring), name);
 }
 
+static void start_without_kernels(void)
+{
+    cl_int status;
+    host.context = clCreateContextFromType(NULL, CL_DEVICE_TYPE_ALL, NULL, NULL, &status);
+    must(status, "clCreateContextFromType");
+    host.queue = new_queue(&host);
+    buffer = new_buffer(&host, BYTES);
+}
+
 static void start_with_kernels(cl_kernel *putting)
 {
     static const char *source =
@@ -622,13 +632,10 @@ static void start_with_kernels(cl_kernel *putting)
         "kernel void pass(global int *x, local int *y) { y[0] = 1; x[0] = y[0]; }\n"
         "typedef struct { int a, b, c, d; } four;\n"
         "kernel void add(global int *x, four y) { if (x) x[0] = y.a + y.d; }";
-    cl_int value = 0, status;
-    host.context = clCreateContextFromType(NULL, CL_DEVICE_TYPE_ALL, NULL, NULL, &status);
-    must(status, "clCreateContextFromType");
-    host.queue = new_queue(&host);
+    cl_int value = 0;
+    start_without_kernels();
     host.program = new_program(&host, source, "");
     *putting = new_kernel(&host, "put");
-    buffer = new_buffer(&host, BYTES);
     set_argument(*putting, 0, sizeof buffer, &buffer);
     set_argument(*putting, 1, sizeof value, &value);
     local_kernel = new_kernel(&host, "pass");
@@ -673,6 +680,15 @@ static void set_up(void)
     MUST(clEnqueueWriteBuffer(host.queue, buffer, CL_TRUE, 0, BYTES, bytes, 0, NULL, &ended));
 }
 
+static void count_without_kernels(void)
+{
+    start_without_kernels();
+    other_queue = transferring = host.queue;
+    count_allocations();
+    count("write_and_wait", write_and_wait);
+    count("read_and_wait", read_and_wait);
+}
+
 static int is_among(char **words, const char *name)
 {
     while (*words != NULL && strcmp(*words, name) != 0)
@@ -683,6 +699,10 @@ static int is_among(char **words, const char *name)
 int main(int count_of_words, char **words)
 {
     find_device(&host);
+    if (count_of_words > 1 && strcmp(words[1], "without_kernels") == 0) {
+        count_without_kernels();
+        return 0;
+    }
     long modules_at_start = modules();
     int imported[HEAVY];
     set_up();
