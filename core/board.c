@@ -45,11 +45,15 @@ void core_board_remove(struct core_board *board, struct core_queue *queue)
 /* The sums over all boards: their engines may run commands on the same threads. */
 static uint32_t polling, running;
 
-bool core_admits(const struct core_queue *queue, uint64_t epoch, enum core_kind kind)
+bool core_engine_is_free(const struct core_queue *queue)
+{
+    uint32_t own_polling = queue->in_order ? queue->polling : 0;
+    return polling == own_polling && running == queue->running;
+}
+
+bool core_admits(const struct core_queue *queue, uint64_t epoch)
 {
     const struct core_board *board = queue->board;
-    if (kind == CORE_MOVES && (polling != queue->polling || running != queue->running))
-        return false;
     return board == NULL ||
            (board->holders == 0 && !board->awaited && atomic_load(&board->epoch) == epoch);
 }
@@ -86,14 +90,6 @@ void core_runs(struct core_queue *queue, bool begins)
 {
     running += begins ? 1 : UINT32_MAX;
     queue->running += begins ? 1 : UINT32_MAX;
-}
-
-bool core_others_run(const struct core_queue *queue)
-{
-    core_lock();
-    bool do_run = running != queue->running;
-    core_unlock();
-    return do_run;
 }
 
 bool core_board_hold(struct core_board *board)
@@ -163,22 +159,33 @@ uint64_t core_board_kernel_time(struct core_board *board, uint64_t now)
     return time;
 }
 
-void core_board_note(struct core_board *board)
+/* `only_polling`: in queues with CORE_POLLS, up to the first command of each that has not ended. */
+static void note(struct core_board *board, bool only_polling)
 {
     struct core_queue *last = NULL;
     core_lock();
     for (struct core_queue *each = board->queues; each != NULL; each = each->next) {
-        if (each->admitted == 0) /* a queue with commands has their references */
+        if ((only_polling ? each->polling : each->admitted) == 0)
             continue;
-        atomic_fetch_add(&each->references, 1);
+        atomic_fetch_add(&each->references, 1); /* its commands have some */
         core_unlock();
         core_queue_release(last);
-        core_note_queue(each, true);
+        core_note_queue(each, !only_polling);
         last = each; /* it stays in the list until it is released */
         core_lock();
     }
     core_unlock();
     core_queue_release(last);
+}
+
+void core_board_note(struct core_board *board)
+{
+    note(board, false);
+}
+
+void core_board_note_polling(struct core_board *board)
+{
+    note(board, true);
 }
 
 bool core_board_is_open(struct core_board *board)
@@ -187,29 +194,6 @@ bool core_board_is_open(struct core_board *board)
     bool is_open = board->open != 0;
     core_unlock();
     return is_open;
-}
-
-bool core_board_polls(struct core_board *board, const struct core_queue *queue)
-{
-    bool found = false;
-    core_lock();
-    for (struct core_queue *each = board->queues; each != NULL && !found;) {
-        if (each == queue || each->polling == 0) {
-            each = each->next;
-            continue;
-        }
-        atomic_fetch_add(&each->references, 1);
-        core_unlock();
-        core_note_queue(each, false);
-        core_lock();
-        found = each->polling != 0;
-        core_unlock();
-        core_queue_release(each);
-        core_lock();
-        each = board->queues; /* the list may have changed */
-    }
-    core_unlock();
-    return found;
 }
 
 bool core_board_uses(struct core_board *board, bool (*uses)(const void *operation, void *data),

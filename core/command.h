@@ -52,7 +52,7 @@ struct core_command {
     enum core_kind kind;  /* of a carried command */
     bool admitted;        /* of a carried command: the board counts it as open */
     bool deferred;        /* it was not admitted when it was enqueued */
-    bool handed_over;     /* the board did not admit it at its turn: the caller runs it */
+    bool handed_over;     /* the engine does not get it */
     bool is_begun;        /* the caller runs it */
     _Atomic bool claimed; /* of a user event */
     bool observed;        /* the observing thread has to note its end */
@@ -131,8 +131,11 @@ extern bool core_is_closed;
 void core_wake_observer(void);
 
 /* The lock is held. core_admits() is true if the board admits a carried command, core_admit()
- * counts one, core_leave() records its end, and core_board_add() adds a queue to a board. */
-bool core_admits(const struct core_queue *queue, uint64_t epoch, enum core_kind kind);
+ * counts one, core_leave() records its end, and core_board_add() adds a queue to a board.
+ * core_engine_is_free() is true if no other command may keep the threads of the engine for so long
+ * as CORE_MOVES of the queue does not run. */
+bool core_engine_is_free(const struct core_queue *queue);
+bool core_admits(const struct core_queue *queue, uint64_t epoch);
 void core_admit(struct core_queue *queue, enum core_kind kind);
 void core_leave(struct core_queue *queue, enum core_kind kind, struct core_work *work);
 /* Records that the caller begins or ends to run a command of the queue. The lock is held. */

@@ -25,8 +25,8 @@ struct core_command;
 enum core_kind {
     CORE_CARRIED, /* a kernel that waits for no other command */
     CORE_POLLS,   /* a kernel that may */
-    CORE_MOVES    /* a transfer, marker or barrier: if deferred, it is not admitted while CORE_POLLS
-                     of other queues are open, or their callers run commands */
+    CORE_MOVES    /* a transfer, marker or barrier: it is handed over if, at its enqueueing or its
+                     turn, another command may poll, or the caller runs one of another queue */
 };
 
 /* A marker or a barrier without a wait list waits for every earlier command of its queue; later
@@ -73,12 +73,11 @@ void core_board_resume(struct core_board *board);
 bool core_board_is_open(struct core_board *board);
 /* Notes the ends of carried commands in all its queues. */
 void core_board_note(struct core_board *board);
+/* Notes those of kernels that poll, so that later CORE_MOVES are not handed over because of them.
+ */
+void core_board_note_polling(struct core_board *board);
 /* Returns the nanoseconds until `now` in which carried kernels of the board were open. */
 uint64_t core_board_kernel_time(struct core_board *board, uint64_t now);
-/* Returns true if kernels of other queues of the board are open that may poll. */
-bool core_board_polls(struct core_board *board, const struct core_queue *queue);
-/* Returns true if callers run commands of other queues. */
-bool core_others_run(const struct core_queue *queue);
 /* Returns when ended() has returned, on whichever thread, for all commands whose ends were
  * noted before; at once within ended(). */
 void core_settle(void);
@@ -127,9 +126,9 @@ struct core_lane {
      * updates its operation. Returns false if the facts for that are missing. NULL: they
      * always are. */
     bool (*renews)(struct core_command *command, uint64_t epoch);
-    /* Is called if the board does not admit a carried command at its turn: the caller runs
-     * it, or calls core_retry(). It runs on the observing thread, where core_in_ended()
-     * is true. */
+    /* Is called at the turn of a carried command that the engine must not get, or that the board
+     * does not admit: the caller runs it, or calls core_retry(). It runs on the observing thread,
+     * where core_in_ended() is true. */
     void (*hand_over)(struct core_command *command);
     /* Is called when the queue has no command left. */
     void (*freed)(void *lane);
@@ -178,6 +177,9 @@ AT_ONCE void core_release(struct core_command *command);
 
 /* Records that a command which the caller runs has begun. */
 AT_ONCE void core_begin(struct core_command *command);
+/* Does the same for a command that was handed over and waits for no other one while it runs.
+ * Returns false if its board does not admit it. */
+bool core_begin_here(struct core_command *command);
 /* Returns true if the epoch of a carried command that was handed over has ended. core_retry()
  * submits it again, after the caller has found the facts that renews() needs. */
 bool core_is_outdated(const struct core_command *command);

@@ -154,7 +154,7 @@ bool core_is_decided(const struct core_command *command)
 static bool engine_orders(const struct core_command *before, const struct core_command *command)
 {
     return core_is_carried(before) && !before->handed_over && core_is_carried(command) &&
-           before->queue->engine == command->queue->engine;
+           !command->handed_over && before->queue->engine == command->queue->engine;
 }
 
 /* Adds a link whose condition is not met. */
@@ -249,7 +249,7 @@ static void enter(struct core_queue *queue, struct core_command *command)
         atomic_fetch_add(&core_decided, 1);
         return;
     }
-    command->deferred = command->unmet != 0;
+    command->deferred = command->unmet != 0 || command->handed_over;
     command->admitted = !command->deferred;
     if (command->deferred)
         return;
@@ -433,8 +433,8 @@ struct core_command *core_enqueue(struct core_queue *queue, enum core_role role,
     core_begin_work(&work);
     core_lock();
     command->epoch = epoch;
-    if (!core_admits(queue, epoch, CORE_CARRIED) ||
-        !put(queue, command, role, count, wait_list, &work)) {
+    command->handed_over = kind == CORE_MOVES && !core_engine_is_free(queue);
+    if (!core_admits(queue, epoch) || !put(queue, command, role, count, wait_list, &work)) {
         core_unlock();
         discard(command);
         return NULL;

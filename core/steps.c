@@ -100,7 +100,7 @@ static int32_t give_to_engine(struct core_command *command, void **event)
 bool core_begin_directly(struct core_queue *queue, uint64_t epoch, const void *operation)
 {
     core_lock();
-    bool may = queue->open == 0 && queue->direct == NULL && core_admits(queue, epoch, false);
+    bool may = queue->open == 0 && queue->direct == NULL && core_admits(queue, epoch);
     if (may) {
         queue->direct = operation;
         atomic_store(&queue->at_once.status, CL_RUNNING);
@@ -150,10 +150,9 @@ static void submit(struct core_command *command, struct core_work *work)
 static bool is_admitted(struct core_command *command)
 {
     const struct core_queue *queue = command->queue;
-    while (!core_admits(queue, command->epoch, command->kind)) {
+    while (!core_admits(queue, command->epoch)) {
         uint64_t epoch = queue->board != NULL ? atomic_load(&queue->board->epoch) : command->epoch;
-        if (epoch == command->epoch || queue->lane.renews == NULL ||
-            !core_admits(queue, epoch, command->kind))
+        if (epoch == command->epoch || queue->lane.renews == NULL || !core_admits(queue, epoch))
             return false;
         core_unlock();
         bool is_renewed = queue->lane.renews(command, epoch);
@@ -166,15 +165,16 @@ static bool is_admitted(struct core_command *command)
 }
 
 /* Returns true if a carried command may be submitted or handed over now. If its facts do not
- * hold, or its board is held, it becomes the caller's, and first waits for the ends of those
- * that it follows. */
+ * hold, its board is held, or the engine must not get it, it is handed over, and first waits for
+ * the ends of those that it follows. */
 static bool take_turn(struct core_command *command, struct core_work *work)
 {
     bool may = true;
     if (command->admitted || command->handed_over)
         return true;
     core_lock();
-    if (is_admitted(command)) {
+    bool is_for_engine = command->kind != CORE_MOVES || core_engine_is_free(command->queue);
+    if (is_admitted(command) && is_for_engine) {
         command->admitted = true;
         core_admit(command->queue, command->kind);
     } else {
@@ -297,6 +297,20 @@ void core_begin(struct core_command *command)
     }
     core_unlock();
     reach(command, CL_RUNNING);
+}
+
+bool core_begin_here(struct core_command *command)
+{
+    core_lock();
+    bool may = core_admits(command->queue, command->epoch);
+    if (may) {
+        command->admitted = true;
+        core_admit(command->queue, command->kind);
+    }
+    core_unlock();
+    if (may)
+        reach(command, CL_RUNNING);
+    return may;
 }
 
 void core_retry(struct core_command *command)

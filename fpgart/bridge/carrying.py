@@ -291,7 +291,7 @@ def _learn_kernel(queue: CommandQueue, kernel: Kernel, board: CarriedBoard) -> b
         return False
     board.note_locations()
     most, sizes = device.platform.group_limits
-    loads = [PROGRAMS.number(program.identity), len(program.image()), int(program.may_poll())]
+    loads = [PROGRAMS.number(program.identity), len(program.image()), int(program.may_poll(kernel.name))]
     local_room = max(0, local_memory(device) - own_local_memory(kernel))
     limits = [*kernel.interface.required_work_group_size, most, *sizes, local_room, *loads]
     lib.fpgart_kernel_is(kernel.handle, board.address, epoch, number, image, len(image), locations, limits)

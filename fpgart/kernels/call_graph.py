@@ -17,20 +17,25 @@ DIRECTIVE = pattern(r"^[ \t]*#.*$", re.MULTILINE)
 INCLUDE = pattern(r"^[ \t]*#[ \t]*include\b", re.MULTILINE)
 TOKEN = pattern(r'"(?:\\.|[^"\\\n])*"|\\[^\n]|[A-Za-z_]\w*|[{}();]')
 NAME = pattern(r"[A-Za-z_]\w*")
+_FILE_SCOPE = ""
+"""Stands for the function of names outside of functions."""
 
 
-def names_used(source: str, kernel: str, options: str = "") -> frozenset[str] | None:
-    """Returns all names that a kernel uses, itself or through its calls; None if they cannot be found."""
-    text = CONTINUED.sub(" ", COMMENT.sub(lambda found: found[1] or found[2] or " ", source))
-    if INCLUDE.search(text):
-        return None
-    functions = _functions(DIRECTIVE.sub("", text))
-    if kernel not in functions:
-        return None
-    known = dict(functions)
-    for name, body in [*MACRO.findall(text), *_given(options)]:
-        known[name] = known.get(name, set()) | set(NAME.findall(body))
-    return frozenset(_reached(kernel, known))
+class CallGraph:
+    """The functions and macros of a source, and the names in each. Those at file scope count for each function."""
+
+    def __init__(self, source: str, options: str = "") -> None:
+        text = CONTINUED.sub(" ", COMMENT.sub(lambda found: found[1] or found[2] or " ", source))
+        self._functions = {} if INCLUDE.search(text) else _functions(DIRECTIVE.sub("", text))
+        self._known = dict(self._functions)
+        for name, body in [*MACRO.findall(text), *_given(options)]:
+            self._known[name] = self._known.get(name, set()) | set(NAME.findall(body))
+
+    def names_used(self, kernel: str) -> frozenset[str] | None:
+        """Returns all names that a kernel uses, itself or through its calls; None if they cannot be found."""
+        if not kernel or kernel not in self._functions:
+            return None
+        return frozenset(_reached({kernel, _FILE_SCOPE}, self._known))
 
 
 def _given(options: str) -> list[tuple[str, str]]:
@@ -39,7 +44,7 @@ def _given(options: str) -> list[tuple[str, str]]:
 
 
 def _functions(text: str) -> dict[str, set[str]]:
-    """Returns, by function, the names in its head and its body."""
+    """Returns, by function, the names in its head and its body; by _FILE_SCOPE those of all else."""
     found: dict[str, set[str]] = {}
     head: list[str] = []
     depth = 0
@@ -57,6 +62,7 @@ def _functions(text: str) -> dict[str, set[str]]:
         elif depth:
             found[name].add(token)
         elif token == ";":
+            found.setdefault(_FILE_SCOPE, set()).update(head)
             head = []
         else:
             head.append(token)
@@ -77,9 +83,9 @@ def function_named(head: list[str]) -> str:
     return name
 
 
-def _reached(begin: str, known: dict[str, set[str]]) -> set[str]:
+def _reached(begin: set[str], known: dict[str, set[str]]) -> set[str]:
     found: set[str] = set()
-    waiting = [begin]
+    waiting = list(begin)
     while waiting:
         for name in known.get(waiting.pop(), set()) - found:
             found.add(name)

@@ -73,14 +73,10 @@ static void start_threads(void)
 
 static _Atomic(struct fpgart_board *) boards; /* all that were ever made */
 
-/* Returns 1 if the engine may have no thread for a transfer, because of commands of other queues.
- */
-int fpgart_others_poll(const struct fpgart_carried_queue *queue)
+void fpgart_note_polling(void)
 {
     for (struct fpgart_board *each = atomic_load(&boards); each != NULL; each = each->next)
-        if (core_board_polls(each->core, queue->core))
-            return 1;
-    return core_others_run(queue->core);
+        core_board_note_polling(each->core);
 }
 
 void fpgart_observe_commands(void)

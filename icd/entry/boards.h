@@ -72,7 +72,7 @@ AT_ONCE void fpgart_queue_says(uintptr_t queue, uintptr_t *device, uint64_t *pro
                                int *has_list);
 FOR_PYTHON void fpgart_queue_flush(uintptr_t queue);
 void fpgart_queue_free(struct fpgart_carried_queue *queue);
-int fpgart_others_poll(const struct fpgart_carried_queue *queue);
+void fpgart_note_polling(void);
 int fpgart_event_of(uintptr_t event, struct fpgart_event *found);
 
 AT_ONCE void fpgart_decides(struct core_caller *caller);

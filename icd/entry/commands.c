@@ -128,12 +128,18 @@ static bool is_renewed(const struct core_command *command, struct held *held)
     return renewed;
 }
 
-/* Hands over a command that its board does not admit. */
+/* Runs a transfer here, which the engine must not get. Hands over a command that its board does not
+ * admit. */
 void fpgart_hand_over(struct core_command *command)
 {
     struct carried *carried = core_operation(command);
     struct held *held = (struct held *)fpgart_held_by(carried);
     struct fpgart_visit visit;
+    if (carried->kind != CARRIED_LAUNCH && core_begin_here(command)) {
+        held->board->carrier->move(carried);
+        core_end(command, CL_COMPLETE);
+        return;
+    }
     if (is_renewed(command, held)) {
         core_retry(command);
         return;
@@ -392,8 +398,10 @@ int fpgart_enqueue_command(struct command *command, enum core_role role, size_t 
     struct waits waits;
     size_t place = (sizeof(struct carried) + size + 15) / 16 * 16;
     enum core_kind kind = kind_of(command);
+    if (kind == CORE_MOVES)
+        fpgart_note_polling();
     if (!find_waits(command, &waits) || !may_wait(command, &waits) || !is_reached(command) ||
-        (kind == CORE_MOVES && fpgart_others_poll(command->queue)) || !prepare_event(command)) {
+        !prepare_event(command)) {
         end_waits(&waits);
         free(command->held.watched);
         return fpgart_give_up(command);

@@ -18,7 +18,7 @@ from fpgart.base import opencl as cl
 from fpgart.base.errors import InvalidGlobalWorkSize, InvalidWorkDimension
 from fpgart.engine.choice import choose_engine
 from fpgart.engine.interface import NoEngine
-from fpgart.kernels.call_graph import names_used
+from fpgart.kernels.call_graph import CallGraph
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.programs.kernel import Kernel
 from fpgart.runtime.programs.linking import link
@@ -78,13 +78,13 @@ UNKNOWN = [
 
 @pytest.mark.parametrize("source", UNKNOWN)
 def test_a_kernel_that_is_not_seen_whole_keeps_its_group(source: str) -> None:
-    assert names_used(source, "k") is None
+    assert CallGraph(source).names_used("k") is None
     assert bound_to_groups(source, "k", "")
 
 
 @given(st.text(alphabet=st.sampled_from(list('kernel void k(){};"\\\n#define')), max_size=100))
 def test_no_source_is_too_odd_to_be_read(text: str) -> None:
-    names_used(text, "k", text)
+    CallGraph(text, text).names_used("k")
 
 
 SIZES = st.lists(st.integers(1, 1 << 14), min_size=3, max_size=3).map(tuple)

@@ -219,7 +219,7 @@ def read_long(form: str, size: int) -> None:
         lambda: translate(source, "", {}, Compiler(macros, TABLE, half=False), everything=True),
         lambda: opencl_c.argument_uses(source),
         lambda: opencl_c.kernel_attributes(source),
-        lambda: call_graph.names_used(source, "k1"),
+        lambda: call_graph.CallGraph(source).names_used("k1"),
         lambda: file_scope.without_clashes([source.split("\n")] * 2),
     )
     for read in reads:

@@ -243,7 +243,7 @@ def read_declarations(data: bytes) -> None:
     opencl_c.kernel_attributes(source, "-DN=3")
     opencl_c.attribute_words(source, "-DN=3")
     opencl_c.argument_uses(source)
-    call_graph.names_used(source, "drain")
+    call_graph.CallGraph(source).names_used("drain")
     file_scope.without_clashes([source.split("\n"), source.split("\n")])
 
 
@@ -289,7 +289,7 @@ def read_options(data: bytes) -> None:
     translate("kernel void k(global int *x) {}", text, {}, Compiler(macros, None, half=True))
     CompilerOptions.read(text)
     opencl_c.buffer_locations("kernel void k(global int *x) {}", text)
-    call_graph.names_used("kernel void k(global int *x) {}", "k", text)
+    call_graph.CallGraph("kernel void k(global int *x) {}", text).names_used("k")
 
 
 def command_lines() -> list[bytes]:

@@ -84,6 +84,7 @@ MOST = {
     "make_queue": Most(0, 0, 4),
     "map_and_unmap": Most(0, 0, 4),
     "transfer_beside": Most(0, 0, 0.01),
+    "transfer_beside_one_that_polls": Most(0, 0, 1),
     "boxes": Most(0, 0, 0),
     "shared_memory": Most(0, 0, 0),
     "migrate_svm": Most(2, 30, 0.01),

@@ -13,7 +13,7 @@ from fpgart.kernels.dialect import has_words_of_fpgas
 from fpgart.kernels.local_variables import has_local_variables, with_local_variables
 from fpgart.kernels.lowering import lower
 from fpgart.kernels.opencl_c import kernel_attributes
-from fpgart.kernels.polling import source_may_poll
+from fpgart.kernels.polling import Polling
 from fpgart.kernels.signs import LOCAL_DECLARATION, VARIABLE, LoweringError, may_be_lowered
 
 SIGN = Sign(("half", "full"), r"\n *(?:half|full|empty)\b")
@@ -169,7 +169,39 @@ def test_attributes_are_found_however_their_names_are_made(source: str, options:
         ("kernel void k(volatile global int *x) { for (int i = 0; i < 4; i++) *x = i; }", False),
         ("#include <a.h>\nkernel void k() {}", True),
         ("// plasma, diatomic, included\nkernel void k() { while (1) ; }", False),
+        ("kernel void k(global int *x, int n) { for (int s = n / 2; s > 0; s >>= 1) atomic_inc(x); }", False),
+        ("kernel void k(global int *x, int n) { for (int s = 1; s < n; s *= 2) atomic_inc(x); }", False),
+        ("kernel void k(volatile local int *x) { while (*x) ; }", False),
+        ("kernel void k(__local volatile int *x) { while (*x) ; }", False),
+        ("kernel void k(global int *local volatile *x) { while (**x) ; }", False),
+        ("kernel void k(local int *x, volatile global int *y) { while (*y) ; }", True),
     ],
 )
 def test_a_kernel_polls_that_repeats_a_read_in_a_loop_without_a_count(source: str, polls: bool) -> None:
-    assert source_may_poll(source, "") is polls
+    assert Polling(source, "").may_include("k") is polls
+
+
+LOOPS = "kernel void loops(global int *x) { while (*x) ; }\n"
+READS = "void reads(global int *x) { atomic_inc(x); }\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "polls"),
+    [
+        (f"{LOOPS}{READS}kernel void k(global int *x) {{ reads(x); }}", "", False),
+        (f"{LOOPS}{READS}kernel void k(global int *x) {{ while (*x) reads(x); }}", "", True),
+        (f"{LOOPS}#define READS(x) atomic_inc(x)\nkernel void k(global int *x) {{ while (*x) READS(x); }}", "", True),
+        (f"{LOOPS}kernel void k(global int *x) {{ while (*x) READS(x); }}", "-DREADS=atomic_inc", True),
+        (f"{LOOPS}#define LOOP while\nkernel void k(global int *x) {{ LOOP (atomic_inc(x)) ; }}", "", True),
+        (f"{LOOPS}typedef volatile int flag;\nkernel void k(global flag *x) {{ while (*x) ; }}", "", True),
+        (
+            f"{LOOPS}struct flag {{ volatile int x; }};\nkernel void k(global struct flag *x) {{ while (x->x) ; }}",
+            "",
+            True,
+        ),
+        (f"{LOOPS}{READS}#define M(x) k##x\nkernel void M()(global int *x) {{ while (1) reads(x); }}", "", True),
+        (f"{LOOPS}{READS}#define HEAD kernel void k(global int *x)\nHEAD {{ while (1) reads(x); }}", "", True),
+    ],
+)
+def test_a_kernel_polls_with_the_functions_and_macros_that_it_uses(source: str, options: str, polls: bool) -> None:
+    assert Polling(source, options).may_include("k") is polls

@@ -14,7 +14,7 @@
 #include <dlfcn.h>
 #include <limits.h>
 
-enum { KERNELS = 3, SERIES = 200, WARM = 100, ROUNDS = 8, BYTES = 4096 };
+enum { KERNELS = 4, SERIES = 200, WARM = 100, ROUNDS = 8, BYTES = 4096 };
 
 static __thread long entered, allocated;
 static PyMemAllocatorEx python_s;
@@ -88,7 +88,7 @@ static cl_event ended;
 static cl_command_queue transferring; /* of the same context as `host.queue` */
 static cl_command_queue other_queue;  /* of a context without allocations */
 static cl_kernel other_kernel;
-static cl_kernel local_kernel, structure_kernel;
+static cl_kernel local_kernel, structure_kernel, polling_kernel;
 static void *pointer;
 static char *shared;
 static char bytes[BYTES];
@@ -479,6 +479,15 @@ static cl_int transfer_beside(void)
     return status | clReleaseEvent(written) | clReleaseEvent(launched);
 }
 
+/* The engine may have no thread for the transfer, because the kernel may wait for it. */
+static cl_int transfer_beside_one_that_polls(void)
+{
+    size_t size = 1;
+    return clEnqueueNDRangeKernel(host.queue, polling_kernel, 1, NULL, &size, NULL, 0, NULL, NULL) |
+           clEnqueueWriteBuffer(transferring, other_buffer, CL_FALSE, 0, BYTES, bytes, 0, NULL,
+                                NULL);
+}
+
 static cl_int boxes(void)
 {
     const size_t origin[] = {4, 1, 0}, beside[] = {20, 2, 0}, region[] = {16, 8, 1};
@@ -570,6 +579,7 @@ static const struct {
     {"make_queue", make_queue},
     {"map_and_unmap", map_and_unmap},
     {"transfer_beside", transfer_beside},
+    {"transfer_beside_one_that_polls", transfer_beside_one_that_polls},
     {"boxes", boxes},
     {"shared_memory", shared_memory},
     {"migrate_svm", migrate_svm},
@@ -631,7 +641,8 @@ static void start_with_kernels(cl_kernel *putting)
         "kernel void put(global int *x, int a) { if (get_global_id(0) == 0) x[0] = a; }\n"
         "kernel void pass(global int *x, local int *y) { y[0] = 1; x[0] = y[0]; }\n"
         "typedef struct { int a, b, c, d; } four;\n"
-        "kernel void add(global int *x, four y) { if (x) x[0] = y.a + y.d; }";
+        "kernel void add(global int *x, four y) { if (x) x[0] = y.a + y.d; }"
+        "kernel void poll(volatile global int *x) { while (*x < 0) ; }";
     cl_int value = 0;
     start_without_kernels();
     host.program = new_program(&host, source, "");
@@ -641,6 +652,8 @@ static void start_with_kernels(cl_kernel *putting)
     local_kernel = new_kernel(&host, "pass");
     set_argument(local_kernel, 0, sizeof buffer, &buffer);
     structure_kernel = new_kernel(&host, "add");
+    polling_kernel = new_kernel(&host, "poll");
+    set_argument(polling_kernel, 0, sizeof buffer, &buffer);
 }
 
 static void *function(const char *name)

@@ -515,12 +515,11 @@ struct plan {
     bool awaited_at_once; /* the host waits for it before it enqueues the next one */
     int lasts_until;      /* it does not end before this one, numbered from 1, is enqueued */
     bool decides;         /* the caller ends a marker or a barrier */
-    enum core_kind
-        of; /* CORE_MOVES: the engine may have it later only beside no CORE_POLLS of others */
-    bool comes_first;    /* the host sets no user event before it has ended, or has called back */
-    int callback_waits;  /* the callback waits for this one, numbered from 1 */
-    int callback_sets;   /* the callback, and nobody else, sets this user event */
-    bool callback_takes; /* the callback waits as the caller does, and takes what is ready */
+    enum core_kind of;    /* CORE_MOVES: the engine gets it only beside no CORE_POLLS of others */
+    bool comes_first;     /* the host sets no user event before it has ended, or has called back */
+    int callback_waits;   /* the callback waits for this one, numbered from 1 */
+    int callback_sets;    /* the callback, and nobody else, sets this user event */
+    bool callback_takes;  /* the callback waits as the caller does, and takes what is ready */
 };
 
 struct host {
@@ -761,6 +760,14 @@ static void hand_over(struct core_command *command)
     CHECK(!holds_lock(), "a command is handed over with the lock");
     CHECK(core_in_ended(), "a command is handed over on another thread");
     CHECK(!core_is_decided(command), "a decided command is handed over");
+    if (host->plans[number].of == CORE_MOVES && core_begin_here(command)) {
+        command_begins(number, true);
+        CHECK(command->admitted && core_status(command) == CL_RUNNING, "a command has not begun");
+        core_pause();
+        command_ends(number, outcome_of(number));
+        CHECK(core_end(command, outcome_of(number)), "a command had ended before");
+        return;
+    }
     if (host->renews && core_is_outdated(command) && !may_renew[number] && choose(2, false) == 0) {
         may_renew[number] = true;
         core_retry(command);
@@ -1170,7 +1177,7 @@ static struct core_command *first_carried(const struct core_queue *queue)
 static bool polls_elsewhere(const struct core_queue *queue)
 {
     for (int i = 0; i < QUEUES; i++)
-        if (queues[i] != queue && queues[i]->board == board && queues[i]->polling != 0)
+        if (queues[i]->polling != 0 && !(queues[i] == queue && queue->in_order))
             return true;
     return false;
 }
@@ -1195,10 +1202,10 @@ static void ask_about(int number)
     core_board_note(board);
     CHECK(core_board_is_open(board) == (board->open != 0), "a board seems to be open, or not");
     CHECK(core_has_ready(caller) == (caller->ready != NULL), "commands seem to be ready, or not");
-    if (!core_board_polls(board, queue))
-        CHECK(!polls_elsewhere(queue), "kernels of other queues seem to have ended");
-    bool others_run = core_others_run(queue);
-    CHECK(others_run == runs_elsewhere(queue), "commands of other queues seem to run, or not");
+    core_board_note_polling(board);
+    bool is_free = core_engine_is_free(queue);
+    CHECK(is_free == !(polls_elsewhere(queue) || runs_elsewhere(queue)),
+          "the engine seems to be free, or not");
     next = core_next(queue, NULL);
     CHECK(next == first_carried(queue), "another command is the next");
     if (next != NULL)
@@ -1331,7 +1338,8 @@ static void check_ends(void)
         CHECK(queues[i]->open == 0 && queues[i]->oldest == NULL && queues[i]->newest == NULL,
               "a queue is not empty");
         CHECK(queues[i]->barrier == NULL, "a barrier is left");
-        CHECK(core_admits(queues[i], core_board_epoch(board), true), "commands seem to be open");
+        CHECK(core_admits(queues[i], core_board_epoch(board)) && core_engine_is_free(queues[i]),
+              "commands seem to be open");
         CHECK(atomic_load(&queues[i]->references) == 1, "a queue is still needed");
         core_queue_release(queues[i]);
         CHECK(lanes[i].given_back == has_lane[i], "a lane is not given back once");

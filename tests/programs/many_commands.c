@@ -92,13 +92,15 @@ int main(void)
     struct core_queue *other = new_queue(caller, board, true);
     for (int in_order = 0; in_order < 2; in_order++) {
         struct core_queue *running = new_queue(caller, board, in_order);
+        core_board_note(board); /* the ends of the queues before */
         status_of_new = CL_RUNNING;
         fill(running, epoch);
         asked = 0;
         core_note_queue(running, true);
         printf("asked to note all, %s %u\n", in_order ? "in order" : "out of order", asked);
         asked = 0;
-        printf("others %d\n", core_board_polls(board, other));
+        core_board_note_polling(board);
+        printf("others %d\n", !core_engine_is_free(other));
         printf("asked for others, %s %u\n", in_order ? "in order" : "out of order", asked);
     }
 

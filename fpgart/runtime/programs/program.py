@@ -25,7 +25,7 @@ from fpgart.engine.interface import BuildFailed, BuiltProgram, EngineKernel
 from fpgart.engine.models import ModelKernel, has_model
 from fpgart.kernels.interface import KernelInterface, with_places, without_locations_from
 from fpgart.kernels.opencl_c import attribute_words, buffer_locations, kernel_attributes
-from fpgart.kernels.polling import source_may_poll
+from fpgart.kernels.polling import Polling
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.memory.registry import Living
 from fpgart.runtime.programs.build import Build, first_error
@@ -48,9 +48,6 @@ _attributes = lru_cache(maxsize=64)(kernel_attributes)
 
 
 _attribute_words = lru_cache(maxsize=64)(attribute_words)
-
-
-_source_may_poll = lru_cache(source_may_poll)
 
 
 @lru_cache(maxsize=64)
@@ -132,6 +129,7 @@ class Program:
         self._parts: tuple[str | None, ...] = ()
         self._modules: tuple[bytes, ...] = ()
         self._parts_may_poll = True
+        self._polling: Polling | None = None
         for device in devices:
             if device.memories.keeps_programs:
                 device.programs.add(self)
@@ -367,13 +365,18 @@ class Program:
         """True if it was loaded with this identity. A program without a computed identity was never loaded."""
         return self._identity == identity
 
-    def may_poll(self) -> bool:
-        """False if no kernel waits for what another command, or the host, writes while it runs."""
+    def may_poll(self, kernel: str = "") -> bool:
+        """False if the kernel does not wait for what another command, or the host, writes while it runs.
+
+        Without a name it answers for all kernels.
+        """
         if self.linked:
             return self._parts_may_poll
-        if self.listing is not None:
-            return _source_may_poll(self.listing, self.options)
-        return not self.il or _module_may_poll(self.il)
+        if self.listing is None:
+            return not self.il or _module_may_poll(self.il)
+        if self._polling is None or self._polling.options != self.options:
+            self._polling = Polling(self.listing, self.options)
+        return self._polling.may_include(kernel)
 
     def image(self) -> bytes:
         """Returns the bytes that a board is programmed with.

@@ -14,7 +14,7 @@ from struct import Struct
 from fpgart.base import opencl as cl
 from fpgart.base.patterns import pattern
 from fpgart.engine.interface import Engine
-from fpgart.kernels.call_graph import names_used
+from fpgart.kernels.call_graph import CallGraph
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.programs.kernel import Kernel
 from fpgart.runtime.programs.program import Program
@@ -92,7 +92,7 @@ def for_engine(kernel: Kernel, device: Device, sizes: bytes) -> bytes:
 @lru_cache(maxsize=256)
 def bound_to_groups(source: str, kernel: str, options: str) -> str:
     """Returns the reason why a kernel's groups cannot be split, in words, or ""."""
-    used = names_used(source, kernel, options)
+    used = CallGraph(source, options).names_used(kernel)
     if used is None:
         return "its source does not show that it can do without them"
     bound = sorted(name for name in used if GROUP_BOUND.fullmatch(name))
