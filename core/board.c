@@ -51,9 +51,22 @@ bool core_engine_is_free(const struct core_queue *queue)
     return polling == own_polling && running == queue->running;
 }
 
-bool core_admits(const struct core_queue *queue, uint64_t epoch)
+void core_board_runs_one(struct core_board *board)
+{
+    board->runs_one = true;
+}
+
+/* Returns true if the board runs no kernel beside one of the queue. */
+static bool has_room(const struct core_board *board, const struct core_queue *queue)
+{
+    return !board->runs_one || board->kernels == (queue->in_order ? queue->kernels : 0);
+}
+
+bool core_admits(const struct core_queue *queue, uint64_t epoch, enum core_kind kind)
 {
     const struct core_board *board = queue->board;
+    if (board != NULL && kind != CORE_MOVES && !has_room(board, queue))
+        return false;
     return board == NULL ||
            (board->holders == 0 && !board->awaited && atomic_load(&board->epoch) == epoch);
 }
@@ -62,6 +75,7 @@ void core_admit(struct core_queue *queue, enum core_kind kind)
 {
     polling += kind == CORE_POLLS;
     queue->polling += kind == CORE_POLLS;
+    queue->kernels += kind != CORE_MOVES;
     queue->admitted++;
     if (queue->board == NULL)
         return;
@@ -75,6 +89,7 @@ void core_leave(struct core_queue *queue, enum core_kind kind, struct core_work 
     struct core_board *board = queue->board;
     polling -= kind == CORE_POLLS;
     queue->polling -= kind == CORE_POLLS;
+    queue->kernels -= kind != CORE_MOVES;
     queue->admitted--;
     if (board == NULL)
         return;

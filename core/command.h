@@ -76,6 +76,7 @@ struct core_board {
     uint32_t kernels;       /* of these, kernels */
     uint64_t kernels_since; /* when the first of them was admitted */
     uint64_t kernels_ns;    /* the time before that in which there were some */
+    bool runs_one;          /* kernel at a time */
     bool awaited;           /* idle() has to be called, or runs */
     struct core_board *next_idle;
     struct core_queue *queues;
@@ -108,6 +109,7 @@ struct core_queue {
     uint32_t open;
     uint32_t in_engine; /* of these, those that the engine has */
     uint32_t admitted;
+    uint32_t kernels;  /* of these, those that are kernels */
     uint32_t polling;  /* of these, CORE_POLLS */
     uint32_t running;  /* that the caller runs */
     uint64_t enqueued; /* the number of commands so far */
@@ -135,7 +137,7 @@ void core_wake_observer(void);
  * core_engine_is_free() is true if no other command may keep the threads of the engine for so long
  * as CORE_MOVES of the queue does not run. */
 bool core_engine_is_free(const struct core_queue *queue);
-bool core_admits(const struct core_queue *queue, uint64_t epoch);
+bool core_admits(const struct core_queue *queue, uint64_t epoch, enum core_kind kind);
 void core_admit(struct core_queue *queue, enum core_kind kind);
 void core_leave(struct core_queue *queue, enum core_kind kind, struct core_work *work);
 /* Records that the caller begins or ends to run a command of the queue. The lock is held. */

@@ -66,6 +66,9 @@ struct core_engine {
  * reference. */
 struct core_board *core_board_new(void (*idle)(void *data), void *data);
 void core_board_release(struct core_board *board);
+/* Lets the board, which has no queues yet, admit a kernel only while no other one is open, but for
+ * those before it in its in-order queue. */
+void core_board_runs_one(struct core_board *board);
 /* Admits no carried command until core_board_resume() has been called as often. Returns true
  * if carried commands are open; idle() is then called once for all that hold the board. */
 bool core_board_hold(struct core_board *board);

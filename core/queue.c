@@ -434,7 +434,7 @@ struct core_command *core_enqueue(struct core_queue *queue, enum core_role role,
     core_lock();
     command->epoch = epoch;
     command->handed_over = kind == CORE_MOVES && !core_engine_is_free(queue);
-    if (!core_admits(queue, epoch) || !put(queue, command, role, count, wait_list, &work)) {
+    if (!core_admits(queue, epoch, kind) || !put(queue, command, role, count, wait_list, &work)) {
         core_unlock();
         discard(command);
         return NULL;

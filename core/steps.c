@@ -100,7 +100,7 @@ static int32_t give_to_engine(struct core_command *command, void **event)
 bool core_begin_directly(struct core_queue *queue, uint64_t epoch, const void *operation)
 {
     core_lock();
-    bool may = queue->open == 0 && queue->direct == NULL && core_admits(queue, epoch);
+    bool may = queue->open == 0 && queue->direct == NULL && core_admits(queue, epoch, CORE_MOVES);
     if (may) {
         queue->direct = operation;
         atomic_store(&queue->at_once.status, CL_RUNNING);
@@ -150,9 +150,10 @@ static void submit(struct core_command *command, struct core_work *work)
 static bool is_admitted(struct core_command *command)
 {
     const struct core_queue *queue = command->queue;
-    while (!core_admits(queue, command->epoch)) {
+    while (!core_admits(queue, command->epoch, command->kind)) {
         uint64_t epoch = queue->board != NULL ? atomic_load(&queue->board->epoch) : command->epoch;
-        if (epoch == command->epoch || queue->lane.renews == NULL || !core_admits(queue, epoch))
+        if (epoch == command->epoch || queue->lane.renews == NULL ||
+            !core_admits(queue, epoch, command->kind))
             return false;
         core_unlock();
         bool is_renewed = queue->lane.renews(command, epoch);
@@ -302,7 +303,7 @@ void core_begin(struct core_command *command)
 bool core_begin_here(struct core_command *command)
 {
     core_lock();
-    bool may = core_admits(command->queue, command->epoch);
+    bool may = core_admits(command->queue, command->epoch, command->kind);
     if (may) {
         command->admitted = true;
         core_admit(command->queue, command->kind);

@@ -335,6 +335,7 @@ class FaultyMemories:
         self.banks_of, self.default_memory = memories.banks_of, memories.default_memory
         self.show, self.largest_allocation = memories.show, memories.largest_allocation
         self.keeps_programs, self.allocate_program = memories.keeps_programs, memories.allocate_program
+        self.is_mapped = memories.is_mapped
 
     def default_heap(self) -> None:
         """Returns None: each allocation may fail."""

@@ -64,6 +64,9 @@ class MemorySystem(Protocol):
     def show(self, windows: Iterable[Window]) -> Showing | None:
         """Returns how a kernel accesses all these windows; None if it uses the board's addresses. Raises NotVisible."""
 
+    def is_mapped(self, memory: int) -> bool:
+        """True if kernels see a memory only through regions that are set for each launch."""
+
     def allocate(self, size: int, memory: int | None = None, bank: int = 0) -> MemoryRange | None:
         """Allocates `size` bytes in a memory (None: the default one for this size). Returns None if there is no room.
 
@@ -165,6 +168,9 @@ class GlobalMemories:
         return self._board.memories[region.memory].banks_of(region.address, region.size)
 
     keeps_programs = False
+
+    def is_mapped(self, memory: int) -> bool:
+        return False
 
     def allocate_program(self, size: int) -> MemoryRange | None:
         return None

@@ -122,7 +122,7 @@ class CarriedBoard:
         return PROGRAMS.name(int(lib.fpgart_board_program(self.address)))
 
     def has_loaded(self, identity: str) -> None:
-        lib.fpgart_board_loaded(self.address, PROGRAMS.number(identity))
+        lib.fpgart_board_loaded(self.address, _number_of(identity, self.device))
 
     def end_epoch(self) -> None:
         lib.fpgart_board_end_epoch(self.address)
@@ -206,7 +206,6 @@ def board_of(queue: CommandQueue) -> CarriedBoard | None:
         or not device.mmd.in_c
         or device.before_kernel is not None
         or device.networks
-        or device.cores
         or not device.knows_memories
     ):
         return None
@@ -230,7 +229,7 @@ def _new_board(device: Device) -> CarriedBoard | None:
     if carrier is None:
         return None
     of_engine = carrier.functions, carrier.context, carrier.device
-    address = lib.fpgart_board_new(device.handle, *of_engine, device.mmd.in_c, device.has_svm)
+    address = lib.fpgart_board_new(device.handle, *of_engine, device.mmd.in_c, device.has_svm, bool(device.cores))
     if not address:
         return None
     board = CarriedBoard(device, address)
@@ -291,7 +290,7 @@ def _learn_kernel(queue: CommandQueue, kernel: Kernel, board: CarriedBoard) -> b
         return False
     board.note_locations()
     most, sizes = device.platform.group_limits
-    loads = [PROGRAMS.number(program.identity), len(program.image()), int(program.may_poll(kernel.name))]
+    loads = [_number_of(program.identity, device), len(program.image()), int(program.may_poll(kernel.name))]
     local_room = max(0, local_memory(device) - own_local_memory(kernel))
     limits = [*kernel.interface.required_work_group_size, most, *sizes, local_room, *loads]
     lib.fpgart_kernel_is(kernel.handle, board.address, epoch, number, image, len(image), locations, limits)
@@ -321,10 +320,16 @@ def renew(queue: CommandQueue, kernel: Kernel | None, buffers: Iterable[Buffer])
     return True
 
 
+def _number_of(identity: str, device: Device) -> int:
+    """Returns the number of a program that is loaded; 0 on a board that keeps several: C programs it with none."""
+    return 0 if device.memories.keeps_programs else PROGRAMS.number(identity)
+
+
 def _may_be_loaded(program: Program, device: Device) -> bool:
     """True if the board has the program, or can be programmed for a launch without further changes."""
     return program.identity in device.loaded or (
         program.interleaving in (None, device.interleaving)
+        and not device.memories.keeps_programs
         and not device.mmd.is_shared
         and not config.PROGRAM_SECONDS.value
     )
@@ -413,8 +418,13 @@ def _place(buffer: Buffer, device: Device, memory: int | None, program: Program)
 
 
 def locations_of(device: Device, memory: int) -> int:
-    """Returns a bit for each of LOCATIONS that the device's memory has or counts for."""
+    """Returns a bit for each of LOCATIONS that the device's memory has or counts for.
+
+    There is none if kernels see the memory only through regions that are set for each launch.
+    """
     found = 0
+    if device.memories.is_mapped(memory):
+        return 0
     for name, number in list(LOCATIONS.items()):
         try:
             wanted = device.memories.memory_for(name)

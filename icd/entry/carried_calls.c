@@ -22,6 +22,11 @@ enum {
 
 /* Begins the command of a launch and lays its arguments out. Returns their size plus 1; 0: the
  * command has not begun. */
+static int is_task(const struct fpgart_nd_range *range)
+{
+    return range->sizes[3] == 1 && range->sizes[4] == 1 && range->sizes[5] == 1;
+}
+
 static int begin_launch(struct command *command, const struct call *call)
 {
     if (call->nd_range.dimensions == 0 || !fpgart_begin_command(command, call))
@@ -29,6 +34,8 @@ static int begin_launch(struct command *command, const struct call *call)
     if (!fpgart_hold(call->kernel, FPGART_KERNEL, fpgart_handle_serial(call->kernel)))
         return fpgart_give_up(command);
     command->held.kernel = call->kernel;
+    if (command->queue->board->runs_one && is_task(&call->nd_range))
+        return fpgart_give_up(command);
     int size =
         fpgart_lay_out_launch(call->kernel, command->queue, &call->nd_range, command->epoch,
                               command->carried, ROOM - sizeof(struct carried), command->held.uses,

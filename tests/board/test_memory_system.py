@@ -30,6 +30,7 @@ def test_the_runtime_can_use_the_memories_as_any_boards() -> None:
     system: MemorySystem = GlobalMemories(describe("hetero"))
     assert [system.name_of(index) for index in (DDR, HBM, QDR)] == ["DDR", "HBM", "QDR"]
     assert not system.keeps_programs
+    assert not system.is_mapped(DDR)
     assert system.allocate_program(1) is None
     assert system.show([]) is None
 

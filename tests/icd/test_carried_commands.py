@@ -31,6 +31,12 @@ def test_launches_on_allocations_that_c_carries_are_as_those_of_python(tmp_path:
     )
 
 
+def test_kernels_of_a_keystone_that_c_carries_run_one_at_a_time_and_as_those_of_python(tmp_path: Path) -> None:
+    by_python = output("keystone.py", "--board", "k2h", "--trace", str(tmp_path / "trace.json"))
+    assert by_python.endswith("one at a time True\n")
+    assert output("keystone.py", "--board", "k2h") == by_python
+
+
 @pytest.mark.parametrize("seed", ["1", "2", "3"])
 def test_commands_that_c_carries_may_stand_behind_those_of_python(seed: str, tmp_path: Path) -> None:
     by_python = output("mixed_commands.py", "--trace", str(tmp_path / "trace.json"), arguments=(seed,))

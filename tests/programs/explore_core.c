@@ -529,10 +529,11 @@ struct host {
     int split; /* commands from this number on are another thread's; 0: one thread does all */
     bool finishes;
     enum { WAITS, OBSERVES, NOTES } looks; /* how the host has the last ends noted */
-    bool shares; /* its threads use one queue, so that nobody knows the order */
-    bool helps;  /* threads that wait run decided commands */
-    bool renews; /* it may be known what commands need when the board has changed */
-    bool rests;  /* a thread waits until all that is left waits for user events */
+    bool shares;   /* its threads use one queue, so that nobody knows the order */
+    bool helps;    /* threads that wait run decided commands */
+    bool renews;   /* it may be known what commands need when the board has changed */
+    bool runs_one; /* kernel at a time */
+    bool rests;    /* a thread waits until all that is left waits for user events */
 };
 
 static const struct host *host;
@@ -581,6 +582,11 @@ static int32_t outcome_of(int number)
 static void check_what_is_beside(int number)
 {
     const struct plan *plan = &host->plans[number];
+    for (unsigned j = 0; host->runs_one && plan->of != CORE_MOVES && j < operation_count; j++)
+        CHECK(operations[j].status <= CL_COMPLETE ||
+                  host->plans[operations[j].number].of == CORE_MOVES ||
+                  (operations[j].lane == &lanes[plan->queue] && host->in_order[plan->queue]),
+              "a board runs two kernels at once");
     bool came_later = commands[number] != NULL && commands[number]->deferred;
     for (int i = 0; i < LISTED && plan->of == CORE_MOVES && came_later; i++) {
         int waited = plan->waits[i] - 1;
@@ -729,7 +735,7 @@ static void call_caller(void *data)
 {
     CHECK(data == &caller && core_in_ended(), "the caller is called in another way");
     CHECK(!holds_lock(), "the caller is called with the lock");
-    bool has_reason = host->rests;
+    bool has_reason = host->rests || host->runs_one;
     for (int i = 0; i < COMMANDS; i++)
         has_reason |= host->plans[i].kind == DECIDED || host->plans[i].decides;
     CHECK(has_reason, "the caller is called for nothing");
@@ -1036,18 +1042,6 @@ static struct core_queue *queue_with_lane(int queue)
     return queues[queue];
 }
 
-/* A command that the board does not admit is tried again. */
-static void carry(int number, enum core_role role, uint32_t count, struct core_command *const *list)
-{
-    const struct plan *plan = &host->plans[number];
-    struct core_queue *queue = queue_with_lane(plan->queue);
-    while ((commands[number] = core_enqueue(queue, role, plan->of, learn(number), &number,
-                                            sizeof number, count, list)) == NULL) {
-        CHECK(has_held_ones, "a command is refused that nothing keeps out");
-        yield(admits, NULL);
-    }
-}
-
 static void decide(int number, enum core_role role, uint32_t count,
                    struct core_command *const *list)
 {
@@ -1055,6 +1049,22 @@ static void decide(int number, enum core_role role, uint32_t count,
         core_decide(queues[host->plans[number].queue], role, (uintptr_t)number + 1, count, list);
     CHECK(commands[number] != NULL, "no memory");
     take();
+}
+
+/* A command that the board does not admit is tried again; beside another kernel it is decided. */
+static void carry(int number, enum core_role role, uint32_t count, struct core_command *const *list)
+{
+    const struct plan *plan = &host->plans[number];
+    struct core_queue *queue = queue_with_lane(plan->queue);
+    while ((commands[number] = core_enqueue(queue, role, plan->of, learn(number), &number,
+                                            sizeof number, count, list)) == NULL) {
+        if (host->runs_one && plan->of != CORE_MOVES && board->kernels != 0) {
+            decide(number, role, count, list);
+            return;
+        }
+        CHECK(has_held_ones, "a command is refused that nothing keeps out");
+        yield(admits, NULL);
+    }
 }
 
 static void do_directly(int number)
@@ -1338,7 +1348,8 @@ static void check_ends(void)
         CHECK(queues[i]->open == 0 && queues[i]->oldest == NULL && queues[i]->newest == NULL,
               "a queue is not empty");
         CHECK(queues[i]->barrier == NULL, "a barrier is left");
-        CHECK(core_admits(queues[i], core_board_epoch(board)) && core_engine_is_free(queues[i]),
+        CHECK(core_admits(queues[i], core_board_epoch(board), CORE_CARRIED) &&
+                  core_engine_is_free(queues[i]),
               "commands seem to be open");
         CHECK(atomic_load(&queues[i]->references) == 1, "a queue is still needed");
         core_queue_release(queues[i]);
@@ -1388,6 +1399,8 @@ static void run(const struct host *given)
     memset(set_at, 0, sizeof set_at);
     core_open();
     board = core_board_new(idle, &fences);
+    if (host->runs_one)
+        core_board_runs_one(board);
     caller = core_caller_new(call_caller, &caller);
     for (int i = 0; i < QUEUES; i++) {
         lanes[i] = (struct lane){given->in_order[i], 0};
@@ -1456,6 +1469,12 @@ static const struct host hosts[] = {
       {CARRIED, 1}},
      0,
      true},
+    {"kernels of two queues on a board that runs one at a time",
+     {true, false},
+     {{CARRIED}, {CARRIED, 1}, {CARRIED, 0}, {CARRIED, 1}, {USER}, {CARRIED, 0, {5}}},
+     3,
+     true,
+     .runs_one = true},
     {"a failure for what waits for the host on a board that is held",
      {true, true},
      {{USER, .outcome = -5},
@@ -1775,6 +1794,7 @@ static void make_random(struct host *made)
     made->looks = random_below(3);
     made->helps = random_below(2) == 0;
     made->renews = random_below(2) == 0;
+    made->runs_one = random_below(3) == 0;
     made->rests = random_below(3) == 0;
     bool holds = random_below(2) == 0, gates = false;
     for (int i = 0; i < count; i++) {

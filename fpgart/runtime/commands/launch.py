@@ -247,10 +247,10 @@ class LaunchKernel(Invocation):
 
     def release(self, following: Operation | None) -> None:
         if self.stage is Stage.PROGRAM:
-            self.device.occupancy.end_programming()
-            if following is not None:
+            if following is not None:  # before the end, which may let carried commands begin
                 self.device.occupancy.begin_launch(self.cores)
                 self.committed = True
+            self.device.occupancy.end_programming()
             return
         if self.stage is Stage.RUN:
             for block in self.places:

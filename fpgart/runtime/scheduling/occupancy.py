@@ -106,7 +106,8 @@ class Occupancy:
         return handles is not None and not self.carried.uses(handles)
 
     def carry_on(self) -> None:
-        if self.carried is not None:
+        """Ends stop_carrying(), unless the board is programmed or has cores at work."""
+        if self.carried is not None and not (self.programming or self.busy_cores):
             self.carried.go_on()
 
     # Transfers
@@ -143,8 +144,11 @@ class Occupancy:
     # Launches
 
     def claim_launch(self, cores: int) -> Claim:
-        """Counts a launch among those that need the loaded binary; it occupies `cores` of the board."""
-        if self.programming or (cores and self.busy_cores + cores > self.cores):
+        """Counts a launch among those that need the loaded binary; it occupies `cores` of the board.
+
+        A carried kernel occupies all cores.
+        """
+        if self.programming or (cores and (self.busy_cores + cores > self.cores or not self.stop_carrying())):
             return WAITS
         self.closing = False
         self.begin_launch(cores)
@@ -157,3 +161,5 @@ class Occupancy:
     def end_launch(self, cores: int) -> None:
         self.launches -= 1
         self.busy_cores -= cores
+        if cores:
+            self.carry_on()

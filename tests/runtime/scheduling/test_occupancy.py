@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
 
 from fpgart.runtime.scheduling.occupancy import Claim, Direction, Occupancy
@@ -109,6 +111,61 @@ def test_tasks_take_a_core_each_until_none_is_left() -> None:
     occupancy.end_launch(2)
     assert occupancy.claim_launch(3) is Claim.WAITS
     assert occupancy.claim_launch(2) is Claim.TAKEN
+
+
+class CarriedCommands:
+    """Commands that C carries; one runs until the test says otherwise."""
+
+    def __init__(self) -> None:
+        self.is_stopped, self.runs = False, True
+
+    def stop(self) -> bool:
+        self.is_stopped = True
+        return not self.runs
+
+    def go_on(self) -> None:
+        self.is_stopped = False
+
+    def uses(self, handles: Iterable[int]) -> bool:
+        return self.runs
+
+    def loaded(self) -> str:
+        return ""
+
+    def has_loaded(self, identity: str) -> None:
+        """It keeps no programs."""
+
+
+def test_carried_commands_stop_while_tasks_have_cores() -> None:
+    occupancy, carried = board(cores=2), CarriedCommands()
+    occupancy.carried = carried
+    assert occupancy.claim_launch(1) is Claim.WAITS
+    carried.runs = False
+    assert occupancy.claim_launch(1) is Claim.TAKEN
+    assert occupancy.claim_launch(1) is Claim.TAKEN
+    occupancy.carry_on()  # a migration has ended
+    occupancy.end_launch(1)
+    assert carried.is_stopped
+    occupancy.end_launch(1)
+    assert not carried.is_stopped
+
+
+def test_carried_commands_do_not_begin_between_programming_and_its_launch() -> None:
+    occupancy, carried = board(cores=2), CarriedCommands()
+    occupancy.carried, carried.runs = carried, False
+    assert occupancy.claim_programming() is Claim.TAKEN
+    occupancy.begin_launch(2)
+    occupancy.end_programming()
+    assert carried.is_stopped
+    occupancy.end_launch(2)
+    assert not carried.is_stopped
+
+
+def test_a_launch_that_takes_no_core_stops_no_carried_command() -> None:
+    occupancy, carried = board(cores=0), CarriedCommands()
+    occupancy.carried = carried
+    assert occupancy.claim_launch(0) is Claim.TAKEN
+    assert not carried.is_stopped
 
 
 def test_a_launch_that_takes_no_core_waits_for_none() -> None:
