@@ -19,14 +19,19 @@ _lost: set[str] = set()
 """Files that could not be written. Each is reported once."""
 
 
+def file() -> str:
+    """Returns the path of the file that gets the log; "" for stderr."""
+    return "" if config.LOG.value == "stderr" else config.LOG.value
+
+
 def _write(text: str) -> None:
     """Writes a message at once, so that threads do not mix their lines.
 
     It raises nothing: a log that cannot be written, because the disk is full for example, must not make a call fail.
     """
-    target = config.LOG.value
+    target = file()
     data = "".join(f"fpgart: {line}\n" for line in text.splitlines()).encode(errors="replace")
-    if target and target != "stderr":
+    if target:
         try:
             append(target, data)
             return

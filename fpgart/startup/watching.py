@@ -47,7 +47,7 @@ def start_leaks(at_end: AtEnd) -> None:
 
         leaks = Leaks(callers(), places())
         NOTICES.listen(leaks)
-        at_end.append(lambda: expect_leaks(leaks.suspects(held_objects()), findings_file()))
+        at_end.append(lambda: expect_leaks(leaks.suspects(held_objects())))
 
 
 def start_watchdog(at_end: AtEnd) -> None:
@@ -84,30 +84,23 @@ def held_objects() -> list[tuple[int, str, object]]:
     return [(handle, name, item) for handle, name, item in found if name]
 
 
-def findings_file() -> int:
-    """Returns a descriptor of FPGART_FINDINGS; -1 if there is none."""
-    path = config.FINDINGS.value
-    if not path:
-        return -1
+def opened(path: str, otherwise: int) -> int:
+    """Returns a descriptor of a file for the report of leaks; `otherwise` if there is none."""
     try:
-        return open_output(path)
+        return open_output(path) if path else otherwise
     except OSError as error:
-        log.warning(f"FPGART_FINDINGS={path}: {error.strerror}: leaks are not in it")
-        return -1
+        log.warning(f"{path}: {error.strerror}: leaks are not in it")
+        return otherwise
 
 
-def expect_leaks(found: list[Suspects], findings: int) -> None:
-    """Lets C report, when the process has ended, which of these objects still exist.
-
-    `findings`: the descriptor that gets a line of JSON for each group of them, or -1.
-    """
+def expect_leaks(found: list[Suspects]) -> None:
+    """Lets C report, when the process has ended, which of these objects still exist."""
     import json  # it imports five modules, which few hosts need
 
     things = [(thing, size, number) for number, each in enumerate(found) for thing, size in each.things]
     nouns = [ffi.new("char[]", each.noun.encode(errors="replace")) for each in found]
     makers = [ffi.new("char[]", each.maker.encode(errors="replace")) for each in found]
     facts = [ffi.new("char[]", json.dumps(leak_facts(each))[1:].encode(errors="replace")) for each in found]
-    target = "" if config.LOG.value == "stderr" else config.LOG.value
     lib.fpgart_leaks_expected(
         len(found),
         ffi.new("char *[]", nouns),
@@ -117,8 +110,8 @@ def expect_leaks(found: list[Suspects], findings: int) -> None:
         ffi.new("uintptr_t[]", [thing for thing, _, _ in things]),
         ffi.new("uint64_t[]", [size for _, size, _ in things]),
         ffi.new("uint32_t[]", [number for _, _, number in things]),
-        ffi.new("char[]", target.encode(errors="surrogateescape")),
-        findings,
+        opened(log.file(), 2),
+        opened(config.FINDINGS.value, -1),
     )
 
 

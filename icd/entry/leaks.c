@@ -9,7 +9,6 @@
 #include "handles.h"
 #include "interpreter.h"
 
-#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,19 +30,18 @@ struct group { /* objects that one call in the host's code has made; */
 static struct suspect *suspects;
 static struct group *groups;
 static size_t suspect_count, group_count;
-static char *report_file;
-static int findings_file = -1;
+static int text_file, findings_file;
 static int expected;
 
 void fpgart_leaks_expected(size_t count_of_groups, char **nouns, char **makers, char **facts,
                            size_t count, const uintptr_t *things, const uint64_t *bytes,
-                           const uint32_t *group_of, const char *file, int findings)
+                           const uint32_t *group_of, int text, int findings)
 {
+    text_file = text;
     findings_file = findings;
     suspects = calloc(count + 1, sizeof *suspects);
     groups = calloc(count_of_groups + 1, sizeof *groups);
-    report_file = strdup(file);
-    if (suspects == NULL || groups == NULL || report_file == NULL)
+    if (suspects == NULL || groups == NULL)
         return;
     for (size_t i = 0; i < count_of_groups; i++) {
         groups[i].noun = strdup(nouns[i]);
@@ -120,9 +118,7 @@ __attribute__((destructor)) static void tell_at_the_end(void)
 {
     if (!expected || !fpgart_ending())
         return;
-    int file = report_file[0] != '\0'
-                   ? open(report_file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)
-                   : dup(STDERR_FILENO);
+    int file = dup(text_file); /* which may be stderr, and stays open */
     FILE *out = file >= 0 ? fdopen(file, "a") : NULL;
     if (out == NULL)
         return;

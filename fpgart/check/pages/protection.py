@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from fpgart._native import ffi, lib
-from fpgart.base import config
+from fpgart.base import log
 from fpgart.base.closed_memory import driver_address
 from fpgart.base.output_file import open_output
 from fpgart.board.first_fit import round_up
@@ -76,8 +76,7 @@ class Protection(CheckPart):
         self._watched: dict[int, _Watched] = {}
         self._gone: deque[_Watched] = deque()
         self._running = threading.local()
-        target = config.LOG.value
-        text = open_output(target) if target and target != "stderr" else 2
+        text = open_output(log.file()) if log.file() else 2
         wanted = sum(1 << number - 1 for number, family in FAMILIES.items() if family in findings.families)
         lib.faults_start(text, findings.file, wanted)
         self._operations: dict[int, Event] = {}
