@@ -15,7 +15,7 @@ from html import escape
 
 from fpgart.aocx.system import AddressSpace, Argument, Autodiscovery, DescribedKernel
 from fpgart.kernels.functions import functions_in
-from fpgart.kernels.source_text import DIRECTIVE, HIDDEN, blank
+from fpgart.kernels.source_text import DIRECTIVE, HIDDEN, blank, visible
 from fpgart.kernels.unrolling import closings, end_of_statement
 
 LINE = re.compile(r'^[ \t]*#[ \t]*(?:line[ \t]+)?(\d+)(?:[ \t]+"([^"]*)")?')
@@ -95,7 +95,7 @@ def read(source: str) -> Findings:
     ]
     loops: list[Loop] = []
     memories: list[LocalMemory] = []
-    for function in functions_in(blank(HIDDEN, source)):
+    for function in functions_in(visible(source)):
         for word, position, around, pragmas in _statements(function.body):
             at = function.begin + position
             number = bisect_right(begins, at) - 1

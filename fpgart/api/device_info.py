@@ -143,7 +143,7 @@ def heap_room(name: str) -> info.Query[Device]:
 
 def heaps_named(device: Device, name: str) -> list[GlobalMemory]:
     """Returns the memories of the heap with that name. Raises InvalidValue for a board without a 66AK2x."""
-    if not any(memory.on_chip for memory in device.board.memories):
+    if not device.board.has_msmc:
         raise InvalidValue("this query is for boards with a 66AK2x")
     names = {"mapped1": ("mapped", "mapped1")}.get(name, (name,))
     return [memory for memory in device.board.memories if memory.name in names]

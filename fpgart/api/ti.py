@@ -13,8 +13,7 @@ MSMC = "msmc"
 
 def shared_with_host() -> Device | None:
     """Returns the first board whose memory belongs to the host's processor, too."""
-    devices = the_platform().devices
-    return next((device for device in devices if any(memory.on_chip for memory in device.board.memories)), None)
+    return next((device for device in the_platform().devices if device.board.has_msmc), None)
 
 
 def allocate(size: int, memory: str = "") -> int:

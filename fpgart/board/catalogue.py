@@ -105,5 +105,4 @@ def chosen_personality(boards: Sequence[BoardDescription]) -> Personality:
         return EMULATED
     if config.CPU_EMULATE_DEVICES.value:
         return PERSONALITIES["emulator"]
-    of_ti = bool(boards) and any(memory.on_chip for memory in boards[0].memories)
-    return PERSONALITIES["ti" if of_ti else ANY]
+    return PERSONALITIES["ti" if boards and boards[0].has_msmc else ANY]

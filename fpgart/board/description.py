@@ -92,14 +92,19 @@ class BoardDescription(NamedTuple):
         return f"{type(self).__name__}{self._told()!r}"
 
     @property
-    def has_svm(self) -> bool:
-        """True if kernels use the host's addresses for the host's memory."""
+    def is_fpga(self) -> bool:
+        """True for an FPGA board. Its kernels use the host's addresses for the host's memory (SVM)."""
         return self.own is None
+
+    @property
+    def has_msmc(self) -> bool:
+        """True for a board with a 66AK2x, whose buffers may be in memory on the chip."""
+        return any(memory.on_chip for memory in self.memories)
 
     @property
     def macros(self) -> tuple[str, ...]:
         """The macros that compilers for such boards define, as NAME or NAME=VALUE."""
-        return ("INTELFPGA_CL", "ALTERA_CL") if self.own is None else ()
+        return ("INTELFPGA_CL", "ALTERA_CL") if self.is_fpga else ()
 
     def build_options(self, options: str) -> str:
         """Returns a program's options with the board's macros."""

@@ -55,7 +55,7 @@ OFFLINE_ANSWERS: dict[OfflineInfo, Callable[[BoardDescription], Answer]] = {
     OfflineInfo.VENDOR_NAME: lambda board: board.vendor,
     OfflineInfo.VENDOR_ID: lambda board: 0x8086 if "Intel" in board.vendor else 0x104C,
     OfflineInfo.USES_YIELD: lambda board: 1,
-    OfflineInfo.MEM_TYPES_SUPPORTED: lambda board: PHYSICAL_MEMORY | (SHARED_VIRTUAL_MEMORY if board.has_svm else 0),
+    OfflineInfo.MEM_TYPES_SUPPORTED: lambda board: PHYSICAL_MEMORY | (SHARED_VIRTUAL_MEMORY if board.is_fpga else 0),
 }
 NONE, SUPPORTED, ATOMIC, CONCURRENT = Capability.NONE, Capability.SUPPORTED, Capability.ATOMIC, Capability.CONCURRENT
 

@@ -209,7 +209,7 @@ def launch_of(launch: Any) -> Ran:
 
 def may_show(device: Device, kernel: Kernel) -> bool:
     """True if watchers need no more of a launch of the kernel than what C notes of it."""
-    if device.board.own is not None or kernel.program.on(device).identity not in device.loaded:
+    if not device.board.is_fpga or kernel.program.on(device).identity not in device.loaded:
         return False
     if any(reader.prepares(device, kernel) for reader in _readers):
         return False

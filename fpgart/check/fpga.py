@@ -61,7 +61,7 @@ class Fpga(CheckPart):
     # Compiling
 
     def program_built(self, program: Program, devices: list[Device]) -> None:
-        if not any(device.board.own is None for device in devices):
+        if not any(device.board.is_fpga for device in devices):
             return  # a DSP's runtime compiles, and its compiler has no such pragma
         self._check_promises(program)
         if program.is_container or program.modules or program.context.compiler_mode in NO_COMPILER_NEEDED:
@@ -123,7 +123,7 @@ class Fpga(CheckPart):
         launch = operation.launch if operation is not None else None
         if launch is None:
             return
-        if launch.device.board.own is None:
+        if launch.device.board.is_fpga:
             self._check_launch(launch, command(event), self._origins.of(event), 1)
         user = command(event)
         for access in launch.accesses():
@@ -131,7 +131,7 @@ class Fpga(CheckPart):
                 self._check_host_memory(access.buffer.owner, user, self._origins.of(event))
 
     def launches_carried(self, queue: CommandQueue, launch: LaunchKernel, site: Site, count: int) -> None:
-        if launch.device.board.own is None:
+        if launch.device.board.is_fpga:
             self._check_launch(launch, launch_command(site.call, launch, queue), site, count)
 
     def prepares(self, kernel: Kernel) -> bool:
@@ -161,7 +161,7 @@ class Fpga(CheckPart):
 
     def _check_first(self, buffer: Buffer, first: Device) -> None:
         """Reports a buffer that is filled at its creation, in a context of several devices."""
-        if first.board.own is not None:
+        if not first.board.is_fpga:
             return
         self._report(
             "copied at creation for the first device",

@@ -20,7 +20,7 @@ from fpgart.kernels.hardware_attributes import ATTRIBUTES, CLAUSES, PRAGMAS, Num
 from fpgart.kernels.preprocessing.expressions import Parser
 from fpgart.kernels.preprocessing.tokens import NAME, tokens_of
 from fpgart.kernels.signs import PreprocessorError
-from fpgart.kernels.source_text import ATTRIBUTE, HIDDEN, blank, closing, replaced, split
+from fpgart.kernels.source_text import ATTRIBUTE, closing, replaced, split, visible
 
 KNOWN = re.compile(rf"\b(?:__)?(?P<name>{'|'.join(ATTRIBUTES)})(?:__)?\b\s*(?P<opens>\()?")
 PRAGMA = re.compile(rf"^[ \t]*#[ \t]*pragma[ \t]+(?P<name>{'|'.join(PRAGMAS)}|ivdep|loop_fuse)\b(?P<rest>[^\n]*)", re.M)
@@ -53,7 +53,7 @@ def with_numbers(text: str, *, strict: bool = True) -> str:
 class _Text:
     def __init__(self, text: str) -> None:
         self._text = text
-        self._bare = blank(HIDDEN, text)
+        self._bare = visible(text)
 
     @cached_property
     def _declarations(self) -> Declarations:

@@ -13,7 +13,7 @@ from fpgart.kernels.dialect import CompilerOptions, predefined_macros
 from fpgart.kernels.preprocessing.files import Includes
 from fpgart.kernels.preprocessing.preprocessor import preprocess
 from fpgart.kernels.signs import PreprocessorError
-from fpgart.kernels.source_text import DIRECTIVE, HIDDEN, WORD, Lines, blank
+from fpgart.kernels.source_text import DIRECTIVE, WORD, Lines, blank, visible
 from fpgart.kernels.unrolling import closings, end_of_statement
 
 KERNEL = re.compile(r"\b(?:__)?kernel\b")
@@ -51,7 +51,7 @@ def plain_text(source: str, options: str = "") -> str:
         text = preprocess(source, "kernels", Includes(read.folders, {}), read.defines, macros).text
     except (PreprocessorError, OSError):
         return ""
-    return blank(HIDDEN, with_numbers(text, strict=False))
+    return visible(with_numbers(text, strict=False))
 
 
 def functions_in(text: str) -> Iterator[Function]:

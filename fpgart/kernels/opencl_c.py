@@ -20,7 +20,7 @@ from fpgart.base.named_tuples import NamedTuple
 from fpgart.base.patterns import pattern
 from fpgart.kernels.hardware_attributes import KERNEL_ATTRIBUTES
 from fpgart.kernels.signs import PreprocessorError
-from fpgart.kernels.source_text import COMMENT, CONTINUED, DIRECTIVE, HIDDEN, blank
+from fpgart.kernels.source_text import COMMENT, CONTINUED, DIRECTIVE, blank, visible
 
 DEFINE = pattern(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?![\w(])(.*)$", re.MULTILINE)
 CONDITION = pattern(r"^[ \t]*#[ \t]*if", re.MULTILINE)
@@ -73,7 +73,7 @@ def _text_with_attributes(source: str, options: str) -> str:
         return ""
     from fpgart.kernels.functions import plain_text  # most programs have no attributes
 
-    return plain_text(source, options) or blank(HIDDEN, source)
+    return plain_text(source, options) or visible(source)
 
 
 Attributes = dict[str, tuple[int, ...]]

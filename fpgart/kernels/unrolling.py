@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from fpgart.kernels.preprocessing.expressions import constant
 from fpgart.kernels.signs import UNROLL
-from fpgart.kernels.source_text import HIDDEN, blank
+from fpgart.kernels.source_text import visible
 
 MOST_TOKENS = 8192
 """The most tokens of an unrolled loop: about as many instructions."""
@@ -47,7 +47,7 @@ class Loop:
 
 def without_large_unrolling(text: str, defines: Mapping[str, str]) -> str:
     """Returns the text without the pragmas of large or missing loops; lines stay."""
-    bare = blank(HIDDEN, text)
+    bare = visible(text)
     pragmas = list(UNROLL.finditer(bare))
     if not pragmas:
         return text

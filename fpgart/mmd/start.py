@@ -36,12 +36,10 @@ def _boards() -> list[BoardDescription]:
     described, faults = chosen_boards()
     for fault in faults:
         log.warning(str(fault))
-    boards = []
     for board in described:
-        if any(memory.on_chip for memory in board.memories):
+        if not board.is_fpga:
             log.warning(f"board '{board.name}' is not an FPGA board: libfpgart_mmd.so skips it")
-        else:
-            boards.append(board)
+    boards = [board for board in described if board.is_fpga]
     if not boards:
         raise config.OptionError(f"{config.BOARD.name} names no FPGA board")
     return boards

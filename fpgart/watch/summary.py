@@ -40,8 +40,7 @@ class Summary:
             self._more += 1
             return
         device = block.device
-        fpga = device.board.own is None
-        bank = f", {place_in_words(block_facts(block))}" if fpga else ""
+        bank = f", {place_in_words(block_facts(block))}" if device.board.is_fpga else ""
         what = f"buffer {block.owner}" if block.owner else "memory of the host"
         what = "program" if block.program else what
         place = f"({device.memories.name_of(block.memory)}{bank})"
@@ -75,7 +74,7 @@ class Summary:
             lines.append("  no buffer was ever placed on it")
         for call, traffic in device.mmd.traffic.items():
             if traffic.calls:
-                what = movement(f"{MMD}{call}", fpga=board.own is None)
+                what = movement(f"{MMD}{call}", fpga=board.is_fpga)
                 lines.append(f"  {what}: {times(traffic.calls, 'call')}, {in_words(traffic.bytes)}")
         if device.kernels_run:
             lines.append(f"  kernels: {times(device.kernels_run, 'launch')}")

@@ -118,7 +118,7 @@ class SimulatedSteps:
             args = {"device": step.device.id, "command": command_name(event), "queue": queue_number(event)}
             args |= self._commands.of(event)
             args |= {"queued": command.queued, "submit": command.submit, "begin": step.begin, "end": step.end}
-            fpga = step.device.board.own is None
+            fpga = step.device.board.is_fpga
             busy = {resource(name, fpga=fpga): taken for name, taken in step.busy.items()}
             args |= {"bound": resource(step.bound, fpga=fpga), "busy": busy, "banks": step.banks, "size": step.size}
             if step.kernel:

@@ -152,7 +152,7 @@ class Timeline:
             for m in board.memories
         ]  # fmt: skip
         facts = {"device": device, "board": board.name, "memories": memories, "timing": timing_of(board)}
-        facts["fpga"] = board.own is None
+        facts["fpga"] = board.is_fpga
         self._write(self._event("fpgart", "board", HOST, 0, self.begin, None, facts))
 
     # The operation of a thread
