@@ -27,10 +27,11 @@ from fpgart.base.errors import (
     without_frames,
 )
 from fpgart.base.input_file import LARGEST_CONTAINER, LARGEST_SOURCE, LONGEST_OPTIONS
+from fpgart.base.option_values import ENGINES
 from fpgart.bridge import info
 from fpgart.bridge.entry import Attempt, bytes_at, cast, entry, string_at, text_at
 from fpgart.bridge.handles import find, references
-from fpgart.engine.choice import HOW_TO_GET, is_sycl_host
+from fpgart.engine.choice import is_sycl_host
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.objects.context import Context
 from fpgart.runtime.objects.programming import program_device
@@ -109,7 +110,7 @@ def check_takes_il(context: ProgramContext) -> None:
     if not engine.device_info(cl.CL_DEVICE_IL_VERSION).rstrip(b"\0"):
         what = f"engine '{engine.name}' does not accept intermediate language"
         if is_sycl_host():  # which ends the program without this sentence
-            log.warning(f"{what}, which SYCL programs are; unset FPGART_ENGINE; {HOW_TO_GET['emulator']}")
+            log.warning(f"{what}, which SYCL programs are; unset FPGART_ENGINE; {ENGINES['emulator']}")
         raise InvalidOperation(what)
 
 

@@ -125,7 +125,15 @@ def size(text: str) -> int:
     return value
 
 
-ENGINES = ("auto", "pocl", "intel", "emulator", "oclgrind", "none")
+ENGINES = {
+    "auto": "",
+    "pocl": "PoCL: pip install 'pyopencl[pocl]', or, for newer processors, apt install libpocl2 on Debian and Ubuntu",
+    "intel": "Intel's CPU runtime: pip install 'fpgart[intel]'",
+    "emulator": "Intel's FPGA emulator: pip install 'fpgart[sycl]'",
+    "oclgrind": "Oclgrind, which checks kernels: apt install oclgrind, or name its driver in FPGART_ENGINE",
+    "none": "",
+}
+"""What FPGART_ENGINE may name, with the way to get each engine; "" for what needs none."""
 
 HOST_CHECKS = ("usm", "buffers", "order", "fpga")
 CHECKS = (*HOST_CHECKS, "kernels")

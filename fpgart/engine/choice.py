@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
 from operator import itemgetter
 from pathlib import Path
@@ -33,17 +34,14 @@ if TYPE_CHECKING:
     from fpgart.engine.opencl_engine.engine import OpenCLEngine
 
 OCLGRIND = "liboclgrind-rt-icd.so"
+INTEL = "libintelocl.so"
 EMULATOR = "libintelocl_emu.so"
 SYCL_RUNTIME = b"libsycl.so.8"
 EMULATOR_WORKERS = 64
 """Threads of the emulator: each kernel that waits for others occupies one. With too few, programs wait for ever."""
 OCLGRIND_FOLDERS = ("/usr/lib/oclgrind", "/usr/lib64/oclgrind", "/usr/local/lib/oclgrind", "/usr/local/lib")
-HOW_TO_GET = {
-    "pocl": "PoCL: pip install 'pyopencl[pocl]', or, for newer processors, apt install libpocl2 on Debian and Ubuntu",
-    "intel": "Intel's CPU runtime: pip install 'fpgart[intel]'",
-    "emulator": "Intel's FPGA emulator: pip install 'fpgart[sycl]'",
-    "oclgrind": "Oclgrind, which checks kernels: apt install oclgrind, or name its driver in FPGART_ENGINE",
-}
+AUTO = ("pocl", "intel")
+"""The engines that are chosen without a wish, best first."""
 NO_CACHE = "POCL_KERNEL_CACHE"
 """PoCL keeps no compiled kernels if this variable is 0."""
 STANDARD_PATH = ("/usr/local/bin", "/usr/bin", "/bin")
@@ -95,16 +93,6 @@ def of_intel(library: str) -> Iterator[Path]:
         yield Path(system) / library
 
 
-def intel_libraries() -> Iterator[Path]:
-    """Yields the paths at which Intel's CPU runtime may be."""
-    return of_intel("libintelocl.so")
-
-
-def emulator_libraries() -> Iterator[Path]:
-    """Yields the paths at which Intel's FPGA emulator may be."""
-    return of_intel(EMULATOR)
-
-
 def oclgrind_libraries() -> Iterator[Path]:
     """Yields the paths at which Oclgrind may be, from the system's package or built by hand."""
     for folder in OCLGRIND_FOLDERS:
@@ -115,12 +103,15 @@ def candidates(wanted: str) -> list[tuple[str, Path]]:
     """Returns name and file of every driver that exists, best first."""
     if "/" in wanted:
         return [(Path(wanted).name, Path(wanted))]
-    known = {"pocl": pocl_libraries, "intel": intel_libraries}
-    named = {**known, "emulator": emulator_libraries, "oclgrind": oclgrind_libraries}
-    chosen = known if wanted == "auto" else {wanted: named[wanted]} if wanted in named else {}
+    searches: dict[str, Callable[[], Iterator[Path]]] = {
+        "pocl": pocl_libraries,
+        "intel": partial(of_intel, INTEL),
+        "emulator": partial(of_intel, EMULATOR),
+        "oclgrind": oclgrind_libraries,
+    }
     found: dict[Path, str] = {}
-    for name, search in chosen.items():
-        for path in search():
+    for name in AUTO if wanted == "auto" else {wanted} & searches.keys():
+        for path in searches[name]():
             if path.exists():
                 found.setdefault(path.resolve(), name)
     return [(name, path) for path, name in found.items()]
@@ -187,13 +178,13 @@ def missing() -> str:
     wanted = wanted_engine()
     asked = f"{config.ENGINE.name}={wanted}"
     if "/" in wanted:
-        advice = f"; {HOW_TO_GET['oclgrind']}" if checks_kernels(wanted) else ""
+        advice = f"; {ENGINES['oclgrind']}" if checks_kernels(wanted) else ""
         return "" if Path(wanted).is_file() else f"{asked}: there is no such file{advice}"
     if wanted not in ENGINES:
         return f"{asked}: not one of {', '.join(ENGINES)}, nor the path of a driver"
-    if wanted in HOW_TO_GET and not candidates(wanted):
+    if ENGINES[wanted] and not candidates(wanted):
         asker = asked if config.ENGINE.value == wanted else f"{config.CHECK.name}={','.join(config.CHECK.value)}"
-        return f"{asker}: this engine is not installed; {HOW_TO_GET[wanted]}"
+        return f"{asker}: this engine is not installed; {ENGINES[wanted]}"
     return ""
 
 
@@ -337,7 +328,7 @@ def why_none(passed_over: list[PassedOver]) -> str:
     if "/" in wanted_engine() and passed_over:
         said = f"{config.ENGINE.name}={passed_over[0]}"
         return f"{said}; name another driver, or leave {config.ENGINE.name} unset for the engine that fpgart chooses"
-    advice = f"install an engine: {HOW_TO_GET['pocl']}; or {HOW_TO_GET['intel']}"
+    advice = f"install an engine: {ENGINES['pocl']}; or {ENGINES['intel']}"
     if not passed_over:
         return f"no engine to build and run kernels with is installed; {advice}"
     return "\n".join(["no engine to build and run kernels with works; tried:", *map(str, passed_over), advice])

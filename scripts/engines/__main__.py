@@ -15,7 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from obtaining import ENGINES, FOLDER, ROOT, Missing
+from obtaining import FOLDER, RELEASES, ROOT, Missing
 from suites import SUITES, measured
 
 from fpgart.engine.known_faults import FAULTS
@@ -43,7 +43,7 @@ def run_all(engines: list[str], suites: list[str], patience_s: float) -> None:
                 if file.exists() or engine in missing:
                     continue
                 try:
-                    obtained = ENGINES[engine]()
+                    obtained = RELEASES[engine]()
                 except Missing as why:
                     missing.add(engine)
                     print(f"{engine}: left out: {why}", flush=True)
@@ -74,7 +74,7 @@ def cell(found: dict[str, Any] | None) -> str:
 
 def tables(results: dict[str, Any]) -> str:
     """Results as tables of Markdown."""
-    names = list(ENGINES)
+    names = list(RELEASES)
     lines = ["| suite | way | " + " | ".join(names) + " |", "|---" * (len(names) + 2) + "|"]
     for suite, about in SUITES.items():
         for way in about.ways:
@@ -107,12 +107,12 @@ def write_page() -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="engines", description=__doc__)
-    parser.add_argument("--engines", nargs="*", default=list(ENGINES), choices=list(ENGINES))
+    parser.add_argument("--engines", nargs="*", default=list(RELEASES), choices=list(RELEASES))
     parser.add_argument("--suites", nargs="*", default=list(SUITES), choices=list(SUITES))
     parser.add_argument("--patience", type=float, default=PATIENCE_S, metavar="SECONDS", help="for one process")
     asked = parser.parse_args()
     try:
-        run_all(asked.engines or list(ENGINES), asked.suites or list(SUITES), asked.patience)
+        run_all(asked.engines or list(RELEASES), asked.suites or list(SUITES), asked.patience)
     except KeyboardInterrupt:
         print("interrupted; call it again to continue", file=sys.stderr)
         return 130

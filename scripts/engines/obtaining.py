@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from fpgart.engine.choice import oclgrind_libraries, pocl_libraries
+from fpgart.engine.choice import EMULATOR, INTEL, oclgrind_libraries, pocl_libraries
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build" / "engines"
@@ -121,16 +121,16 @@ def wheel_of_pyopencl() -> list[Path]:
 
 def intel(version: str) -> Obtained:
     requirements = [f"{package}=={version}" for package in ("intel-opencl-rt", "intel-cmplr-lib-rt")]
-    return from_wheels(*requirements, name=f"intel-{version}", library="libintelocl.so")
+    return from_wheels(*requirements, name=f"intel-{version}", library=INTEL)
 
 
 def emulator(version: str) -> Obtained:
     packages = ("intel-opencl-fpga-emu-rt", "intel-opencl-rt", "intel-cmplr-lib-rt")
     requirements = [f"{package}=={version}" for package in packages]
-    return from_wheels(*requirements, name=f"emulator-{version}", library="libintelocl_emu.so")
+    return from_wheels(*requirements, name=f"emulator-{version}", library=EMULATOR)
 
 
-ENGINES: dict[str, Callable[[], Obtained]] = {
+RELEASES: dict[str, Callable[[], Obtained]] = {
     "pocl-wheel": partial(installed, wheel_of_pyopencl, "PoCL's wheel is not installed: pip install 'pyopencl[pocl]'"),
     "pocl-debian": from_debian,
     "intel-2025.3.3": partial(intel, "2025.3.3"),

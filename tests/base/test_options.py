@@ -337,7 +337,7 @@ def test_an_engine_that_is_not_installed_comes_with_how_to_get_it(monkeypatch: p
 
     monkeypatch.setenv("FPGART_ENGINE", "intel")
     config.ENGINE.forget()
-    monkeypatch.setattr(choice, "intel_libraries", lambda: iter(()))
+    monkeypatch.setattr(choice, "of_intel", lambda _: iter(()))
     try:
         assert choice.missing() == (
             "FPGART_ENGINE=intel: this engine is not installed; Intel's CPU runtime: pip install 'fpgart[intel]'"

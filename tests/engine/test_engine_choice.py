@@ -87,7 +87,7 @@ def install(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     def make(*paths: Path, wanted: str = "auto") -> None:
         monkeypatch.setattr(choice, "wanted_engine", lambda: wanted)
         monkeypatch.setattr(choice, "pocl_libraries", lambda: iter(paths))
-        monkeypatch.setattr(choice, "intel_libraries", lambda: iter(()))
+        monkeypatch.setattr(choice, "of_intel", lambda _: iter(()))
 
     return make
 

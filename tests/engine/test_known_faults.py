@@ -12,7 +12,7 @@ import pytest
 from c_hosts import ROOT, gcc, plain_environment
 from processes import fpgart, output
 
-from fpgart.engine.choice import intel_libraries, pocl_libraries
+from fpgart.engine.choice import of_intel, pocl_libraries
 from fpgart.engine.known_faults import (
     EMULATOR,
     FAULTS,
@@ -39,7 +39,7 @@ def engines_here() -> dict[Product, Path]:
     """The engines on this machine: those that the driver finds, and what `make engines` has fetched."""
     fetched = [*FETCHED.glob("*/lib/libintelocl.so"), *FETCHED.glob("*/usr/lib/*/libpocl.so.2")]
     found: dict[Product, Path] = {}
-    for path in (*pocl_libraries(), *intel_libraries(), *fetched):
+    for path in (*pocl_libraries(), *of_intel("libintelocl.so"), *fetched):
         if path.is_file():
             told = fpgart("info", "--json", env=plain_environment(), FPGART_ENGINE=str(path), **libraries_of(path))
             engine = json.loads(output(told))["chosen_engine"]

@@ -59,7 +59,7 @@ def measured(command: ModuleType, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         "here": lambda: obtaining.Obtained(Path("/lib/here.so")),
         "nowhere": nowhere,
     }
-    monkeypatch.setattr(command, "ENGINES", engines)
+    monkeypatch.setattr(command, "RELEASES", engines)
     monkeypatch.setattr(command, "measured", run)
     return ways
 
