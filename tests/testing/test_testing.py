@@ -89,9 +89,13 @@ def test_without_a_board_the_fixture_fails_and_says_how_to_name_one(project: pyt
     result.stdout.fnmatch_lines("*pytest --fpgart-board usm_s10*")
 
 
-def test_the_ini_file_may_name_the_board(project: pytest.Pytester) -> None:
-    project.makeini("[pytest]\nfpgart_board = hetero")
-    tests = "def test_it(fpga): assert fpga.boards == ('hetero',) and fpga.device.name == 'hetero'"
+def test_the_ini_file_may_name_board_and_platform(project: pytest.Pytester) -> None:
+    project.makeini("[pytest]\nfpgart_board = hetero\nfpgart_platform = emulator")
+    tests = """
+def test_it(fpga):
+    assert fpga.boards == ("hetero",)
+    assert fpga.platform.name == "Intel(R) FPGA Emulation Platform for OpenCL(TM)"
+"""
     run(project, tests, board="").assert_outcomes(passed=1)
 
 
@@ -170,9 +174,10 @@ def test_it(fpga):
     run(project, tests, board="a10_ref,hetero").assert_outcomes(passed=1)
 
 
-def test_traces_tell_bytes_copies_kernels_and_calls(project: pytest.Pytester) -> None:
-    tests = """
-def test_it(fpga, fpga_trace):
+PASSING = """
+import fpgart.faults
+
+def test_traces_tell_bytes_copies_kernels_and_calls(fpga, fpga_trace):
     context = cl.Context([fpga.device])
     queue = cl.CommandQueue(context)
     first, second = (cl.Buffer(context, RW, DATA.nbytes) for _ in range(2))
@@ -203,29 +208,15 @@ def test_it(fpga, fpga_trace):
     assert [words.split(":")[:2] for words in fpga_trace.errors()] == [["clEnqueueWriteBuffer", " CL_INVALID_VALUE"]]
     assert [life.number for life in fpga_trace.unreleased()] == []
 
-def test_questions_that_cannot_be_answered(fpga, fpga_trace):
+def test_questions_about_traces_that_cannot_be_answered(fpga, fpga_trace):
     with pytest.raises(ValueError, match="'wrte' is not a call of the MMD: write, read"):
         fpga_trace.bytes("wrte")
     with pytest.raises(LookupError, match="no buffer 7 in the trace; its buffers: none"):
         fpga_trace.copies(of=7)
     with pytest.raises(TypeError, match="a buffer's number or an object of pyopencl"):
         fpga_trace.copies(of="first")
-"""
-    run(project, tests).assert_outcomes(passed=2)
 
-
-def test_the_calls_of_the_trace_are_those_of_the_mmd() -> None:
-    from typing import get_args
-
-    from fpgart.board.simulated_board import CALLS
-    from fpgart.testing.traced import MmdName
-
-    assert get_args(MmdName) == CALLS
-
-
-def test_advice_names_a_needless_copy(project: pytest.Pytester) -> None:
-    tests = """
-def test_it(fpga, fpga_trace):
+def test_advice_names_a_needless_copy(fpga, fpga_trace):
     context = cl.Context([fpga.device])
     queue = cl.CommandQueue(context)
     buffer = cl.Buffer(context, RW, DATA.nbytes)
@@ -233,13 +224,77 @@ def test_it(fpga, fpga_trace):
     cl.enqueue_copy(queue, buffer, DATA)
     (advice,) = fpga_trace.advice()
     assert (advice.copies, advice.bytes) == (1, DATA.nbytes)
-"""
-    run(project, tests).assert_outcomes(passed=1)
 
+@pytest.mark.xfail
+def test_a_test_that_is_expected_to_fail_is_not_blamed_for_what_its_traceback_holds(fpga):
+    buffer = cl.Buffer(cl.Context([fpga.device]), RW, 64)
+    raise AssertionError
 
-def test_every_test_has_fresh_boards(project: pytest.Pytester) -> None:
-    """Memory that reads as 0 at the same address, no program; what wider fixtures hold is where it was."""
-    tests = """
+@pytest.fixture
+def buffer(fpga):
+    return cl.Buffer(cl.Context([fpga.device]), RW, 64)
+
+def test_what_fixtures_hold_is_no_leak(buffer):
+    pass
+
+def test_what_cycles_hold_is_no_leak(fpga):
+    owner = type("Owner", (), {})()
+    owner.itself, owner.buffer = owner, cl.Buffer(cl.Context([fpga.device]), RW, 64)
+
+def test_programs_run_on_boards_of_their_own_with_a_trace_each(fpga, fpga_trace):
+    small = fpga.run([*HOST, "100"], check=True)
+    large = fpga.run([*HOST, "4096"], board="hetero", check=True)
+    assert small.stdout.split() == ["['fpgart']", "usm_s10"]
+    assert large.stdout.split() == ["['fpgart']", "hetero"]
+    assert (small.trace.bytes("write"), large.trace.bytes("write")) == (100, 4096)
+    assert fpga_trace.bytes("write") == 4196
+    assert large.trace.bytes("write", of=1) == 4096
+    with pytest.raises(LookupError, match="2 processes have a buffer 1"):
+        fpga_trace.bytes("write", of=1)
+
+def test_programs_that_the_test_starts_itself_show_in_its_trace(fpga, fpga_trace):
+    both = " ; ".join(f"'{HOST[0]}' -c \\"$HOST\\" {size}" for size in (10, 20))
+    subprocess.run(["sh", "-c", both], env={**fpga.env, "HOST": HOST[2]}, check=True)
+    assert fpga_trace.bytes("write") == 30
+    assert "FPGART_TRACE" not in os.environ
+
+def test_a_program_that_crashes_leaves_its_trace_up_to_then(fpga):
+    host = fpga.run([*HOST[:2], HOST[2] + "import os; os.abort()", "100"])
+    assert host.returncode < 0
+    assert host.trace.bytes("write") == 100
+    assert [life.size for life in host.trace.unreleased()] == [4096]
+    with pytest.raises(subprocess.TimeoutExpired):
+        fpga.run([*HOST[:2], "import time; time.sleep(100)"], timeout=0.1)
+    with pytest.raises(subprocess.CalledProcessError):
+        fpga.run([*HOST[:2], "raise SystemExit(3)"], check=True)
+
+def written(device):
+    context = cl.Context([device])
+    cl.enqueue_copy(cl.CommandQueue(context), cl.Buffer(context, RW, DATA.nbytes), DATA)
+
+def test_faults_strike_in_the_tests_process_and_in_programs(fpga, fpga_trace, fpga_faults):
+    (fault,) = fpga_faults.add("write:fail")
+    with pytest.raises(cl.Error, match="OUT_OF_RESOURCES"):
+        written(fpga.device)
+    assert fpga_faults.injected == fault.injected == 2  # pyopencl tries twice
+    assert {(f.rule, f.call, f.device) for f in fpga_trace.faults()} == {("write:fail", "write", 0)}
+    assert fpga.run([*HOST, "100"]).returncode != 0
+    assert fpga_faults.injected == 4
+    fpga_faults.clear()
+    written(fpga.device)
+    assert fpga.run([*HOST, "100"], check=True).trace.faults() == []
+    assert (fpga_trace.bytes("write"), len(fpga_trace.faults())) == (1024 + 100, 4)
+    with pytest.raises(ValueError, match="no call 'wrte'"):
+        fpga_faults.add("wrte:fail")
+    fpga_faults.add("write:fail; seed=1")
+    fpgart.faults.add("read:fail")  # by hand, and never taken out
+
+def test_faults_end_with_the_test(fpga, fpga_trace, fpga_faults):
+    assert fpgart.faults.active() == ()
+    written(fpga.device)
+    assert fpga.run([*HOST, "100"], check=True).trace.bytes("write") == 100
+    assert (fpga_faults.injected, fpga_trace.bytes("write")) == (0, 1124)
+
 @pytest.fixture(scope="module")
 def context():
     return cl.create_some_context(interactive=False)
@@ -253,7 +308,8 @@ def twice(context):
     return cl.Kernel(cl.Program(context, SOURCE).build(cache_dir=False), "twice")
 
 @pytest.mark.parametrize("turn", range(3))
-def test_it(table, context, twice, fpga, fpga_trace, turn):
+def test_every_test_has_fresh_boards(table, context, twice, fpga, fpga_trace, turn):
+    # Memory reads as 0 at the same address, without a program; what wider fixtures hold is where it was.
     queue = cl.CommandQueue(context)
     buffer = cl.Buffer(context, RW, DATA.nbytes)
     found = np.full_like(DATA, 7)
@@ -274,7 +330,19 @@ def test_it(table, context, twice, fpga, fpga_trace, turn):
     assert [call.name for call in fpga_trace.transfers(of=table)] == ["read", "read", "write"]
     assert fpga_trace.bytes("read") == 2 * DATA.nbytes
 """
-    run(project, tests).assert_outcomes(passed=3, warnings=0)
+
+
+def test_a_project_of_tests_that_pass(project: pytest.Pytester) -> None:
+    run(project, PASSING, "-W", "error").assert_outcomes(passed=13, xfailed=1)
+
+
+def test_the_calls_of_the_trace_are_those_of_the_mmd() -> None:
+    from typing import get_args
+
+    from fpgart.board.simulated_board import CALLS
+    from fpgart.testing.traced import MmdName
+
+    assert get_args(MmdName) == CALLS
 
 
 def test_checks_find_no_mistake_in_what_makes_boards_fresh(
@@ -365,90 +433,36 @@ def test_next(fpga):
 """
 
 
-def test_a_leak_is_a_warning_at_the_test_that_left_it(project: pytest.Pytester) -> None:
-    result = run(project, LEAKS)
-    result.assert_outcomes(passed=2, warnings=1)
-    result.stdout.fnmatch_lines(["*::test_leak", "*LeakWarning: test_leak left behind: buffer 1 of 3 MiB"])
+LEAVING = (
+    LEAKS
+    + """
+from fpgart import usm
 
-
-def test_a_leak_is_an_error_where_the_project_says_so(project: pytest.Pytester) -> None:
-    run(project, LEAKS, "-W", "error::fpgart.testing.LeakWarning").assert_outcomes(passed=2, errors=1)
-
-
-def test_a_command_that_never_ends_is_left_behind_too(project: pytest.Pytester) -> None:
-    tests = """
-KEPT = []
-
-def test_wait(fpga):
+def test_command(fpga):
     context = cl.Context([fpga.device])
     queue, gate = cl.CommandQueue(context), cl.UserEvent(context)
-    KEPT.extend([queue, gate, cl.enqueue_marker(queue, wait_for=[gate])])
+    KEPT[:] = queue, gate, cl.enqueue_marker(queue, wait_for=[gate])
 
 def test_that_left_nothing(fpga):
     pass
 
-def test_next(fpga):
+def test_after_the_command(fpga):
     KEPT[1].set_status(cl.command_execution_status.COMPLETE)
     KEPT[0].finish()
-"""
-    result = run(project, tests)
-    result.assert_outcomes(passed=3, warnings=1)
-    result.stdout.fnmatch_lines("*test_wait left behind: a command that has not ended")
 
-
-def test_a_test_that_is_expected_to_fail_is_not_blamed_for_what_its_traceback_holds(project: pytest.Pytester) -> None:
-    tests = """
-@pytest.mark.xfail
-def test_it(fpga):
-    buffer = cl.Buffer(cl.Context([fpga.device]), RW, 64)
-    raise AssertionError
-"""
-    run(project, tests, "-W", "error").assert_outcomes(xfailed=1)
-
-
-def test_what_fixtures_and_cycles_hold_is_no_leak(project: pytest.Pytester) -> None:
-    tests = """
-@pytest.fixture
-def buffer(fpga):
-    return cl.Buffer(cl.Context([fpga.device]), RW, 64)
-
-def test_fixture(buffer):
-    pass
-
-def test_cycle(fpga):
-    owner = type("Owner", (), {})()
-    owner.itself, owner.buffer = owner, cl.Buffer(cl.Context([fpga.device]), RW, 64)
-"""
-    run(project, tests, "-W", "error").assert_outcomes(passed=2)
-
-
-def test_unified_shared_memory_that_is_left_behind_keeps_place_and_contents(project: pytest.Pytester) -> None:
-    tests = """
-from fpgart import usm
-KEPT = []
-
-def test_leak(fpga):
+def test_usm(fpga):
     context = cl.Context([fpga.device])
     queue = cl.CommandQueue(context)
     array = usm.device_empty(context, DATA.shape, DATA.dtype)
     usm.memcpy(queue, array, DATA)
-    KEPT.extend([queue, array])
+    KEPT[:] = queue, array
 
-def test_next(fpga):
+def test_after_usm(fpga):
     found = np.empty_like(DATA)
     usm.memcpy(KEPT[0], found, KEPT[1])
     assert (found == DATA).all()
-"""
-    result = run(project, tests)
-    result.assert_outcomes(passed=2, warnings=1)
-    result.stdout.fnmatch_lines("*test_leak left behind: device allocation 1 of 1 KiB")
 
-
-def test_buffers_that_the_host_has_pointers_to_stay_where_they_are(project: pytest.Pytester) -> None:
-    tests = """
-KEPT = []
-
-def test_failure(fpga):
+def test_pointers(fpga):
     context = cl.Context([fpga.device])
     queue = cl.CommandQueue(context)
     mapped = cl.Buffer(context, RW | cl.mem_flags.COPY_HOST_PTR, hostbuf=np.zeros_like(DATA))
@@ -458,10 +472,10 @@ def test_failure(fpga):
     over = cl.Buffer(context, RW | cl.mem_flags.USE_HOST_PTR, hostbuf=memory)
     cl.Kernel(cl.Program(context, SOURCE).build(cache_dir=False), "twice")(queue, DATA.shape, None, over)
     cl.enqueue_copy(queue, over, DATA)
-    KEPT.extend([queue, mapped, view, over, memory])
+    KEPT[:] = queue, mapped, view, over, memory
     raise AssertionError
 
-def test_next(fpga):
+def test_after_pointers(fpga):
     queue, mapped, view, over, memory = KEPT
     found = np.empty_like(DATA)
     view.base.release(queue)
@@ -470,30 +484,45 @@ def test_next(fpga):
     assert not memory.any()
     cl.enqueue_copy(queue, found, over)
     assert (found == DATA).all()
-"""
-    run(project, tests).assert_outcomes(failed=1, passed=1)
 
-
-def test_workers_of_xdist_have_boards_of_their_own(project: pytest.Pytester) -> None:
-    pytest.importorskip("xdist")
-    tests = """
-@pytest.mark.parametrize("turn", range(4))
-def test_it(fpga, fpga_trace, turn):
+def test_fails_and_leaves_a_buffer(fpga, fpga_trace):
     context = cl.Context([fpga.device])
-    cl.enqueue_copy(cl.CommandQueue(context), cl.Buffer(context, RW, DATA.nbytes), DATA)
-    assert fpga_trace.transfers("write")[0].address == 1 << 48
+    buffer = cl.Buffer(context, RW, DATA.nbytes)
+    cl.enqueue_copy(cl.CommandQueue(context), buffer, DATA)
+    assert fpga_trace.bytes("write") == 0
 """
-    run(project, tests, "-p", "xdist", "-n", "2").assert_outcomes(passed=4)
+)
 
 
-def test_traces_of_all_workers_are_kept_and_become_one_report(project: pytest.Pytester) -> None:
+def test_what_tests_leave_behind_is_told_and_keeps_place_and_contents(project: pytest.Pytester) -> None:
+    """What a failed test left is not told, because its traceback holds it; its figures are."""
+    result = run(project, LEAVING)
+    result.assert_outcomes(passed=8, failed=2, warnings=3)
+    result.stdout.fnmatch_lines_random(
+        [
+            "*::test_leak",
+            "*LeakWarning: test_leak left behind: buffer 1 of 3 MiB",
+            "*test_command left behind: a command that has not ended",
+            "*test_usm left behind: device allocation 2 of 1 KiB",
+            "*fpgart report*",
+            "*device 0: aocl_mmd_write: 1 call, 1 KiB*",
+        ]
+    )
+
+
+def test_a_leak_is_an_error_where_the_project_says_so(project: pytest.Pytester) -> None:
+    run(project, LEAKS, "-W", "error::fpgart.testing.LeakWarning").assert_outcomes(passed=2, errors=1)
+
+
+def test_workers_of_xdist_have_boards_of_their_own_and_their_traces_become_one_report(project: pytest.Pytester) -> None:
     pytest.importorskip("xdist")
     tests = """
 @pytest.mark.parametrize("number", range(3))
-def test_buffer(fpga, number):
+def test_buffer(fpga, fpga_trace, number):
     context = cl.Context([fpga.device])
     buffer = cl.Buffer(context, RW, 1024 * (number + 1))
     cl.enqueue_copy(cl.CommandQueue(context), buffer, np.zeros(1024 * (number + 1), np.uint8))
+    assert fpga_trace.transfers("write")[0].address == 1 << 48
 """
     run(project, tests, "-p", "xdist", "-n", "2", "--fpgart-traces", "kept").assert_outcomes(passed=3)
     files = sorted((project.path / "kept").iterdir())
@@ -506,40 +535,6 @@ def test_buffer(fpga, number):
         2048,
         3072,
     ]
-
-
-def test_faults_strike_in_the_tests_process_and_in_programs_and_end_with_the_test(project: pytest.Pytester) -> None:
-    tests = """
-import fpgart.faults
-
-def written(device):
-    context = cl.Context([device])
-    cl.enqueue_copy(cl.CommandQueue(context), cl.Buffer(context, RW, DATA.nbytes), DATA)
-
-def test_faults(fpga, fpga_trace, fpga_faults):
-    (fault,) = fpga_faults.add("write:fail")
-    with pytest.raises(cl.Error, match="OUT_OF_RESOURCES"):
-        written(fpga.device)
-    assert fpga_faults.injected == fault.injected == 2  # pyopencl tries twice
-    assert {(f.rule, f.call, f.device) for f in fpga_trace.faults()} == {("write:fail", "write", 0)}
-    assert fpga.run([*HOST, "100"]).returncode != 0
-    assert fpga_faults.injected == 4
-    fpga_faults.clear()
-    written(fpga.device)
-    assert fpga.run([*HOST, "100"], check=True).trace.faults() == []
-    assert (fpga_trace.bytes("write"), len(fpga_trace.faults())) == (1024 + 100, 4)
-    with pytest.raises(ValueError, match="no call 'wrte'"):
-        fpga_faults.add("wrte:fail")
-    fpga_faults.add("write:fail; seed=1")
-    fpgart.faults.add("read:fail")  # by hand, and never taken out
-
-def test_next(fpga, fpga_trace, fpga_faults):
-    assert fpgart.faults.active() == ()
-    written(fpga.device)
-    assert fpga.run([*HOST, "100"], check=True).trace.bytes("write") == 100
-    assert (fpga_faults.injected, fpga_trace.bytes("write")) == (0, 1124)
-"""
-    run(project, tests).assert_outcomes(passed=2)
 
 
 def test_faults_of_the_whole_session_stay_and_spare_the_plugins_own_work(
@@ -569,61 +564,6 @@ def test_it(table, fpga, fpga_trace, fpga_faults, turn):
     run(project, tests).assert_outcomes(passed=3)
 
 
-def test_a_failed_test_shows_what_moved_and_is_not_blamed_for_leaks(project: pytest.Pytester) -> None:
-    tests = """
-def test_it(fpga, fpga_trace):
-    context = cl.Context([fpga.device])
-    buffer = cl.Buffer(context, RW, DATA.nbytes)
-    cl.enqueue_copy(cl.CommandQueue(context), buffer, DATA)
-    assert fpga_trace.bytes("write") == 0
-"""
-    result = run(project, tests)
-    result.assert_outcomes(failed=1, warnings=0)
-    result.stdout.fnmatch_lines(["*fpgart report*", "*device 0: aocl_mmd_write: 1 call, 1 KiB*"])
-
-
-def test_programs_run_on_boards_of_their_own_with_a_trace_each(project: pytest.Pytester) -> None:
-    tests = """
-def test_it(fpga, fpga_trace):
-    small = fpga.run([*HOST, "100"], check=True)
-    large = fpga.run([*HOST, "4096"], board="hetero", check=True)
-    assert small.stdout.split() == ["['fpgart']", "usm_s10"]
-    assert large.stdout.split() == ["['fpgart']", "hetero"]
-    assert (small.trace.bytes("write"), large.trace.bytes("write")) == (100, 4096)
-    assert fpga_trace.bytes("write") == 4196
-    assert large.trace.bytes("write", of=1) == 4096
-    with pytest.raises(LookupError, match="2 processes have a buffer 1"):
-        fpga_trace.bytes("write", of=1)
-"""
-    run(project, tests).assert_outcomes(passed=1)
-
-
-def test_programs_that_the_test_starts_itself_show_in_its_trace(project: pytest.Pytester) -> None:
-    tests = """
-def test_it(fpga, fpga_trace):
-    both = " ; ".join(f"'{HOST[0]}' -c \\"$HOST\\" {size}" for size in (10, 20))
-    subprocess.run(["sh", "-c", both], env={**fpga.env, "HOST": HOST[2]}, check=True)
-    assert fpga_trace.bytes("write") == 30
-    assert "FPGART_TRACE" not in os.environ
-"""
-    run(project, tests).assert_outcomes(passed=1)
-
-
-def test_a_program_that_crashes_leaves_its_trace_up_to_then(project: pytest.Pytester) -> None:
-    tests = """
-def test_it(fpga):
-    host = fpga.run([*HOST[:2], HOST[2] + "import os; os.abort()", "100"])
-    assert host.returncode < 0
-    assert host.trace.bytes("write") == 100
-    assert [life.size for life in host.trace.unreleased()] == [4096]
-    with pytest.raises(subprocess.TimeoutExpired):
-        fpga.run([*HOST[:2], "import time; time.sleep(100)"], timeout=0.1)
-    with pytest.raises(subprocess.CalledProcessError):
-        fpga.run([*HOST[:2], "raise SystemExit(3)"], check=True)
-"""
-    run(project, tests).assert_outcomes(passed=1)
-
-
 def test_the_environment_is_put_back_when_pytest_ends(project: pytest.Pytester) -> None:
     project.makepyfile("def test_it(): pass")
     script = (
@@ -640,15 +580,6 @@ def test_the_example_project_passes(project: pytest.Pytester, monkeypatch: pytes
     shutil.copytree(ROOT / "examples" / "testing-a-host", project.path, dirs_exist_ok=True)
     monkeypatch.setenv("CFLAGS", f"-Wall -Wextra -Werror -I{shlex.quote(str(ROOT / 'include'))}")
     run(project, board="").assert_outcomes(passed=17, warnings=0)
-
-
-def test_the_ini_file_may_name_the_platform(project: pytest.Pytester) -> None:
-    project.makeini("[pytest]\nfpgart_board = hetero\nfpgart_platform = emulator")
-    tests = """
-def test_it(fpga):
-    assert fpga.platform.name == "Intel(R) FPGA Emulation Platform for OpenCL(TM)"
-"""
-    run(project, tests, board="").assert_outcomes(passed=1)
 
 
 def test_options_that_make_no_sense_end_the_session(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
