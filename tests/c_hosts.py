@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -33,6 +34,19 @@ def gcc(name: str, into: Path, *options: str, folder: str = "programs") -> Path:
     checks = ROOT / "tests" / "checks" / "check.h"  # some programs include it
     command = ["gcc", "-Wall", "-Werror", *INCLUDES, str(source), *options]
     return Path(shutil.copy(kept(command, [source, checks]), into / name))
+
+
+def shared_library(source: str, made: Path, *options: str) -> Path:
+    """What gcc makes of a text."""
+    command = ["gcc", "-w", "-shared", "-fPIC", "-xc", "-", "-o", made, *options]
+    subprocess.run(command, input=source, text=True, check=True)
+    return made
+
+
+def library_that_creates(file: Path, made: Path) -> Path:
+    """A library that creates a file when it is loaded."""
+    code = f'#include <stdio.h>\n__attribute__((constructor)) void f(void) {{ fopen("{file}", "w"); }}\n'
+    return shared_library(code, made)
 
 
 def wrapped_engine(name: str, into: Path) -> dict[str, str]:

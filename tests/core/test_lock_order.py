@@ -11,7 +11,7 @@ from pathlib import Path
 
 import lock_order
 import pytest
-from c_hosts import ROOT, plain_environment
+from c_hosts import ROOT, plain_environment, shared_library
 
 sys.path.insert(0, str(ROOT / "conformance"))
 
@@ -26,8 +26,7 @@ PYTHON = "int PyGILState_Ensure(void) { return 0; }"
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The program that takes locks; beside it the library that checks it, and one with a function of Python's."""
     folder = tmp_path_factory.mktemp("locks")
-    python, made = folder / "libpython.so", folder / "lock_inversions"
-    subprocess.run(["gcc", "-shared", "-fPIC", "-x", "c", "-", "-o", python], input=PYTHON, text=True, check=True)
+    python, made = shared_library(PYTHON, folder / "libpython.so"), folder / "lock_inversions"
     subprocess.run(["gcc", "-O0", "-Wall", "-Werror", ROOT / SOURCE, python, "-o", made], check=True)
     lock_order.build(folder, [made], RANKS)
     return made

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import struct
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +11,7 @@ from queue import Queue
 from threading import get_ident
 
 import pytest
+from c_hosts import shared_library
 from processes import finished
 
 from fpgart.cli import doctor
@@ -72,10 +72,7 @@ def driver_of(tmp_path: Path) -> MakeDriver:
     """`driver_of(version)`: the file of a driver with this CL_DEVICE_VERSION."""
 
     def make(version: str) -> Path:
-        made = tmp_path / f"lib{version.rpartition('-')[2]}.so"
-        command = ["gcc", "-w", "-shared", "-fPIC", f'-DVERSION="{version}"', "-xc", "-", "-o", str(made)]
-        subprocess.run(command, input=SOURCE, text=True, check=True)
-        return made
+        return shared_library(SOURCE, tmp_path / f"lib{version.rpartition('-')[2]}.so", f'-DVERSION="{version}"')
 
     return make
 
@@ -243,8 +240,7 @@ def program(library: Path) -> str:
 
 
 def without_opencl(library: Path) -> str:
-    command = ["gcc", "-shared", "-fPIC", "-xc", "-", "-o", str(library)]
-    subprocess.run(command, input="int nothing;", text=True, check=True)
+    shared_library("int nothing;", library)
     return "offers no OpenCL platform"
 
 

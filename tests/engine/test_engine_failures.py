@@ -8,12 +8,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from c_hosts import build, gcc, plain_environment
+from c_hosts import build, plain_environment, wrapped_engine
 from processes import finished
 
 from fpgart.base import opencl as cl
-from fpgart.engine.choice import choose_engine
-from fpgart.engine.interface import NoEngine
 
 HERE = {"FPGART_COMPILE_APART": "0"}
 APART: dict[str, str] = {}
@@ -45,12 +43,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The variables that choose the engine."""
-    usual = choose_engine()
-    if isinstance(usual, NoEngine):
-        pytest.skip(usual.reason)
-    folder = tmp_path_factory.mktemp("engine")
-    engine = gcc("failing_engine", folder, "-Wextra", "-shared", "-fPIC").rename(folder / "libpocl-failing.so")
-    return {"FPGART_ENGINE": str(engine), "FAILING_ENGINE": usual.path}
+    return wrapped_engine("failing", tmp_path_factory.mktemp("engine"))
 
 
 def functions_that_failed(

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from c_hosts import shared_library
 from processes import finished, fpgart
 
 from fpgart.cli import running
@@ -87,12 +88,7 @@ def call(kind, name, handle):
 
 @pytest.fixture(scope="module")
 def locks(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("locks")
-    (folder / "locks.c").write_text(LOCKS)
-    made = folder / "liblocks.so"
-    command = ["gcc", "-shared", "-fPIC", "-o", str(made), str(folder / "locks.c"), "-lpthread"]
-    subprocess.run(command, check=True)
-    return made
+    return shared_library(LOCKS, tmp_path_factory.mktemp("locks") / "liblocks.so", "-lpthread")
 
 
 def run(program: str, *words: object, preload: bool = True, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -317,9 +313,7 @@ __attribute__((destructor)) static void end(void)
 
 
 def test_a_host_may_end_as_soon_as_the_driver_has_started(tmp_path: Path) -> None:
-    (tmp_path / "late.c").write_text(LATE)
-    late = tmp_path / "late.so"
-    subprocess.run(["gcc", "-shared", "-fPIC", "-o", late, tmp_path / "late.c", "-lpthread", "-ldl"], check=True)
+    late = shared_library(LATE, tmp_path / "late.so", "-lpthread", "-ldl")
     environment = running.environment({})
     environment["LD_PRELOAD"] = f"{late}:{environment['LD_PRELOAD']}"
     result = finished(sys.executable, "-c", HEAD + "print(len(Host(loader).devices))", env=environment)

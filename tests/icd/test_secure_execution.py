@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from c_hosts import library_that_creates
 from processes import finished
 
 from fpgart.base import config
@@ -63,9 +64,7 @@ def variables_of(stranger: Path) -> dict[str, str]:
     """Returns variables that a stranger may set; each creates a file in `stranger` if it is obeyed."""
     (stranger / "models.py").write_text(f"open({str(stranger / 'code-ran')!r}, 'w')\n")
     (stranger / "board.xml").write_text("<board/>\n")
-    library = stranger / "engine.so"
-    code = f'#include <stdio.h>\n__attribute__((constructor)) void f(void) {{ fopen("{stranger}/code-ran", "w"); }}\n'
-    subprocess.run(["gcc", "-xc", "-shared", "-fPIC", "-o", library, "-"], input=code, text=True, check=True)
+    library = library_that_creates(stranger / "code-ran", stranger / "engine.so")
     return {
         "FPGART_TRACE": str(stranger / "trace"),
         "FPGART_SUMMARY": str(stranger / "summary"),

@@ -10,6 +10,7 @@ import sysconfig
 from pathlib import Path
 
 import pytest
+from c_hosts import library_that_creates
 from processes import finished
 from test_secure_execution import NOBODY, open_folder, set_user_id  # noqa: F401
 
@@ -155,11 +156,9 @@ def test_nothing_is_linked_with_a_libpython() -> None:
 @set_user_id
 def test_a_program_with_other_rights_obeys_no_name_of_a_libpython(host: Path, open_folder: Path) -> None:  # noqa: F811
     library = libraries(open_folder / "root" / "fpgart", UNKNOWN)
-    trap, mark = open_folder / "libpython3.so", open_folder / "ran"
+    mark = open_folder / "ran"
     open_folder.chmod(0o777)
-    code = f'#include <stdio.h>\n__attribute__((constructor)) void f(void) {{ fopen("{mark}", "w"); }}\n'
-    subprocess.run(["gcc", "-xc", "-shared", "-fPIC", "-o", trap, "-"], input=code, text=True, check=True)
-    variables = {"FPGART_LIBPYTHON": str(trap)}
+    variables = {"FPGART_LIBPYTHON": str(library_that_creates(mark, open_folder / "libpython3.so"))}
     run(host, library, **variables)
     assert mark.exists()  # for everybody else the name counts
     mark.unlink()

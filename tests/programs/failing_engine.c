@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An engine that is another one, the driver that FAILING_ENGINE names, but counts the calls of its
+ * An engine that is another one, the driver that WRAPPED_ENGINE names, but counts the calls of its
  * functions, and one of them fails (failing_engine.h). A call that releases an object does so all
  * the same, and one that waits has waited: what they leave is known. All others do nothing. */
 #include "failing_engine.h"
 
 #include <CL/cl_icd.h>
 
-#include <dlfcn.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 
 static struct calls *calls;
 static struct _cl_icd_dispatch real; /* the table of the other engine, as it was */
@@ -22,6 +19,9 @@ static int fails(const char *name)
     snprintf(calls->name, sizeof calls->name, "%s", name);
     return 1;
 }
+
+#define REFUSED (fails("clIcdGetPlatformIDsKHR") ? calls->status : CL_SUCCESS)
+#include "wrapped_engine.h"
 
 static void made(int kind, const void *object)
 {
@@ -205,21 +205,14 @@ static void *CL_API_CALL try_clGetExtensionFunctionAddressForPlatform(cl_platfor
                : real.clGetExtensionFunctionAddressForPlatform(platform, name);
 }
 
-static void *engine;
-
-/* With this library, so that the engine's calls of getenv() are those of an engine. */
-__attribute__((constructor)) static void open_engine(void)
+__attribute__((constructor)) static void open_calls(void)
 {
     calls = shared_calls();
-    engine = dlopen(getenv("FAILING_ENGINE"), RTLD_NOW | RTLD_LOCAL);
 }
 
 /* What the other engine's table has. */
-static void take_over(struct _cl_icd_dispatch *table)
+static void wrap(struct _cl_icd_dispatch *table)
 {
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    uintptr_t begin = (uintptr_t)table & ~(page - 1);
-    mprotect((void *)begin, (uintptr_t)(table + 1) - begin, PROT_READ | PROT_WRITE);
     real = *table;
 #define TAKE(name)                                                                                 \
     if (table->name != NULL)                                                                       \
@@ -235,22 +228,4 @@ static void take_over(struct _cl_icd_dispatch *table)
     TAKE(clEnqueueNDRangeKernel)
     TAKE(clEnqueueMapBuffer)
     TAKE(clGetExtensionFunctionAddressForPlatform)
-}
-
-cl_int clIcdGetPlatformIDsKHR(cl_uint room, cl_platform_id *platforms, cl_uint *count)
-{
-    void *(*look_up)(const char *) = NULL;
-    cl_int (*get)(cl_uint, cl_platform_id *, cl_uint *) = NULL;
-    void *found = engine != NULL ? dlsym(engine, "clGetExtensionFunctionAddress") : NULL;
-    memcpy(&look_up, &found, sizeof look_up);
-    found = look_up != NULL ? look_up("clIcdGetPlatformIDsKHR") : NULL;
-    memcpy(&get, &found, sizeof get);
-    if (fails("clIcdGetPlatformIDsKHR"))
-        return calls->status;
-    if (get == NULL)
-        return CL_INVALID_PLATFORM;
-    cl_int status = get(room, platforms, count);
-    if (status == CL_SUCCESS && platforms != NULL && real.clBuildProgram == NULL)
-        take_over(*(struct _cl_icd_dispatch **)platforms[0]);
-    return status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * An engine that is another one, the driver that WRAPPED_ENGINE names, some of whose functions
- * wrap() replaces. */
+ * wrap() replaces. REFUSED, if it is defined, is the status of the search for platforms. */
 #ifndef WRAPPED_ENGINE_H
 #define WRAPPED_ENGINE_H
 #include <CL/cl.h>
@@ -13,6 +13,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#ifndef REFUSED
+#define REFUSED CL_SUCCESS
+#endif
 
 /* Called once, with the functions of the other driver. */
 static void wrap(struct _cl_icd_dispatch *table);
@@ -34,9 +38,10 @@ cl_int clIcdGetPlatformIDsKHR(cl_uint room, cl_platform_id *platforms, cl_uint *
     memcpy(&look_up, &found, sizeof look_up);
     found = look_up != NULL ? look_up("clIcdGetPlatformIDsKHR") : NULL;
     memcpy(&get, &found, sizeof get);
-    if (get == NULL)
-        return CL_INVALID_PLATFORM;
-    cl_int status = get(room, platforms, count);
+    cl_int status = REFUSED;
+    if (status != CL_SUCCESS || get == NULL)
+        return status != CL_SUCCESS ? status : CL_INVALID_PLATFORM;
+    status = get(room, platforms, count);
     if (status != CL_SUCCESS || platforms == NULL || is_wrapped)
         return status;
     struct _cl_icd_dispatch *table = *(struct _cl_icd_dispatch **)platforms[0];

@@ -11,7 +11,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from c_hosts import PACKAGE, ROOT, plain_environment
+from c_hosts import PACKAGE, ROOT, plain_environment, shared_library
 from machine import Machine
 from processes import finished
 
@@ -166,8 +166,7 @@ OTHER_PYTHON = "int PyArg_ValidateKeywordArguments(void *arguments) { return 0; 
 
 
 def test_a_process_with_functions_of_another_python_is_told_so_once(tmp_path: Path) -> None:
-    library = tmp_path / "libother.so"
-    subprocess.run(["gcc", "-shared", "-fPIC", "-x", "c", "-", "-o", library], input=OTHER_PYTHON.encode(), check=True)
+    library = shared_library(OTHER_PYTHON, tmp_path / "libother.so")
     status, said = run(tmp_path, "nothing", "first", LD_PRELOAD=str(library))
     assert status == REFUSED
     assert said.count(f"this process has another Python in it ({library})") == 1
