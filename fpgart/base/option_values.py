@@ -133,7 +133,7 @@ ENGINES = {
     "oclgrind": "Oclgrind, which checks kernels: apt install oclgrind, or name its driver in FPGART_ENGINE",
     "none": "",
 }
-"""What FPGART_ENGINE may name, with the way to get each engine; "" for what needs none."""
+"""The values of FPGART_ENGINE, each with the way to get that engine; "" where nothing has to be installed."""
 
 HOST_CHECKS = ("usm", "buffers", "order", "fpga")
 CHECKS = (*HOST_CHECKS, "kernels")
