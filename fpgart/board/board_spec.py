@@ -18,12 +18,11 @@ import itertools
 import os
 from collections.abc import Sequence
 
-from fpgart.base.input_file import LARGEST_DESCRIPTION, read_input
 from fpgart.board.description import BoardDescription, IoChannel, Timing
 from fpgart.board.device_address import BOARD_MASK
 from fpgart.board.global_memory import AllocationType, GlobalMemory, Interface
 from fpgart.board.xml_elements import BoardSpecError as BoardSpecError
-from fpgart.board.xml_elements import Element, walk
+from fpgart.board.xml_elements import Element, description_in, walk
 
 MOST_MEMORIES = 32
 PCIE = {
@@ -111,11 +110,7 @@ def _channels(elements: list[Element]) -> tuple[IoChannel, ...]:
 def read(path: str) -> BoardDescription:
     """Returns the board of a file, or of the board_spec.xml in a folder. Raises BoardSpecError."""
     file = os.path.join(path, "board_spec.xml") if os.path.isdir(path) else path
-    try:
-        data = read_input(file, LARGEST_DESCRIPTION)
-    except OSError as error:
-        raise BoardSpecError(f"{file}: {error.strerror}") from None
-    return parse(data, file)
+    return parse(description_in(file), file)
 
 
 def _timing(element: Element) -> Timing:

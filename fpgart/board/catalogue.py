@@ -35,7 +35,7 @@ def describe(name: str) -> BoardDescription:
         return _as_compiled(board_spec.read(os.path.join(FOLDER, f"{name}.xml")))
     from fpgart.board.keystone import partition  # boards of another kind, which few hosts use
 
-    if name in partition.shipped() or partition.is_one(name):
+    if partition.is_one(name):
         return partition.describe(name).description()
     if "/" in name or name.endswith(".xml"):
         return _as_compiled(board_spec.read(name))

@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
+from fpgart.base.input_file import LARGEST_DESCRIPTION, read_input
+
 
 class BoardSpecError(Exception):
     """A description that is wrong; the message has file, line and field."""
@@ -47,6 +49,14 @@ class Element:
 
     def flag(self, field: str) -> bool:
         return bool(self.number(field, 0))
+
+
+def description_in(file: str) -> bytes:
+    """Returns the contents of a file with a description. Raises BoardSpecError."""
+    try:
+        return read_input(file, LARGEST_DESCRIPTION)
+    except OSError as error:
+        raise BoardSpecError(f"{file}: {error.strerror}") from None
 
 
 def outermost(data: bytes) -> str:

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fpgart.base import config
-from fpgart.base.input_file import LARGEST_DESCRIPTION, read_input
 from fpgart.board.board_spec import BoardSpecError
 from fpgart.board.catalogue import describe, shipped
 from fpgart.board.description import BoardDescription
-from fpgart.board.xml_elements import Element, walk
+from fpgart.board.xml_elements import Element, description_in, walk
 
 ROOT_VARIABLE = "AOCL_BOARD_PACKAGE_ROOT"
 
@@ -36,10 +35,7 @@ class BoardPackage:
             if element.name == "hardware":
                 found.append(element)
 
-        try:
-            walk(read_input(file, LARGEST_DESCRIPTION), str(file), visit)
-        except OSError as error:
-            raise BoardSpecError(f"{file}: {error.strerror}") from None
+        walk(description_in(str(file)), str(file), visit)
         if not found:
             raise BoardSpecError(f"{file}: there is no element 'hardware', which says where the boards are")
         hardware = root / found[0].text("dir")

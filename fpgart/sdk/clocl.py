@@ -103,7 +103,7 @@ def compile_all(asked: CommandLine) -> None:
     A binary is for every board, as TI's is for every partition of the memory.
     """
     source, *linked = asked.files
-    board = describe(next((name for name in config.BOARD.value if _is_dsp(name)), DEFAULT_BOARD))
+    board = describe(next((name for name in config.BOARD.value if partition.is_one(name)), DEFAULT_BOARD))
     engine = choose_engine()
     unit = read_unit([source], Options(tuple(asked.compiler), emulator=True))
     if "object" in asked.switches:
@@ -117,10 +117,6 @@ def compile_all(asked: CommandLine) -> None:
     _write(asked, source.stem + ".out", made)
     if "text" in asked.switches:
         _write(asked, source.stem + ".dsp_h", as_header(source.stem, made).encode())
-
-
-def _is_dsp(name: str) -> bool:
-    return name in partition.shipped() or partition.is_one(name)
 
 
 def _object(file: Path) -> tuple[Container, Step]:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from fpgart.base import config
-from fpgart.base.input_file import LARGEST_DESCRIPTION, read_input
+from fpgart.base.input_file import LARGEST_DESCRIPTION
 from fpgart.board.description import BoardDescription
 from fpgart.board.global_memory import GlobalMemory
 from fpgart.board.keystone.addresses import (
@@ -40,7 +40,7 @@ from fpgart.board.keystone.addresses import (
 )
 from fpgart.board.keystone.mpax import largest_region
 from fpgart.board.memory_system import MemorySystem
-from fpgart.board.xml_elements import BoardSpecError, Element, outermost, walk
+from fpgart.board.xml_elements import BoardSpecError, Element, description_in, outermost, walk
 
 ROOT = "keystone"
 FOLDER = Path(__file__).parent / "boards"
@@ -140,11 +140,11 @@ def shipped() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob("*.xml"))
 
 
-def is_one(path: str) -> bool:
-    """True for the path of a file whose outermost element is `keystone`."""
-    if not path.endswith(".xml") or not Path(path).is_file():
-        return False
-    with open(path, "rb") as file:
+def is_one(name: str) -> bool:
+    """True for the name of an included board, and for the path of a file whose outermost element is `keystone`."""
+    if not name.endswith(".xml") or not Path(name).is_file():
+        return name in shipped()
+    with open(name, "rb") as file:
         return outermost(file.read(LARGEST_DESCRIPTION)) == ROOT
 
 
@@ -159,11 +159,7 @@ def describe(name: str) -> Partition:
 
 def read(path: Path) -> Partition:
     """Returns the board of a file. Raises BoardSpecError."""
-    try:
-        data = read_input(path, LARGEST_DESCRIPTION)
-    except OSError as error:
-        raise BoardSpecError(f"{path}: {error.strerror}") from None
-    return parse(data, str(path))
+    return parse(description_in(str(path)), str(path))
 
 
 def parse(data: bytes, file: str) -> Partition:
