@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from fpgart.base.errors import InvalidArgValue, InvalidValue, OutOfResources
 from fpgart.runtime.commands.access import Accesses
+from fpgart.runtime.commands.host_work import HostWork, nothing
 from fpgart.runtime.commands.programming import describe_program, load_onto
 from fpgart.runtime.commands.transfers import Transfer
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.programs.program import Program
-from fpgart.runtime.scheduling.event import Operation, ReadyList
+from fpgart.runtime.scheduling.event import Operation
 from fpgart.runtime.scheduling.occupancy import Claim, Direction
 
 SLICE_MS = 100
@@ -21,40 +22,25 @@ class Unready(OutOfResources):
     status = -1
 
 
-class MovePacket:
-    """Moves one packet between the host and a channel of the program that the board is programmed with."""
+class MovePacket(HostWork):
+    """Moves one packet between the host and a channel of the program that the board is programmed with.
 
-    __slots__ = ("address", "blocking", "channel", "device", "program", "size", "writing")
-    name = "host"
-    launch: None = None
-    compute_unit: None = None
-    direction = Direction.NONE
+    A channel is no memory that hosts know.
+    """
+
+    __slots__ = ("address", "channel", "needs_thread", "program", "size", "writing")
 
     def __init__(
         self, device: Device, program: str, channel: str, address: int, size: int, *, writing: bool, blocking: bool
     ) -> None:
         """`program`: the identity of the one whose channel it is."""
-        self.device = device
+        super().__init__(device, nothing)
         self.program = program
         self.channel = channel
         self.address = address
         self.size = size
         self.writing = writing
-        self.blocking = blocking
-
-    @property
-    def needs_thread(self) -> bool:
-        return self.blocking
-
-    @property
-    def ready_list(self) -> ReadyList:
-        return self.device.scheduler.host_ready
-
-    def claim(self) -> Claim:
-        return Claim.TAKEN
-
-    def release(self, following: Operation | None) -> None:
-        pass
+        self.needs_thread = blocking
 
     def run(self) -> None:
         """Moves the packet. Raises Unready if it would have to wait and may not, InvalidValue for a wrong channel or
@@ -67,19 +53,9 @@ class MovePacket:
         if fifo.packet != self.size:
             raise InvalidValue(f"channel '{self.channel}' has packets of {fifo.packet} bytes, not {self.size}")
         move = fifo.write if self.writing else fifo.read
-        while not move(self.address, SLICE_MS if self.blocking else 0):
-            if not self.blocking or network.stopped:
+        while not move(self.address, SLICE_MS if self.needs_thread else 0):
+            if not self.needs_thread or network.stopped:
                 raise Unready(f"channel '{self.channel}' is {'full' if self.writing else 'empty'}")
-
-    def abandon(self) -> None:
-        pass
-
-    def accesses(self) -> Accesses:
-        """Returns no accesses: a channel is no memory that hosts know."""
-        return ()
-
-    def describe(self) -> dict[str, object]:
-        return {}
 
 
 class MoveVariable(Transfer):
