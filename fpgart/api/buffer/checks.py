@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that all commands on buffers share."""
+"""What all commands on buffers share: their checks, and the offer to C."""
 
 from __future__ import annotations
 
 from fpgart.base.errors import InvalidContext, InvalidOperation, InvalidValue
 from fpgart.base.notices import NOTICES
+from fpgart.bridge.carrying import carries_transfer
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.objects.queue import CommandQueue
 
@@ -35,3 +36,10 @@ def check_host_access(buffer: Buffer, refused: int, what: str) -> None:
 def check_pattern(size: int) -> None:
     if size not in (1, 2, 4, 8, 16, 32, 64, 128):
         raise InvalidValue(f"a pattern has 1, 2, 4, 8, 16, 32, 64 or 128 bytes, not {size}")
+
+
+def is_carried(queue: CommandQueue, *buffers: Buffer, blocking: int = 0) -> bool:
+    """Gives the buffers their places on the queue's board. Returns True if C carries the transfer."""
+    for buffer in buffers:
+        buffer.bind(queue.device)
+    return carries_transfer(queue, *buffers, blocking=blocking)

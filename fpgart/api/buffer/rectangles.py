@@ -7,11 +7,10 @@ from typing import Any
 
 from _fpgart_icd import ffi
 
-from fpgart.api.buffer.checks import check_context, check_host_access
+from fpgart.api.buffer.checks import check_context, check_host_access, is_carried
 from fpgart.base import opencl as cl
 from fpgart.base.errors import InvalidValue, MemCopyOverlap
 from fpgart.base.notices import NOTICES
-from fpgart.bridge.carrying import carries_transfer
 from fpgart.bridge.entry import Command, WaitList, entry
 from fpgart.runtime.commands.boxes import Box, pieces
 from fpgart.runtime.commands.transfers import CopyBuffer, ReadRect, WriteRect
@@ -93,11 +92,9 @@ def enqueue_read_buffer_rect(
     pitches = (buffer_row_pitch, buffer_slice_pitch, host_row_pitch, host_slice_pitch)
     box, host_box, extent = checked_boxes(command_queue, buffer, (buffer_origin, host_origin), region, pitches, ptr)
     check_host_access(buffer, NOT_FOR_HOST_READS, "reading")
-    device = command_queue.device
-    buffer.bind(device)
-    if carries_transfer(command_queue, buffer, blocking=blocking_read):
+    if is_carried(command_queue, buffer, blocking=blocking_read):
         return None
-    operation = ReadRect(device, buffer, box, ptr, host_box, extent)
+    operation = ReadRect(command_queue.device, buffer, box, ptr, host_box, extent)
     return command_queue.run(cl.CL_COMMAND_READ_BUFFER_RECT, operation, bool(blocking_read), wait_list)
 
 
@@ -119,11 +116,9 @@ def enqueue_write_buffer_rect(
     pitches = (buffer_row_pitch, buffer_slice_pitch, host_row_pitch, host_slice_pitch)
     box, host_box, extent = checked_boxes(command_queue, buffer, (buffer_origin, host_origin), region, pitches, ptr)
     check_host_access(buffer, NOT_FOR_HOST_WRITES, "writing")
-    device = command_queue.device
-    buffer.bind(device)
-    if carries_transfer(command_queue, buffer, blocking=blocking_write):
+    if is_carried(command_queue, buffer, blocking=blocking_write):
         return None
-    operation = WriteRect(device, buffer, box, ptr, host_box, extent)
+    operation = WriteRect(command_queue.device, buffer, box, ptr, host_box, extent)
     return command_queue.run(cl.CL_COMMAND_WRITE_BUFFER_RECT, operation, bool(blocking_write), wait_list)
 
 
@@ -154,12 +149,9 @@ def enqueue_copy_buffer_rect(
     parts = list(pieces(extent, source, target))
     if src_buffer.owner is dst_buffer.owner and overlap(src_buffer, dst_buffer, parts):
         raise MemCopyOverlap("source and destination overlap in the same buffer")
-    device = command_queue.device
-    src_buffer.bind(device)
-    dst_buffer.bind(device)
-    if carries_transfer(command_queue, src_buffer, dst_buffer):
+    if is_carried(command_queue, src_buffer, dst_buffer):
         return None
-    operation = CopyBuffer(device, src_buffer, dst_buffer, parts)
+    operation = CopyBuffer(command_queue.device, src_buffer, dst_buffer, parts)
     return command_queue.enqueue(cl.CL_COMMAND_COPY_BUFFER_RECT, operation, wait_list)
 
 

@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-from fpgart.api.buffer.checks import check_context, check_host_access, check_pattern, check_transfer
+from fpgart.api.buffer.checks import check_context, check_host_access, check_pattern, check_transfer, is_carried
 from fpgart.base import opencl as cl
 from fpgart.base.closed_memory import driver_address
 from fpgart.base.errors import InvalidValue, MemCopyOverlap
-from fpgart.bridge.carrying import carries_transfer
 from fpgart.bridge.entry import Command, WaitList, bytes_at, entry
 from fpgart.runtime.commands.transfers import CopyBuffer, FillBuffer, ReadBuffer, WriteBuffer
 from fpgart.runtime.memory.buffer import NOT_FOR_HOST_READS, NOT_FOR_HOST_WRITES, Buffer
@@ -35,11 +34,9 @@ def enqueue_read_buffer(
 ) -> Command:
     check_linear(command_queue, buffer, offset, size, ptr)
     check_host_access(buffer, NOT_FOR_HOST_READS, "reading")
-    device = command_queue.device
-    buffer.bind(device)
-    if carries_transfer(command_queue, buffer, blocking=blocking_read):
+    if is_carried(command_queue, buffer, blocking=blocking_read):
         return None
-    operation = ReadBuffer(device, buffer, offset, size, ptr)
+    operation = ReadBuffer(command_queue.device, buffer, offset, size, ptr)
     return command_queue.run(cl.CL_COMMAND_READ_BUFFER, operation, bool(blocking_read), wait_list)
 
 
@@ -55,11 +52,9 @@ def enqueue_write_buffer(
 ) -> Command:
     check_linear(command_queue, buffer, offset, size, ptr)
     check_host_access(buffer, NOT_FOR_HOST_WRITES, "writing")
-    device = command_queue.device
-    buffer.bind(device)
-    if carries_transfer(command_queue, buffer, blocking=blocking_write):
+    if is_carried(command_queue, buffer, blocking=blocking_write):
         return None
-    operation = WriteBuffer(device, buffer, offset, size, ptr)
+    operation = WriteBuffer(command_queue.device, buffer, offset, size, ptr)
     return command_queue.run(cl.CL_COMMAND_WRITE_BUFFER, operation, bool(blocking_write), wait_list)
 
 
@@ -83,12 +78,9 @@ def enqueue_copy_buffer(
         begin, other = src_buffer.origin + src_offset, dst_buffer.origin + dst_offset
         if begin < other + size and other < begin + size:
             raise MemCopyOverlap("source and destination overlap in the same buffer")
-    device = command_queue.device
-    src_buffer.bind(device)
-    dst_buffer.bind(device)
-    if carries_transfer(command_queue, src_buffer, dst_buffer):
+    if is_carried(command_queue, src_buffer, dst_buffer):
         return None
-    operation = CopyBuffer(device, src_buffer, dst_buffer, [(src_offset, dst_offset, size)])
+    operation = CopyBuffer(command_queue.device, src_buffer, dst_buffer, [(src_offset, dst_offset, size)])
     return command_queue.enqueue(cl.CL_COMMAND_COPY_BUFFER, operation, wait_list)
 
 
@@ -109,9 +101,7 @@ def enqueue_fill_buffer(
         raise InvalidValue(f"offset {offset} and size {size} are not a multiple of the pattern's {pattern_size} bytes")
     if not size:
         raise InvalidValue("the size of the fill is 0 bytes")
-    device = command_queue.device
-    buffer.bind(device)
-    if carries_transfer(command_queue, buffer):
+    if is_carried(command_queue, buffer):
         return None
-    operation = FillBuffer(device, buffer, offset, size, bytes_at(driver_address(pattern), pattern_size))
+    operation = FillBuffer(command_queue.device, buffer, offset, size, bytes_at(driver_address(pattern), pattern_size))
     return command_queue.enqueue(cl.CL_COMMAND_FILL_BUFFER, operation, wait_list)
