@@ -65,17 +65,9 @@ def calls_of_mmd(text: str) -> list[str]:
     for line in text.splitlines():
         call, *words = line.split()
         facts = dict(word.split("=", 1) for word in words if "=" in word and not word.startswith("="))
-        if call in MOVES and facts["interface"] == "1":
-            found.append(f"{call} {facts['size']} bytes, board {facts['handle']}, at {facts['offset']}")
-        elif call == "copy":
-            places = f"{facts['source']} to {facts['destination']}"
-            found.append(f"copy {facts['size']} bytes, board {facts['handle']}, {places}")
-        elif call == "program":
-            found.append(f"program board {facts['handle']}")
-        elif call in ALLOCATIONS:
-            found.append(f"{call} {facts['size']} bytes")
-        elif call == "free":
-            found.append(call)
+        if call not in MOVES or facts["interface"] == "1":
+            places = facts.get("source"), facts.get("destination") or facts.get("offset")
+            found += _compared(call, facts.get("size"), facts.get("handle"), *places)
     return found
 
 
@@ -86,19 +78,20 @@ def calls_of_trace(file: Path) -> list[str]:
         if event.get("cat") != "mmd":
             continue
         call, facts = str(event["name"]).removeprefix("aocl_mmd_"), event["args"]
-        at = {name: _on_board(facts[name]) for name in ("address", "source_address") if name in facts}
-        if call in MOVES:
-            found.append(f"{call} {facts['size']} bytes, board {facts['device']}, at {at['address']}")
-        elif call == "copy":
-            places = f"{at['source_address']} to {at['address']}"
-            found.append(f"copy {facts['size']} bytes, board {facts['device']}, {places}")
-        elif call == "program":
-            found.append(f"program board {facts['device']}")
-        elif call in ALLOCATIONS:
-            found.append(f"{call} {facts['size']} bytes")
-        elif call == "free":
-            found.append(call)
+        places = (_on_board(facts[name]) if name in facts else None for name in ("source_address", "address"))
+        found += _compared(call, facts.get("size"), facts.get("device"), *places)
     return found
+
+
+def _compared(call: str, size: object, board: object, source: str | None, to: str | None) -> list[str]:
+    """The call in words; nothing for one that is not compared."""
+    if call in MOVES:
+        return [f"{call} {size} bytes, board {board}, at {to}"]
+    if call == "copy":
+        return [f"copy {size} bytes, board {board}, {source} to {to}"]
+    if call == "program":
+        return [f"program board {board}"]
+    return [f"{call} {size} bytes"] if call in ALLOCATIONS else [call] if call == "free" else []
 
 
 def _on_board(address: str) -> str:

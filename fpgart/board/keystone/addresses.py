@@ -90,10 +90,6 @@ def physical_at_boot(address: int) -> PhysicalAddress:
     return PhysicalAddress(LOW.begin + address - WINDOW.begin)
 
 
-def round_up(value: int, unit: int) -> int:
-    return -(-value // unit) * unit
-
-
 def power_of_two_from(size: int) -> int:
     """Returns the smallest power of two that is not less than `size`."""
     return 1 << (size - 1).bit_length()

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterable
 from typing import Protocol
 
-from fpgart.board.first_fit import GRANULARITY, FirstFit
+from fpgart.board.first_fit import GRANULARITY, FirstFit, round_up
 from fpgart.board.keystone.addresses import (
     MSMC,
     Block,
@@ -16,7 +16,6 @@ from fpgart.board.keystone.addresses import (
     PhysicalAddress,
     dsp_at_boot,
     power_of_two_from,
-    round_up,
 )
 from fpgart.board.keystone.mpax import Need, Plan, largest_region, plan
 from fpgart.board.memory_system import MemoryRange, Showing, ShownRegion, Window

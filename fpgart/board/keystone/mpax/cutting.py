@@ -8,7 +8,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
 from fpgart.base.named_tuples import NamedTuple
-from fpgart.board.keystone.addresses import PAGE, Block, round_up
+from fpgart.board.first_fit import round_up
+from fpgart.board.keystone.addresses import PAGE, Block
 from fpgart.board.keystone.mpax.model import Piece
 from fpgart.board.keystone.mpax.placing import has_place
 

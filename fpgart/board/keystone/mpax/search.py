@@ -12,7 +12,8 @@ import heapq
 import itertools
 from collections.abc import Iterator, Sequence
 
-from fpgart.board.keystone.addresses import PAGE, Block, DspAddress, PhysicalAddress, round_up
+from fpgart.board.first_fit import round_up
+from fpgart.board.keystone.addresses import PAGE, Block, DspAddress, PhysicalAddress
 from fpgart.board.keystone.mpax.cutting import NEVER, Choice, choices_of, ranges
 from fpgart.board.keystone.mpax.model import REGIONS, Need, Piece, Plan, Region
 from fpgart.board.keystone.mpax.placing import place
