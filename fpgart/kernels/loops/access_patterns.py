@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from math import prod
 
 from fpgart.kernels.loops.kernel_loops import KernelLoops, Touch
-from fpgart.kernels.loops.loop_tree import Loop, UncountableError, iterations, variable
+from fpgart.kernels.loops.loop_tree import Loop, UncountableError, variable
 from fpgart.kernels.preprocessing.expressions import constant
 
 WORK_ITEM = re.compile(r"\bget_(?:global|local)_id\s*\(\s*0\s*\)")
@@ -110,9 +110,9 @@ class _Launch:
         """Returns the counter of a loop. Raises UncountableError."""
         if loop.begin not in self._counters:
             self._counters[loop.begin] = None
-            count = iterations(loop.head, self._names)
             its = variable(loop.head, self._names)
-            self._counters[loop.begin] = _Counter(its.name, its.by, count, loop.factor(count, self._names))
+            factor = loop.factor(its.count, self._names)
+            self._counters[loop.begin] = _Counter(its.name, its.by, its.count, factor)
         found = self._counters[loop.begin]
         if found is None:
             raise UncountableError(f"for ({loop.head})")

@@ -82,7 +82,7 @@ class Loop:
         inner = cycles_of(self.body, names)
         if self.unroll == "all" and not inner:
             return 0
-        count = iterations(self.head, names)
+        count = variable(self.head, names).count
         factor = self.factor(count, names)
         if factor > 1 and inner:  # copies of loops share the time in an unknown way
             raise UncountableError(f"unrolled for ({self.head})")
@@ -177,10 +177,24 @@ def talks(items: tuple[Item, ...]) -> Iterator[Talk]:
             yield from talks(tuple(inside(each)))
 
 
-def iterations(head: str, names: Mapping[str, str]) -> int:
-    """Returns how often a loop with this head runs. Raises UncountableError."""
-    parts, step = _parts(head)
-    if parts["name"] not in WORD.findall(step[0]):
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """The variable of a loop: its first value, its step, and the number of its values."""
+
+    name: str
+    first: int
+    by: int
+    count: int
+
+    def at(self, iteration: int) -> int:
+        return self.first + iteration * self.by
+
+
+def variable(head: str, names: Mapping[str, str]) -> Variable:
+    """Returns the variable of a loop by its head. Raises UncountableError."""
+    parts = HEAD.fullmatch(head)
+    step = STEP.fullmatch(parts["step"].strip()) if parts else None
+    if parts is None or step is None or parts["name"] not in WORD.findall(step[0]):
         raise UncountableError(f"for ({head})")
     first, last = constant(parts["first"], names), constant(parts["last"], names)
     by = constant(step["by"], names) if step["by"] else 1
@@ -188,35 +202,5 @@ def iterations(head: str, names: Mapping[str, str]) -> int:
     if first is None or last is None or by is None or by < 1 or upwards != ("+" in step[0].partition("=")[0]):
         raise UncountableError(f"for ({head})")
     distance = last - first if upwards else first - last
-    return max(0, -(-(distance + ("=" in parts["compare"])) // by))
-
-
-def _parts(head: str) -> tuple[re.Match[str], re.Match[str]]:
-    """Returns the parts of a loop's head, and those of its step. Raises UncountableError."""
-    parts = HEAD.fullmatch(head)
-    step = STEP.fullmatch(parts["step"].strip()) if parts else None
-    if parts is None or step is None:
-        raise UncountableError(f"for ({head})")
-    return parts, step
-
-
-@dataclass(frozen=True, slots=True)
-class Variable:
-    """The variable of a loop: its first value and its step."""
-
-    name: str
-    first: int
-    by: int
-
-    def at(self, iteration: int) -> int:
-        return self.first + iteration * self.by
-
-
-def variable(head: str, names: Mapping[str, str]) -> Variable:
-    """Returns the variable of a loop that iterations() can count. Raises UncountableError."""
-    parts, step = _parts(head)
-    first = constant(parts["first"], names)
-    if first is None:
-        raise UncountableError(f"for ({head})")
-    by = (constant(step["by"], names) if step["by"] else 1) or 1
-    return Variable(parts["name"], first, by if "<" in parts["compare"] else -by)
+    count = max(0, -(-(distance + ("=" in parts["compare"])) // by))
+    return Variable(parts["name"], first, by if upwards else -by, count)

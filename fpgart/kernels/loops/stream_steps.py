@@ -22,7 +22,6 @@ from fpgart.kernels.loops.loop_tree import (
     UncountableError,
     Variable,
     cycles_of,
-    iterations,
     size_of,
     talks,
     variable,
@@ -164,8 +163,8 @@ class StepWriter:
         if FOREVER.fullmatch(loop.head):
             self._repeat(loop, names, ENDLESS, 1)
             return
-        count = iterations(loop.head, names)
         its = variable(loop.head, names)
+        count = its.count
         factor = loop.factor(count, names)
         if factor > 1 and cycles_of(loop.body, {**names, its.name: "0"}):
             raise UncountableError(f"unrolled for ({loop.head})")
@@ -175,7 +174,7 @@ class StepWriter:
             for number in range(count):
                 self._block(loop.body, {**names, its.name: f"({its.at(number)})"})
             return
-        for begin, end in pairwise(sorted({0, count, *_cuts(loop.body, its, names, count)})):
+        for begin, end in pairwise(sorted({0, count, *_cuts(loop.body, its, names)})):
             if begin % factor:
                 raise UncountableError(f"unrolled for ({loop.head})")
             before = self._running
@@ -209,21 +208,21 @@ def _bare(condition: str) -> str:
     return text
 
 
-def _cuts(body: tuple[Item, ...], its: Variable, names: Mapping[str, str], count: int) -> Iterator[int]:
+def _cuts(body: tuple[Item, ...], its: Variable, names: Mapping[str, str]) -> Iterator[int]:
     """Yields the iterations at which a comparison with the loop's variable may change its result."""
     for each in body:
         if isinstance(each, Loop):
-            yield from _cuts(each.body, its, names, count)
+            yield from _cuts(each.body, its, names)
         elif isinstance(each, Choice):
             for condition, items in each.branches:
-                yield from _cuts(items, its, names, count)
+                yield from _cuts(items, its, names)
                 found = COMPARED.fullmatch(_bare(condition))
                 bound = constant(found["bound"], names) if found and found["name"] == its.name else None
                 if bound is not None:
                     turn, rest = divmod(bound - its.first, its.by)
                     turns = {"<": [turn + (rest != 0)], ">=": [turn + (rest != 0)], "<=": [turn + 1], ">": [turn + 1]}
                     here = turns.get(found["compare"]) if found and its.by > 0 else None
-                    yield from (cut for cut in here or (turn, turn + 1) if 0 < cut < count)
+                    yield from (cut for cut in here or (turn, turn + 1) if 0 < cut < its.count)
 
 
 def unstalled(steps: tuple[Step, ...]) -> int:
