@@ -56,6 +56,20 @@ def engine() -> Engine:
 
 
 @pytest.fixture
+def board(engine: Engine) -> Iterator[Machine]:
+    """A machine whose kernels run on the engine."""
+    for machine in machine_of("usm_s10"):
+        machine.platform._engine = engine
+        yield machine
+
+
+@pytest.fixture
+def faults_of_this_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where an earlier test has started the driver in this process: it has boards, and faults, of its own."""
+    monkeypatch.setattr("fpgart.control.requests.is_running", lambda: False)
+
+
+@pytest.fixture
 def stretch() -> Iterator[Stretch]:
     """Memory that a board process could share; its addresses are free again afterwards."""
     made = Stretch()

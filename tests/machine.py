@@ -7,6 +7,7 @@ a global pointer ("" for the default memory) or, for None, a value of 4 bytes.
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -37,6 +38,31 @@ from fpgart.runtime.scheduling.scheduler import Scheduler
 
 KERNEL_NAME = "k"
 Function = Callable[..., None]
+
+
+def increment(*addresses: int) -> None:
+    """A kernel that adds 1 to the first byte of each buffer."""
+    for address in addresses:
+        ctypes.c_ubyte.from_address(address).value += 1
+
+
+def at_once(*works: Callable[[], object]) -> None:
+    """Runs each on a thread of its own; raises the first exception of any."""
+    failures: list[BaseException] = []
+
+    def guarded(work: Callable[[], object]) -> None:
+        try:
+            work()
+        except BaseException as failure:
+            failures.append(failure)
+
+    threads = [threading.Thread(target=guarded, args=(work,), daemon=True) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise failures[0]
 
 
 @dataclass

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from machine import at_once
 
 from fpgart.runtime.memory.registry import AddressRegistry, Living
 
@@ -38,25 +39,6 @@ def often_switching() -> Iterator[None]:
     sys.setswitchinterval(1e-6)
     yield
     sys.setswitchinterval(before)
-
-
-def at_once(*works: Callable[[], None]) -> None:
-    """Each on a thread of its own; raises the first exception of any."""
-    failures: list[BaseException] = []
-
-    def run(work: Callable[[], None]) -> None:
-        try:
-            work()
-        except BaseException as failure:
-            failures.append(failure)
-
-    threads = [threading.Thread(target=run, args=(work,)) for work in works]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if failures:
-        raise failures[0]
 
 
 def test_a_range_is_found_by_every_address_within() -> None:

@@ -17,6 +17,7 @@ from effort import EFFORT
 from fpgart._native import lib
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from machine import at_once
 from processes import finished
 
 from fpgart.base import config
@@ -399,11 +400,7 @@ def test_kernels_that_begin_together_after_a_fault_talk_through_the_same_channel
     engine._process.ended()
     process = engine.process
     found: list[int] = []
-    threads = [threading.Thread(target=lambda: found.append(network.on(process))) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(*[lambda: found.append(network.on(process))] * 4)
     assert len(set(found)) == 1
 
 

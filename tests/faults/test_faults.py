@@ -6,14 +6,14 @@ import ctypes
 import json
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from machine import Machine
+from machine import Machine, at_once, increment
 from processes import fpgart as command
 
 import fpgart.faults
@@ -36,6 +36,7 @@ from fpgart.runtime.memory.block_copy import CHUNK
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.objects.context import Context
 
+pytestmark = pytest.mark.usefixtures("faults_of_this_interpreter")
 ROOT = Path(__file__).resolve().parents[2]
 MIB = 1 << 20
 SIZE = 4096
@@ -191,12 +192,6 @@ class Bench:
         except CLError as error:
             return error.status
         return 0
-
-
-@pytest.fixture(autouse=True)
-def faults_of_this_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where an earlier test has started the driver in this process: it has boards, and faults, of its own."""
-    monkeypatch.setattr("fpgart.control.requests.is_running", lambda: False)
 
 
 @pytest.fixture
@@ -504,11 +499,6 @@ def test_a_board_that_cannot_be_opened_is_not_available(boards: Boards) -> None:
 # Programming and kernels
 
 
-def increment(*addresses: int) -> None:
-    for address in addresses:
-        ctypes.c_ubyte.from_address(address).value += 1
-
-
 @pytest.fixture
 def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The calls that are about to be made while there are faults, in their order."""
@@ -724,11 +714,7 @@ def test_faults_from_many_threads_are_counted_one_by_one(bench: Callable[..., Be
             failures.append(made.status(lambda: made.machine.write(buffer, DATA[:64])))
 
     with fpgart.faults.injecting("write:fail:every=5"):
-        threads = [threading.Thread(target=write, args=(buffer,)) for buffer in buffers]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        at_once(*(partial(write, buffer) for buffer in buffers))
     assert len([status for status in failures if status]) == fpgart.faults.injected() == 80
 
 

@@ -3,16 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from struct import iter_unpack
 
 import pytest
 from constant_expressions import DECLARATIONS, expressions
-from machine import Machine, machine_of
+from machine import Machine
 from test_kernel_language import built, ints, launched
 
 from fpgart.base.errors import BuildProgramFailure
-from fpgart.engine.interface import Engine
 from fpgart.kernels.attribute_numbers import with_numbers
 from fpgart.kernels.declarations import Declarations
 from fpgart.kernels.functions import plain_text
@@ -25,13 +23,6 @@ from fpgart.kernels.signs import PreprocessorError
 SEED, COUNT, REFUSED = 32, 200, 2
 """Of the expressions that are compared with the engine's compiler, and how many refusals of it are tried."""
 MANY, SEEDS = 1000, (1, 2, 3, 4)
-
-
-@pytest.fixture
-def board(engine: Engine) -> Iterator[Machine]:
-    for machine in machine_of("usm_s10"):
-        machine.platform._engine = engine
-        yield machine
 
 
 def value(expression: str) -> Value:

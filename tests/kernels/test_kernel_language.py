@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from struct import pack, unpack
 
 import pytest
 from compiling import compile_file
-from machine import Machine, machine_of
+from machine import Machine
 
 from fpgart.aocx.compiler import CompileError, Options
 from fpgart.aocx.container import Container
@@ -20,7 +19,7 @@ from fpgart.base import config
 from fpgart.base import opencl as cl
 from fpgart.base.errors import BuildProgramFailure, CLError
 from fpgart.board.catalogue import describe
-from fpgart.engine.interface import BuildFailed, Engine
+from fpgart.engine.interface import BuildFailed
 from fpgart.engine.opencl_engine.program import DriverProgram
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.programs.kernel import Kernel
@@ -28,13 +27,6 @@ from fpgart.runtime.programs.loading import from_binary
 from fpgart.runtime.programs.program import Program
 from fpgart.sdk import aocl
 from fpgart.sdk.aoc import compile_command
-
-
-@pytest.fixture
-def board(engine: Engine) -> Iterator[Machine]:
-    for machine in machine_of("usm_s10"):
-        machine.platform._engine = engine
-        yield machine
 
 
 def built(board: Machine, source: str, options: str = "") -> Program:

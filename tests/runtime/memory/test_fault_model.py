@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import gc
 import random
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
@@ -18,7 +17,7 @@ import pytest
 from effort import EFFORT
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from machine import Machine, machine_of
+from machine import Machine, at_once, machine_of
 
 import fpgart.faults
 from fpgart.base import opencl as cl
@@ -34,6 +33,7 @@ from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.programs.kernel import Kernel
 from fpgart.runtime.scheduling.event import Operation
 
+pytestmark = pytest.mark.usefixtures("faults_of_this_interpreter")
 SIZE = 2000
 COUNT = 4
 STEPS = 150
@@ -200,12 +200,6 @@ class Player:
         self.machine.context.reap()
 
 
-@pytest.fixture(autouse=True)
-def faults_of_this_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where an earlier test has started the driver in this process: it has boards, and faults, of its own."""
-    monkeypatch.setattr("fpgart.control.requests.is_running", lambda: False)
-
-
 @pytest.fixture
 def faulty() -> Iterator[Callable[..., AbstractContextManager[Machine]]]:
     """A machine whose devices can have faults. The collector is off: nothing may wait for it to give memory back."""
@@ -225,25 +219,6 @@ def faulty() -> Iterator[Callable[..., AbstractContextManager[Machine]]]:
 
     yield made
     fpgart.faults.clear()
-
-
-def together(*works: Callable[[], None]) -> None:
-    """Runs each on a thread of its own."""
-    failures: list[BaseException] = []
-
-    def guarded(work: Callable[[], None]) -> None:
-        try:
-            work()
-        except BaseException as failure:
-            failures.append(failure)
-
-    threads = [threading.Thread(target=guarded, args=(work,), daemon=True) for work in works]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if failures:
-        raise failures[0]
 
 
 CALLS = ("write", "read", "copy", "program", "alloc", "kernel", "read,write,copy", "write,kernel,alloc")
@@ -267,8 +242,8 @@ def test_failed_commands_change_nothing_and_hold_nothing(faulty: Faulty, seed: i
     with faulty("hetero", "a10_ref") as machine:
         player = Player(machine, seed)
         with fpgart.faults.injecting(f"{';'.join(rules)};seed={seed}"):
-            together(lambda: player.play(STEPS))
-        together(player.check)
+            at_once(lambda: player.play(STEPS))
+        at_once(player.check)
         player.end()
         assert [device.bytes_in_use() for device in machine.devices] == [0, 0]
 
@@ -279,9 +254,9 @@ def test_threads_whose_commands_fail_do_not_disturb_each_other(faulty: Faulty, s
     with faulty("hetero", "a10_ref") as machine:
         players = [Player(machine, 100 * seed + number) for number in range(4)]
         with fpgart.faults.injecting(f"{spec};seed={seed}"):
-            together(*(partial(player.play, STEPS) for player in players))
+            at_once(*(partial(player.play, STEPS) for player in players))
         assert all(player.failures for player in players)
         for player in players:
-            together(player.check)
+            at_once(player.check)
             player.end()
         assert [device.bytes_in_use() for device in machine.devices] == [0, 0]

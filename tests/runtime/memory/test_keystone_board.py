@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import threading
 import weakref
 from collections.abc import Callable
@@ -11,7 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from machine import Machine, listening
+from machine import Machine, increment, listening
 
 from fpgart.base import opencl as cl
 from fpgart.base.errors import InvalidOperation, MemObjectAllocationFailure, OutOfResources
@@ -42,11 +41,6 @@ SMALL_BOARD = """<keystone name="small">
 
 def nothing(*addresses: int) -> None:
     """A kernel that only has to be launched."""
-
-
-def increment(*addresses: int) -> None:
-    for address in addresses:
-        ctypes.c_ubyte.from_address(address).value += 1
 
 
 def small_board() -> BoardDescription:

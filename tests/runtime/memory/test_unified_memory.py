@@ -7,7 +7,7 @@ import ctypes
 from collections.abc import Callable
 
 import pytest
-from machine import Machine
+from machine import Machine, increment
 
 from fpgart.base import opencl as cl
 from fpgart.runtime.commands import migration
@@ -19,11 +19,6 @@ from fpgart.runtime.memory.device import Block
 Boards = Callable[..., Machine]
 SIZE = 4096
 DATA = bytes(range(256)) * (SIZE // 256)
-
-
-def increment(*addresses: int) -> None:
-    for address in addresses:
-        ctypes.c_ubyte.from_address(address).value += 1
 
 
 def map_in_place(machine: Machine, buffer: Buffer, *, keep: bool = True) -> tuple[int, Block]:

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from interleavings import Explored, schedules
-from machine import Machine, listening
+from machine import Machine, increment, listening
 from processes import finished
 
 from fpgart.base import config
@@ -38,11 +38,6 @@ from fpgart.runtime.scheduling.occupancy import Direction
 
 Boards = Callable[..., Machine]
 PAGE = 4096
-
-
-def increment(*addresses: int) -> None:
-    for address in addresses:
-        ctypes.c_ubyte.from_address(address).value += 1
 
 
 def allocate(machine: Machine, kind: Kind, size: int = PAGE, device: int = 0, flags: int = 0) -> UsmAllocation:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,7 +21,7 @@ import pytest
 from effort import EFFORT
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from machine import Machine, listening, machine_of
+from machine import Machine, at_once, listening, machine_of
 from processes import fpgart, output
 
 from fpgart.aocx import container, system
@@ -976,14 +977,7 @@ def run_of(chosen: list[Act], boards: tuple[str, ...], seed: int, helpers: int) 
         player.play(chosen)
         order = list(player.events)
         chance.shuffle(order)
-        threads = [
-            threading.Thread(target=lambda mine=order[n::helpers]: [machine.scheduler.wait(e) for e in mine])
-            for n in range(helpers)
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        at_once(*(lambda mine=order[n::helpers]: [machine.scheduler.wait(e) for e in mine] for n in range(helpers)))
         for queue in queues:
             queue.finish()
         return [times(event) for event in player.events]
@@ -1005,11 +999,7 @@ def test_threads_with_a_board_each_have_the_times_that_they_have_alone(plays: li
     def together() -> list[list[tuple[int, int, int, int]]]:
         with contextmanager(machine_of)(*["a10_small"] * 8, modelled=True) as machine:
             players = [Player(machine, [queue]) for queue in machine.queues]
-            threads = [threading.Thread(target=p.play, args=(a,)) for p, a in zip(players, plays, strict=True)]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
+            at_once(*map(partial, (player.play for player in players), plays))
             for queue in machine.queues:
                 queue.finish()
             return [times_of(player) for player in players]
