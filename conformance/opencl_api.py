@@ -249,5 +249,6 @@ class Usm:
         function, passed = self._function(name, ctypes.c_void_p, *arguments)
         made = function(*passed, ctypes.byref(status))  # type: ignore[operator]
         if status.value:
+            assert not made, f"{name} returned something with status {status.value}"
             raise Failed(name, status.value)
         return int(made)

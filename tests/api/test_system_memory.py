@@ -12,9 +12,9 @@ from processes import fpgart
 ROOT = Path(__file__).resolve().parents[2]
 BOARD = (ROOT / "fpgart/board/boards/usm_s10.xml").read_text()
 HOST = f"""
-import ctypes, sys
+import ctypes, functools, sys
 sys.path.insert(0, {str(ROOT / "conformance")!r})
-from opencl_api import Failed, Host, Loader, handles
+from opencl_api import Failed, Host, Loader, Usm, handles
 SOURCE = '''
 kernel void increment(global int *x) {{ x[get_global_id(0)] += 1; }}
 kernel void follow(global ulong *where) {{ ((global int *)where[0])[get_global_id(0)] += 1; }}
@@ -25,10 +25,7 @@ kernel void meet(global volatile int *x) {{
 }}
 '''
 host = Host(Loader())
-look_up = host.cl.library.clGetExtensionFunctionAddressForPlatform
-look_up.restype = ctypes.c_void_p
-address = look_up(ctypes.c_void_p(host.platform), b"clSetKernelArgMemPointerINTEL")
-set_pointer = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_void_p)(address)
+set_pointer = functools.partial(Usm(host).status, "clSetKernelArgMemPointerINTEL")
 own = (ctypes.c_int * 1024)(*range(1024))
 
 def kernel(name):

@@ -16,8 +16,7 @@ from machine import Machine, machine_of
 
 from fpgart.base import opencl as cl
 from fpgart.base.errors import InvalidGlobalWorkSize, InvalidWorkDimension
-from fpgart.engine.choice import choose_engine
-from fpgart.engine.interface import NoEngine
+from fpgart.engine.interface import Engine
 from fpgart.kernels.call_graph import CallGraph
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.programs.kernel import Kernel
@@ -205,10 +204,7 @@ def test_an_engine_gets_groups_that_it_takes(
 
 
 @pytest.fixture
-def dsp() -> Iterator[Machine]:
-    engine = choose_engine()
-    if isinstance(engine, NoEngine):
-        pytest.skip(engine.reason)
+def dsp(engine: Engine) -> Iterator[Machine]:
     for machine in machine_of("k2h"):
         machine.platform._engine = engine
         yield machine

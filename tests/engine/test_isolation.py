@@ -18,9 +18,6 @@ from killing import board_processes, kill_all_the_time
 from misbehaviours import HOSTS, MISBEHAVIOURS, Misbehaviour, run
 from processes import finished
 
-from fpgart.engine.choice import choose_engine
-from fpgart.engine.interface import Engine, NoEngine
-
 IN_CI = {
     ("a write through NULL", "c"),
     ("a read of the host's own memory", "two threads"),
@@ -30,14 +27,8 @@ IN_CI = {
 """The others are for the night: each starts a host, an engine, and the engine again."""
 
 
-@pytest.fixture(scope="module", autouse=True)
-def pocl() -> Engine:
-    """The table is of PoCL, which says where a kernel runs and compiles for this machine."""
-    engine = choose_engine()
-    if isinstance(engine, NoEngine):
-        pytest.skip(engine.reason)
-    return engine
-
+pytestmark = pytest.mark.usefixtures("engine")
+"""The table is of PoCL, which says where a kernel runs and compiles for this machine."""
 
 CASES = [
     pytest.param(

@@ -20,8 +20,7 @@ import pytest
 from processes import fpgart
 from test_resident import HOST
 
-from fpgart.engine.choice import choose_engine
-from fpgart.engine.interface import NoEngine
+from fpgart.engine.interface import Engine
 
 ROOT = Path(__file__).resolve().parents[2]
 POCLD = os.environ.get("POCLD", "")
@@ -67,11 +66,8 @@ class Server:
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[Server]:
+def server(tmp_path: Path, engine: Engine) -> Iterator[Server]:
     pytest.importorskip("pyopencl")
-    engine = choose_engine()
-    if isinstance(engine, NoEngine):
-        pytest.skip(engine.reason)
     (tmp_path / "only.icd").write_text(f"{engine.path}\n")
     port = free_ports()
     process = subprocess.Popen(

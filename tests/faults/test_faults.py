@@ -724,7 +724,7 @@ HOST = f"""
 import ctypes, sys
 sys.path.insert(0, {str(ROOT / "conformance")!r})
 import opencl_api as cl
-from opencl_api import Failed, Host, Loader, callback, handles, status_of
+from opencl_api import Failed, Host, Loader, Usm, callback, handles, status_of
 SOURCE = "kernel void k(global int *x) {{ x[get_global_id(0)] += 1; }}"
 
 def status(work):
@@ -735,20 +735,10 @@ def status(work):
     return 0
 
 host = Host(Loader())
-look_up = host.cl.library.clGetExtensionFunctionAddressForPlatform
-look_up.restype = ctypes.c_void_p
-
-def extension(name, *arguments, returns=ctypes.c_int32):
-    address = look_up(ctypes.c_void_p(host.platform), name.encode())
-    passed = [host.cl._passed(argument) for argument in arguments]
-    return ctypes.CFUNCTYPE(returns, *map(type, passed))(address)(*passed)
+usm = Usm(host)
 
 def allocate(name, *owner):
-    # the status of an allocation of unified shared memory
-    code = ctypes.c_int32(1)
-    made = extension(name, host.context, *owner, None, 64, 0, ctypes.pointer(code), returns=ctypes.c_void_p)
-    assert bool(made) == (code.value == 0)
-    return code.value
+    return status(lambda: usm.make(name, host.context, *owner, None, 64, 0))
 """
 
 
@@ -855,7 +845,7 @@ def test_a_host_hears_of_ecc_errors_through_its_callback() -> None:
 told = []
 heard = callback(lambda kind, info, size, data: told.append((kind, info, size, data)),
                  ctypes.c_uint32, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
-assert extension("clSetDeviceExceptionCallbackIntelFPGA", 1, handles(host.device), 3, heard, ctypes.c_void_p(77)) == 0
+assert usm.status("clSetDeviceExceptionCallbackIntelFPGA", 1, handles(host.device), 3, heard, ctypes.c_void_p(77)) == 0
 buffer = host.buffer(8)
 host.write(buffer, b"12345678")
 assert host.read(buffer, 8) == b"12345678"
@@ -884,25 +874,22 @@ print(status(write), fpgart.faults.injected())
 
 USM_CALLS = """
 kernel = host.kernel(SOURCE, "k", host.buffer(64))
-own = extension("clHostMemAllocINTEL", host.context, None, 64, 0, None, returns=ctypes.c_void_p)
+own = usm.make("clHostMemAllocINTEL", host.context, None, 64, 0)
 pointer, other = ctypes.c_void_p(own), ctypes.c_void_p(own + 32)
 queue, none = host.queue, (0, ctypes.c_void_p(), ctypes.c_void_p())
-
-def called(name, *arguments):
-    return extension(name, *arguments)
 
 def each():
     yield allocate("clHostMemAllocINTEL")
     yield allocate("clDeviceMemAllocINTEL", host.device)
     yield allocate("clSharedMemAllocINTEL", host.device)
     kind = ctypes.c_uint32()
-    yield called("clGetMemAllocInfoINTEL", host.context, pointer, 0x419A, 4, ctypes.pointer(kind), ctypes.c_void_p())
-    yield called("clSetKernelArgMemPointerINTEL", kernel, 0, pointer)
-    yield called("clEnqueueMemFillINTEL", queue, pointer, ctypes.c_char_p(b"a"), 1, 8, *none)
-    yield called("clEnqueueMemcpyINTEL", queue, 1, other, pointer, 8, *none)
-    yield called("clEnqueueMigrateMemINTEL", queue, pointer, 8, 1, *none)
-    yield called("clEnqueueMemAdviseINTEL", queue, pointer, 8, 0, *none)
-    yield called("clMemFreeINTEL", host.context, pointer)
+    yield usm.status("clGetMemAllocInfoINTEL", host.context, pointer, 0x419A, 4, ctypes.pointer(kind), None)
+    yield usm.status("clSetKernelArgMemPointerINTEL", kernel, 0, pointer)
+    yield usm.status("clEnqueueMemFillINTEL", queue, pointer, ctypes.c_char_p(b"a"), 1, 8, *none)
+    yield usm.status("clEnqueueMemcpyINTEL", queue, 1, other, pointer, 8, *none)
+    yield usm.status("clEnqueueMigrateMemINTEL", queue, pointer, 8, 1, *none)
+    yield usm.status("clEnqueueMemAdviseINTEL", queue, pointer, 8, 0, *none)
+    yield usm.status("clMemFreeINTEL", host.context, pointer)
 """
 FALLIBLE = (
     "clHostMemAllocINTEL",

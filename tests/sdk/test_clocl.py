@@ -12,8 +12,7 @@ from processes import finished, output
 from fpgart.aocx.checks import check
 from fpgart.aocx.container import Container
 from fpgart.board.catalogue import describe
-from fpgart.engine.choice import choose_engine
-from fpgart.engine.interface import NoEngine
+from fpgart.engine.interface import Engine
 from fpgart.sdk.clocl import as_header
 
 ADD = "kernel void add(global int *x) { x[get_global_id(0)] += ONE; }\n"
@@ -32,11 +31,8 @@ print(*x)
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path: Path, engine: Engine) -> Path:
     """A folder with add.cl in it."""
-    found = choose_engine()
-    if isinstance(found, NoEngine):
-        pytest.skip(found.reason)
     (tmp_path / "add.cl").write_text(ADD)
     return tmp_path
 

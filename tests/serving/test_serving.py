@@ -28,8 +28,7 @@ from processes import finished
 from fpgart.board.catalogue import describe
 from fpgart.board.mmd import BoardError, Loaded
 from fpgart.board.simulated_board import SimulatedBoard
-from fpgart.engine.choice import choose_engine
-from fpgart.engine.interface import NoEngine
+from fpgart.engine.interface import Engine
 from fpgart.engine.isolated import messages as m
 from fpgart.engine.isolated.spawning import ProcessError, Spawned
 from fpgart.serving import connection, sockets
@@ -110,14 +109,6 @@ def hosts(program: Path, serving: object) -> Iterator[Hosts]:
         yield start
 
 
-@pytest.fixture
-def engine() -> None:
-    """For tests that run kernels."""
-    found = choose_engine()
-    if isinstance(found, NoEngine):
-        pytest.skip(found.reason)
-
-
 def board(number: int = 0) -> m.ServedBoard:
     """Returns the service's description of a board."""
     service = Connection("lab")
@@ -130,7 +121,7 @@ def await_that(holds: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-def test_a_board_keeps_its_program_from_one_host_to_the_next(hosts: Hosts, engine: None) -> None:
+def test_a_board_keeps_its_program_from_one_host_to_the_next(hosts: Hosts, engine: Engine) -> None:
     for _ in range(2):
         host = hosts()
         assert [host.do(each) for each in "orrc"] == [0, 0, 0, 0]
@@ -151,7 +142,7 @@ def test_one_host_has_a_board_until_it_has_released_its_contexts(hosts: Hosts) -
 
 
 @pytest.mark.slow
-def test_hosts_have_different_boards_at_the_same_time(hosts: Hosts, engine: None) -> None:
+def test_hosts_have_different_boards_at_the_same_time(hosts: Hosts, engine: Engine) -> None:
     first, second = hosts(), hosts(FPGART_BOARD="a10_ref")
     assert (first.do("o"), second.do("o")) == (0, 0)
     assert (first.do("r"), second.do("r")) == (0, 0)
@@ -166,7 +157,7 @@ def test_a_host_sees_nothing_of_what_the_one_before_had_in_memory(hosts: Hosts) 
     assert [second.do(each) for each in "of"] == [0, 0]
 
 
-def test_a_host_that_is_killed_gives_everything_back(hosts: Hosts, engine: None) -> None:
+def test_a_host_that_is_killed_gives_everything_back(hosts: Hosts, engine: Engine) -> None:
     first, second = hosts(), hosts()
     assert [first.do(each) for each in "or"] == [0, 0]
     first.process.kill()
@@ -174,7 +165,7 @@ def test_a_host_that_is_killed_gives_everything_back(hosts: Hosts, engine: None)
     assert [second.do(each) for each in "or"] == [0, 0]
 
 
-def test_kernels_end_with_an_error_when_their_board_is_reset_by_force(hosts: Hosts, engine: None) -> None:
+def test_kernels_end_with_an_error_when_their_board_is_reset_by_force(hosts: Hosts, engine: Engine) -> None:
     host = hosts()
     assert [host.do(each) for each in "or"] == [0, 0]
     words = command("reset").stderr
@@ -185,7 +176,7 @@ def test_kernels_end_with_an_error_when_their_board_is_reset_by_force(hosts: Hos
     await_that(lambda: host.do("r") == 0)  # in another board process
 
 
-def test_a_host_outlives_its_service(hosts: Hosts, engine: None) -> None:
+def test_a_host_outlives_its_service(hosts: Hosts, engine: Engine) -> None:
     host = hosts()
     assert [host.do(each) for each in "or"] == [0, 0]
     assert command("stop").returncode == 0
@@ -200,7 +191,7 @@ ROUNDS = 60
 
 @pytest.mark.slow
 def test_hosts_that_are_killed_all_the_time_leave_a_service_as_it_was(
-    hosts: Hosts, serving: subprocess.Popen[str], engine: None
+    hosts: Hosts, serving: subprocess.Popen[str], engine: Engine
 ) -> None:
     before = len(board_processes(serving.pid))
     running, opened, refused = [hosts()], 0, 0
@@ -237,7 +228,7 @@ def command(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_commands_tell_and_set_what_a_board_is_programmed_with(
-    serving: object, program: Path, engine: None, tmp_path: Path
+    serving: object, program: Path, engine: Engine, tmp_path: Path
 ) -> None:
     source = tmp_path / "twice.cl"
     source.write_text("kernel void twice(global int *data) { data[get_global_id(0)] *= 2; }")
@@ -286,7 +277,7 @@ print(*data)
 
 
 @pytest.mark.slow
-def test_a_host_in_python_has_all_boards_of_a_service(serving: object, engine: None) -> None:
+def test_a_host_in_python_has_all_boards_of_a_service(serving: object, engine: Engine) -> None:
     host = [FPGART, "run", "--served", "lab", sys.executable, "-c", TWICE]
     done = finished(*host)
     assert (done.stdout, done.stderr) == ("0 4 8 12 16 20 24 28\n", "")
