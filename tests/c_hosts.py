@@ -36,6 +36,20 @@ def gcc(name: str, into: Path, *options: str, folder: str = "programs") -> Path:
     return Path(shutil.copy(kept(command, [source, checks]), into / name))
 
 
+def host_of(source: Path | str, made: Path, *options: str, suffix: str = "c") -> Path:
+    """The host that gcc makes of a file, or of a text, which then lies beside it."""
+    if isinstance(source, str):
+        text, source = source, made.with_name(f"{made.name}.{suffix}")
+        source.write_text(text)
+    subprocess.run(["gcc", *INCLUDES, source, "-o", made, *options, "-lOpenCL", "-lm", "-lpthread"], check=True)
+    return made
+
+
+def line(source: str, marker: str) -> int:
+    """The number of the line of a source that ends in a marker."""
+    return next(number for number, text in enumerate(source.splitlines(), 1) if text.endswith(f" {marker}"))
+
+
 def shared_library(source: str, made: Path, *options: str) -> Path:
     """What gcc makes of a text."""
     command = ["gcc", "-w", "-shared", "-fPIC", "-xc", "-", "-o", made, *options]

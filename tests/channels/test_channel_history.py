@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from time import monotonic_ns
 from typing import Any
 
 import pytest
+from c_hosts import host_of
 from fpgart._native import ffi
 from processes import fpgart
 
@@ -75,8 +75,7 @@ def test_nothing_is_remembered_while_nobody_watches() -> None:
 def events(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     """The trace of two kernels with an autorun kernel between them."""
     folder = tmp_path_factory.mktemp("channels")
-    host, file = folder / "pipeline", folder / "trace.json"
-    subprocess.run(["cc", f"-I{ROOT / 'include'}", PIPELINE, "-o", host, "-lOpenCL"], check=True)
+    host, file = host_of(PIPELINE, folder / "pipeline"), folder / "trace.json"
     environment = os.environ | {"CL_CONFIG_CHANNEL_DEPTH_EMULATION_MODE": "strict"}
     run = fpgart("run", "--board", "a10_ref", "--trace", file, "--", host, env=environment)
     assert (run.returncode, run.stdout) == (0, "right\n"), run.stderr

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from c_hosts import host_of, line
 from processes import fpgart
 
 from fpgart.watch.callers import Site
@@ -48,17 +49,9 @@ int main(void)
 """
 
 
-def line(marker: str) -> int:
-    return next(number for number, text in enumerate(C_HOST.splitlines(), 1) if f"// {marker}" in text)
-
-
 @pytest.fixture(scope="module")
 def host(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("places")
-    (folder / "host.c").write_text(C_HOST)
-    command = ["cc", "-g", "-fno-builtin", *INCLUDES, str(folder / "host.c"), "-o", str(folder / "host"), "-lOpenCL"]
-    subprocess.run(command, check=True)
-    return folder / "host"
+    return host_of(C_HOST, tmp_path_factory.mktemp("places") / "host", "-g", "-fno-builtin")
 
 
 def run(folder: Path, *words: object) -> tuple[subprocess.CompletedProcess[str], list[dict[str, Any]]]:
@@ -82,23 +75,24 @@ def of_rule(checked: tuple[object, list[dict[str, Any]]], rule: str) -> dict[str
 
 def test_two_commands_without_order_are_told_with_the_lines_of_both_and_of_their_buffer(checked: Any) -> None:
     words = checked[0].stderr
-    assert f"  created at host.c:{line('MADE')} in main\n" in words
-    assert f"  misused at host.c:{line('WRAPPED')} in move, from host.c:{line('CALLER')} in main\n" in words
-    assert f"  against clEnqueueWriteBuffer in queue 2 at host.c:{line('AGAINST')} in main\n" in words
+    assert f"  created at host.c:{line(C_HOST, 'MADE')} in main\n" in words
+    wrapped, caller = line(C_HOST, "WRAPPED"), line(C_HOST, "CALLER")
+    assert f"  misused at host.c:{wrapped} in move, from host.c:{caller} in main\n" in words
+    assert f"  against clEnqueueWriteBuffer in queue 2 at host.c:{line(C_HOST, 'AGAINST')} in main\n" in words
 
 
 def test_programs_get_the_whole_stack_of_a_finding(checked: Any) -> None:
     misused = of_rule(checked, "read without order after a write")["misused_at"]
     assert misused["call"] == "clEnqueueReadBuffer"
-    assert misused["place"] == f"host.c:{line('WRAPPED')} in move"
+    assert misused["place"] == f"host.c:{line(C_HOST, 'WRAPPED')} in move"
     stack = [(frame["function"], frame["line"]) for frame in misused["stack"]]
-    assert stack == [("move", line("WRAPPED")), ("main", line("CALLER"))]
+    assert stack == [("move", line(C_HOST, "WRAPPED")), ("main", line(C_HOST, "CALLER"))]
 
 
 def test_a_copy_by_the_c_library_is_told_at_the_line_that_calls_it(checked: Any) -> None:
     finding = of_rule(checked, "device memory accessed by the host")
-    assert finding["misused_at"]["place"] == f"host.c:{line('TOUCHED')} in main"
-    assert finding["made_at"]["place"] == f"host.c:{line('LOST')} in main"
+    assert finding["misused_at"]["place"] == f"host.c:{line(C_HOST, 'TOUCHED')} in main"
+    assert finding["made_at"]["place"] == f"host.c:{line(C_HOST, 'LOST')} in main"
 
 
 def test_an_allocation_that_went_with_its_context_leaks(checked: Any) -> None:
@@ -106,12 +100,12 @@ def test_an_allocation_that_went_with_its_context_leaks(checked: Any) -> None:
     assert result.returncode == 3
     finding = of_rule(checked, "leak")
     assert finding["misused_by"] == "the release of its context"
-    assert finding["made_at"]["place"] == f"host.c:{line('LOST')} in main"
+    assert finding["made_at"]["place"] == f"host.c:{line(C_HOST, 'LOST')} in main"
 
 
 def test_the_caller_of_a_wrapper_that_the_user_names_is_told(host: Path) -> None:
     result, found = run(host.parent, "--check", "order", "--wrappers", "mov?,*.hpp", "--", host)
-    assert f"  misused at host.c:{line('CALLER')} in main\n" in result.stderr
+    assert f"  misused at host.c:{line(C_HOST, 'CALLER')} in main\n" in result.stderr
     assert [len(finding["misused_at"]["stack"]) for finding in found] == [2]
 
 
@@ -119,9 +113,9 @@ def test_the_caller_of_a_wrapper_that_the_user_names_is_told(host: Path) -> None
 def test_annotations_name_the_file_of_a_host_that_runs_in_another_folder(host: Path, folder: str) -> None:
     words = ("sh", "-c", f"cd {folder} && exec {host}")
     result, (found,) = run(host.parent, "--check", "order", "--github", "--", *words)
-    assert f",file=host.c,line={line('WRAPPED')}::" in result.stdout
+    assert f",file=host.c,line={line(C_HOST, 'WRAPPED')}::" in result.stdout
     below = f"{host.parent.name}/host.c" if folder == ".." else f"{host}.c"
-    assert found["misused_at"]["place"] == f"{below}:{line('WRAPPED')} in move"
+    assert found["misused_at"]["place"] == f"{below}:{line(C_HOST, 'WRAPPED')} in move"
 
 
 def test_what_leaks_tells_counts_as_findings(host: Path) -> None:
@@ -129,7 +123,7 @@ def test_what_leaks_tells_counts_as_findings(host: Path) -> None:
     assert result.returncode == 3
     (finding,) = found
     assert (finding["check"], finding["count"], finding["bytes"]) == ("leaks", 1, 8192)
-    assert finding["made_at"]["place"] == f"host.c:{line('LOST')} in main"
+    assert finding["made_at"]["place"] == f"host.c:{line(C_HOST, 'LOST')} in main"
 
 
 PYTHON_HOST = """

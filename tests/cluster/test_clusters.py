@@ -12,6 +12,7 @@ from pathlib import Path
 
 import processes
 import pytest
+from c_hosts import host_of
 from processes import finished
 
 from fpgart.engine.interface import Engine
@@ -49,12 +50,8 @@ def fpgart_run(*words: object, **variables: str) -> subprocess.CompletedProcess[
 @pytest.fixture(scope="module")
 def allreduce(tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Path:
     """The host of the example."""
-    host = tmp_path_factory.mktemp("host") / "allreduce"
-    source = EXAMPLE / "allreduce.c"
-    subprocess.run(
-        ["gcc", "-Wall", "-Wextra", "-Werror", f"-I{ROOT / 'include'}", source, "-lOpenCL", "-o", host], check=True
-    )
-    return host
+    made = tmp_path_factory.mktemp("host") / "allreduce"
+    return host_of(EXAMPLE / "allreduce.c", made, "-Wall", "-Wextra", "-Werror")
 
 
 def test_run_gives_each_process_its_boards() -> None:

@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from c_hosts import INCLUDES, ROOT, plain_environment
+from c_hosts import ROOT, host_of, plain_environment
 
 from fpgart.engine.choice import candidates
 
@@ -22,9 +22,7 @@ class Images:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.file = folder / "image"
-        self.host = folder / "host"
-        source = ROOT / "tests" / "programs" / "emulator_image.c"
-        subprocess.run(["gcc", "-Wall", "-Werror", *INCLUDES, source, "-o", self.host, "-lOpenCL"], check=True)
+        self.host = host_of(ROOT / "tests" / "programs" / "emulator_image.c", folder / "host", "-Wall", "-Werror")
 
     def run(self, driver: Path, verb: str, **options: str) -> subprocess.CompletedProcess[str]:
         vendors = self.folder / driver.name

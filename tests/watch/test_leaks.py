@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from processes import finished, fpgart
+from c_hosts import host_of, line
+from processes import fpgart
 
 ROOT = Path(__file__).resolve().parents[2]
-INCLUDES = ["-I", str(ROOT / "include"), "-I", str(ROOT / "conformance" / "c")]
 C_HOST = """
 #include "host.h"
 static cl_mem make_buffers(struct host *host, int count)
@@ -70,20 +70,6 @@ def lose(size):
 """
 
 
-def line(source: str, marker: str) -> int:
-    return next(number for number, text in enumerate(source.splitlines(), 1) if f"// {marker}" in text)
-
-
-def compiled(folder: Path, source: str, *options: str, suffix: str = "c") -> Path:
-    file, made = folder / f"host.{suffix}", folder / "host"
-    file.write_text(source)
-    compiler = "c++" if suffix == "cpp" else "cc"
-    command = [compiler, *options, *INCLUDES, str(file), "-o", str(made), "-lOpenCL"]
-    result = finished(*command)
-    assert result.returncode == 0, result.stderr
-    return made
-
-
 def run(folder: Path, *command: object) -> subprocess.CompletedProcess[str]:
     result = fpgart("run", "--leaks", "--", *command, cwd=folder, PYTHONPATH=str(ROOT))
     assert result.returncode == 0, result.stderr
@@ -108,7 +94,7 @@ WITH_LINES = [
 
 @pytest.mark.parametrize("options", ["-O0 -g", "-O2 -g", "-O1 -gdwarf-4", "-O2 -g -gdwarf-5 -fno-pie -no-pie"])
 def test_a_c_host_is_told_file_line_and_function(options: str, tmp_path: Path) -> None:
-    host = compiled(tmp_path, C_HOST, *options.split())
+    host = host_of(C_HOST, tmp_path / "host", *options.split())
     heading, *found = [each.strip() for each in leaks(tmp_path, host)]
     assert heading == "alive at the end: 5"
     assert found[:2] == WITH_LINES
@@ -118,24 +104,24 @@ def test_a_c_host_is_told_file_line_and_function(options: str, tmp_path: Path) -
 
 @pytest.mark.skipif(not shutil.which("objcopy"), reason="needs objcopy")
 def test_compilers_that_make_no_index_of_addresses_are_understood(tmp_path: Path) -> None:
-    host = compiled(tmp_path, C_HOST, "-O1", "-g")
+    host = host_of(C_HOST, tmp_path / "host", "-O1", "-g")
     subprocess.run(["objcopy", "--remove-section", ".debug_aranges", str(host)], check=True)
     assert [each.strip() for each in leaks(tmp_path, host)][1:3] == WITH_LINES
 
 
 def test_without_debug_information_the_function_is_told(tmp_path: Path) -> None:
-    found = leaks(tmp_path, compiled(tmp_path, C_HOST, "-O0"))
+    found = leaks(tmp_path, host_of(C_HOST, tmp_path / "host", "-O0"))
     assert any("created by clCreateBuffer, make_buffers of host, from main of host" in each for each in found)
 
 
 def test_without_symbols_the_address_in_the_file_is_told(tmp_path: Path) -> None:
-    found = leaks(tmp_path, compiled(tmp_path, C_HOST, "-O0", "-s"))
+    found = leaks(tmp_path, host_of(C_HOST, tmp_path / "host", "-O0", "-s"))
     assert any("created by clCreateBuffer, host+0x" in each for each in found)
 
 
 @pytest.mark.parametrize("options", ["-O0 -g", "-O2 -g"])
 def test_global_objects_of_cpp_hosts_do_not_leak_and_wrappers_are_passed_over(options: str, tmp_path: Path) -> None:
-    host = compiled(tmp_path, CPP_HOST, *options.split(), suffix="cpp")
+    host = host_of(CPP_HOST, tmp_path / "host", *options.split(), "-lstdc++", suffix="cpp")
     assert leaks(tmp_path, host) == [
         "alive at the end: 1",
         f"  1 cl_mem, 100 bytes, created by clCreateBuffer, host.cpp:{line(CPP_HOST, 'LOST')} in main",
@@ -195,7 +181,7 @@ int main(void)
 
 
 def test_an_allocation_that_went_with_its_context_is_told(tmp_path: Path) -> None:
-    host = compiled(tmp_path, USM_HOST, "-g")
+    host = host_of(USM_HOST, tmp_path / "host", "-g")
     assert leaks(tmp_path, host) == [
         "alive at the end: 1",
         "  1 device allocation of a released context, 4096 bytes, created by clDeviceMemAllocINTEL, "
@@ -204,6 +190,6 @@ def test_an_allocation_that_went_with_its_context_is_told(tmp_path: Path) -> Non
 
 
 def test_the_report_goes_to_the_log_file_if_there_is_one(tmp_path: Path) -> None:
-    host = compiled(tmp_path, USM_HOST, "-g")
+    host = host_of(USM_HOST, tmp_path / "host", "-g")
     assert run(tmp_path, "env", "FPGART_LOG=log.txt", host).stderr == ""
     assert "1 device allocation of a released context" in (tmp_path / "log.txt").read_text()

@@ -11,7 +11,6 @@ import json
 import os
 import shutil
 import sqlite3
-import subprocess
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -21,6 +20,7 @@ from typing import Any
 
 import processes
 import pytest
+from c_hosts import host_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -41,8 +41,7 @@ def fpgart(*words: object, statuses: tuple[int, ...] = (0,)) -> None:
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Of the tutorial's host, with the simulated clock. It has a race, so that its results are sometimes wrong."""
     folder = tmp_path_factory.mktemp("perfetto")
-    host, source = folder / "sums", ROOT / "examples" / "tutorial" / "sums.c"
-    subprocess.run(["gcc", "-g", f"-I{ROOT / 'include'}", source, "-o", host, "-lOpenCL"], check=True)
+    host = host_of(ROOT / "examples" / "tutorial" / "sums.c", folder / "sums", "-g")
     fpgart("run", "--board", "a10_ref", "--time", "model", "--trace", folder / "t.json", "--", host, statuses=(0, 1))
     return folder / "t.json"
 
@@ -153,8 +152,7 @@ BYTES = """
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A trace without the simulated clock: each kernel ran on one GPU."""
     folder = tmp_path_factory.mktemp("measured")
-    host, source = folder / "sums", ROOT / "examples" / "tutorial" / "sums.c"
-    subprocess.run(["gcc", "-g", f"-I{ROOT / 'include'}", source, "-o", host, "-lOpenCL"], check=True)
+    host = host_of(ROOT / "examples" / "tutorial" / "sums.c", folder / "sums", "-g")
     fpgart("run", "--board", "a10_ref", "--trace", folder / "t.json", "--", host, statuses=(0, 1))
     fpgart("report", folder / "t.json", "--perfetto", folder / "t.pftrace")
     return folder / "t.json"

@@ -7,7 +7,6 @@ import gzip
 import json
 import os
 import signal
-import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from c_hosts import host_of
 from processes import fpgart, output
 
 from fpgart.version import __version__
@@ -273,9 +273,7 @@ C_HOST_EVENTS = [
 def c_trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The trace of examples/host.c."""
     folder = tmp_path_factory.mktemp("c")
-    host, file = folder / "host", folder / "trace.json"
-    compile_it = ["cc", f"-I{ROOT / 'include'}", "-o", str(host), str(ROOT / "examples/host.c"), "-lOpenCL", "-lm"]
-    subprocess.run(compile_it, check=True, capture_output=True)
+    host, file = host_of(ROOT / "examples/host.c", folder / "host"), folder / "trace.json"
     result = fpgart("run", "--board", "usm_s10", "--trace", file, "--", host)
     assert result.returncode == 0, result.stderr
     return file

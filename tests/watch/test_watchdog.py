@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from c_hosts import host_of, line
 from machine import Machine
 from processes import finished
 
@@ -22,7 +23,6 @@ from fpgart.watch.watchdog import LOOKS, Watchdog
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFORMANCE = ROOT / "conformance"
-INCLUDES = ["-I", str(ROOT / "include"), "-I", str(CONFORMANCE / "c")]
 sys.path.insert(0, str(CONFORMANCE))
 
 from compilation import compiled  # noqa: E402
@@ -72,10 +72,6 @@ done.wait() # WAIT
 """
 
 
-def line(source: str, marker: str) -> int:
-    return next(number for number, text in enumerate(source.splitlines(), 1) if text.endswith(f" {marker}"))
-
-
 def report(folder: Path, *command: str) -> str:
     """Returns the watchdog's report on a host, which continues after it."""
     variables = {**os.environ, "PYTHONPATH": str(ROOT), "FPGART_WATCHDOG": "0.5"}
@@ -97,9 +93,7 @@ def report(folder: Path, *command: str) -> str:
 
 
 def test_a_c_host_is_told_which_queue_waits_for_which_event(tmp_path: Path) -> None:
-    (tmp_path / "host.c").write_text(C_HOST)
-    command = ["cc", "-g", *INCLUDES, str(tmp_path / "host.c"), "-o", str(tmp_path / "host"), "-lOpenCL", "-lpthread"]
-    assert subprocess.run(command, check=False).returncode == 0
+    host_of(C_HOST, tmp_path / "host", "-g")
     told = report(tmp_path, "./host")
     at = {name: f"host.c:{line(C_HOST, name)} in main" for name in ("GATE", "FILL", "MARKER", "QUEUE", "FINISH")}
     gate = f"a user event that nobody has set (clCreateUserEvent, {at['GATE']})"
