@@ -7,52 +7,20 @@ without the feature.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 from fpgart.base import opencl as cl
 from fpgart.base.errors import CLError, InvalidMemObject, InvalidOperation, InvalidSampler, InvalidValue
-from fpgart.bridge.entry import REGISTERED, Command, Mapped, WaitList, bind, entry, failed, result_of_failure
+from fpgart.bridge.entry import REGISTERED, Command, Mapped, WaitList, bind, entry, failed, result_of_failure, wrapped
 from fpgart.bridge.handles import find
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.objects.context import Context
 from fpgart.runtime.objects.queue import CommandQueue
 
+OF_IMAGES = re.compile("Image|Sampler")
 NO_IMAGES = "the device has no images (CL_DEVICE_IMAGE_SUPPORT)"
-
-
-@entry("clCreateImage")
-def create_image(context: Context, flags: int, image_format: int, image_desc: int, host_ptr: int) -> Buffer:
-    raise InvalidOperation(NO_IMAGES)
-
-
-@entry("clCreateImageWithProperties")
-def create_image_with_properties(
-    context: Context, properties: Any, flags: int, image_format: int, image_desc: int, host_ptr: int
-) -> Buffer:
-    raise InvalidOperation(NO_IMAGES)
-
-
-@entry("clCreateImage2D")
-def create_image_2d(
-    context: Context, flags: int, image_format: int, width: int, height: int, row_pitch: int, host_ptr: int
-) -> Buffer:
-    raise InvalidOperation(NO_IMAGES)
-
-
-@entry("clCreateImage3D")
-def create_image_3d(
-    context: Context,
-    flags: int,
-    image_format: int,
-    width: int,
-    height: int,
-    depth: int,
-    row_pitch: int,
-    slice_pitch: int,
-    host_ptr: int,
-) -> Buffer:
-    raise InvalidOperation(NO_IMAGES)
 
 
 @entry("clGetSupportedImageFormats")
@@ -70,16 +38,6 @@ def get_supported_image_formats(
 @entry("clGetImageInfo")
 def get_image_info(image: Buffer, param_name: int, size: int, value: int, size_ret: Any) -> None:
     raise InvalidMemObject("this memory object is not an image")
-
-
-@entry("clCreateSampler")
-def create_sampler(context: Context, normalized_coords: int, addressing_mode: int, filter_mode: int) -> Buffer:
-    raise InvalidOperation(NO_IMAGES)
-
-
-@entry("clCreateSamplerWithProperties")
-def create_sampler_with_properties(context: Context, properties: Any) -> Buffer:
-    raise InvalidOperation(NO_IMAGES)
 
 
 @entry("clGetSamplerInfo")
@@ -171,7 +129,8 @@ def refuse_the_rest(functions: list[tuple[str, list[str], str]]) -> None:
     for name, parameters, returned in functions:
         if name not in REGISTERED:
             REGISTERED.add(name)
-            bind(name, _refusal(name, parameters, returned), result_of_failure(returned, InvalidOperation.status))
+            refusal = wrapped(name, _refusal(name, parameters, returned))
+            bind(name, refusal, result_of_failure(returned, InvalidOperation.status))
 
 
 FIRST_HANDLES: dict[str, type] = {"context": Context, "command_queue": CommandQueue, "memobj": Buffer}
@@ -185,7 +144,7 @@ def _refusal(name: str, parameters: list[str], returned: str) -> Callable[..., i
         try:
             if kind is not None:
                 item = find(arguments[0], kind)
-            raise InvalidOperation(f"{name} is not offered by this platform")
+            raise InvalidOperation(NO_IMAGES if OF_IMAGES.search(name) else f"{name} is not offered by this platform")
         except CLError as error:
             status = failed(error, name, item)
         if parameters[-1] == "errcode_ret":

@@ -56,7 +56,8 @@ def observe(wrap: Wrap) -> None:
     lib.fpgart_remember_nothing()
 
 
-def _wrapped(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def wrapped(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns an entry point with the watchers around it."""
     for wrap in _wraps:
         function = wrap(name, function)
     return function
@@ -110,7 +111,7 @@ def _made_when_called(name: str, function: Callable[..., Any], status: bool, err
     def call(*arguments: Any) -> Any:
         nonlocal made
         if made is None:
-            made = _wrapped(name, _make(name, function, status))
+            made = wrapped(name, _make(name, function, status))
         if BOUND[name][0] is call:  # and not a watcher around it
             bind(name, made, error)
         return made(*arguments)

@@ -26,8 +26,8 @@ def refuse(imported: Callable[..., ModuleType], monkeypatch: pytest.MonkeyPatch)
 
     def call(name: str, parameters: list[str], returned: str, *arguments: Any) -> tuple[Any, Any]:
         bound.clear()
-        absent.refuse_the_rest([("clCreateImage", ["context"], "cl_mem"), (name, parameters, returned)])
-        assert list(bound) == [name]  # clCreateImage has an entry point
+        absent.refuse_the_rest([("clGetImageInfo", ["image"], "cl_int"), (name, parameters, returned)])
+        assert list(bound) == [name]  # clGetImageInfo has an entry point
         error, function = bound[name]
         return error, function(*arguments)
 
