@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all commands on buffers share: their checks, and the offer to C."""
+"""Checks that all commands on buffers share, and the offer of transfers to C."""
 
 from __future__ import annotations
 
