@@ -115,7 +115,7 @@ struct core_queue {
     uint64_t enqueued; /* the number of commands so far */
     struct core_command *barrier;
     const void *direct;          /* the operation of a command that a thread runs at once */
-    struct core_command at_once; /* represents that command */
+    struct core_command at_once; /* stands for that command; it has no queue */
 };
 
 /* The work of a thread after it has released the lock. */
@@ -169,8 +169,6 @@ void core_observe_open(struct core_queue *queue, struct core_work *work);
 void core_follow(struct core_command *command, struct core_command *before, bool listed,
                  bool until_ended, struct core_work *work);
 void core_satisfy(struct core_command *before, bool ended, struct core_work *work);
-/* Removes the links of a command that has ended. The lock is held. */
-void core_unlink(struct core_command *command);
 /* Makes a command that may be submitted wait for the ends of those that it follows. The lock
  * is held. */
 void core_follow_ends(struct core_command *command, struct core_work *work);
@@ -195,8 +193,8 @@ void core_hand_over(struct core_command *command);
 void core_begin_work(struct core_work *work);
 /* Submits, notifies and releases until no work is left. The lock is not held. */
 void core_do(struct core_work *work);
-/* Records the end of a command. Returns false if it had ended before. The lock is held. */
-bool core_note_end(struct core_command *command, int32_t status, struct core_work *work);
+/* Records the end of a command, unless it has been. The lock is held. */
+void core_note_end(struct core_command *command, int32_t status, struct core_work *work);
 /* Requests a notification from the engine, once per command. The lock is held. */
 void core_watch(struct core_command *command, struct core_work *work);
 void core_step(struct core_command *command);

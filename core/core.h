@@ -95,7 +95,7 @@ bool core_board_uses(struct core_board *board, bool (*uses)(const void *operatio
                      void *data);
 /* A thread that looks up what a carried command needs asks for the epoch first. A thread that
  * changes that ends the epoch afterwards, before the board admits commands again. */
-uint64_t core_board_epoch(struct core_board *board);
+uint64_t core_board_epoch(struct core_board *board); /* from 1 */
 void core_board_end_epoch(struct core_board *board);
 
 /* A caller, who runs decided commands. Those that are ready are in a list until they are
@@ -169,8 +169,8 @@ AT_ONCE struct core_command *core_user_event(void);
 bool core_is_user_event(const struct core_command *command);
 /* Returns true for the first call, whose caller has to end the user event. */
 AT_ONCE bool core_claim(struct core_command *event);
-/* The end of a user event or a decided command, in two steps. core_set() sets the status:
- * waits end, and callbacks are due. It returns false if the status was set before.
+/* The end of a user event, or of a decided command that was taken, in two steps. core_set() sets
+ * the status: waits end, and callbacks are due. It returns false if the status was set before.
  * core_let_follow() then lets the followers begin. `takes`: the caller takes what is ready
  * afterwards; returns true if something is. */
 AT_ONCE bool core_set(struct core_command *event, int32_t status);
@@ -187,8 +187,8 @@ bool core_begin_here(struct core_command *command);
  * submits it again, after the caller has found the facts that renews() needs. */
 bool core_is_outdated(const struct core_command *command);
 void core_retry(struct core_command *command);
-/* Ends a command that the caller has run. Returns false if it had ended before. */
-FOR_PYTHON bool core_end(struct core_command *command, int32_t status);
+/* Ends a command that the caller has run. */
+FOR_PYTHON void core_end(struct core_command *command, int32_t status);
 
 /* Returns the execution status (5.15). */
 FOR_PYTHON int32_t core_status(struct core_command *command);

@@ -196,7 +196,7 @@ uint32_t core_forget(struct core_command *event, uint32_t most, uintptr_t *known
     core_lock();
     bool is_open = event->queue == NULL && atomic_load(&event->status) > CL_COMPLETE;
     visits++;
-    event->next_ready = NULL;
+    event->next_ready = NULL; /* an earlier call has left its list there */
     for (struct core_command *each = is_open ? event : NULL; each != NULL && count < most;
          each = each->next_ready) {
         for (const struct core_link *link = each->followers; link != NULL; link = link->next) {

@@ -83,14 +83,12 @@ void core_note(struct core_command *command)
     for (struct core_command *each = command; each != NULL; each = each->next_watched)
         if (each->number > newest->number)
             newest = each;
-    core_is_ending = true;
     core_note_carried(newest, true);
     while (command != NULL) {
         struct core_command *next = command->next_watched;
         core_release(command);
         command = next;
     }
-    core_is_ending = false;
 }
 
 void core_call_soon(struct core_caller *caller)
@@ -118,18 +116,17 @@ static struct core_caller *next_called(void)
 /* The functions may take locks under which other threads wait for this one. */
 static void call(struct core_command *command, struct core_caller *caller)
 {
-    core_is_ending = true;
     if (command != NULL) {
         command->queue->lane.hand_over(command);
     } else {
         caller->call(caller->data);
         core_caller_release(caller);
     }
-    core_is_ending = false;
 }
 
 void core_observe(void)
 {
+    core_is_ending = true;
     for (;;) {
         core_lock();
         uint32_t seen = atomic_load(&notes.value);

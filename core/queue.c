@@ -26,8 +26,6 @@ struct core_queue *core_queue_new(struct core_caller *caller, bool in_order)
     atomic_fetch_add(&caller->references, 1);
     queue->caller = caller;
     queue->in_order = in_order;
-    queue->at_once.queue = queue;
-    queue->at_once.decided = true;
     atomic_store(&queue->at_once.references, 1);
     atomic_store(&queue->references, 1);
     return queue;
@@ -187,8 +185,6 @@ void core_follow(struct core_command *command, struct core_command *before, bool
 
 void core_follow_ends(struct core_command *command, struct core_work *work)
 {
-    for (struct core_link *each = command->followers; each != NULL; each = each->next)
-        each->until_ended = true;
     for (uint32_t i = 0; i < command->link_count; i++) {
         struct core_link *link = &command->links[i];
         link->until_ended = true;
@@ -216,22 +212,7 @@ void core_satisfy(struct core_command *before, bool ended, struct core_work *wor
         if (--follower->unmet != 0)
             continue;
         follower->queue->caller->moving++;
-        if (atomic_load(&follower->status) > CL_COMPLETE)
-            core_make_ready(follower, work);
-    }
-}
-
-void core_unlink(struct core_command *command)
-{
-    for (uint32_t i = 0; i < command->link_count && command->unmet != 0; i++) {
-        struct core_link *link = &command->links[i], **place = &link->before->followers;
-        while (*place != NULL && *place != link)
-            place = &(*place)->next;
-        if (*place == link) {
-            *place = link->next;
-            if (--command->unmet == 0)
-                command->queue->caller->moving++;
-        }
+        core_make_ready(follower, work);
     }
 }
 
@@ -350,7 +331,6 @@ static bool make_room(struct core_command *command, uint32_t links)
 /* Frees a command that was not enqueued. */
 static void discard(struct core_command *command)
 {
-    command->links = command->few;
     atomic_store(&command->references, 1);
     core_release(command);
 }

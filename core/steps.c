@@ -5,7 +5,11 @@
 
 #include <stdlib.h>
 
+#ifdef CORE_EXPLORED
+enum { FEW_EVENTS = 2 };
+#else
 enum { FEW_EVENTS = 16 };
+#endif
 
 int32_t core_error(const struct core_command *command)
 {
@@ -24,11 +28,11 @@ static struct core_word settled; /* counted up after each core_settle() */
 _Thread_local bool core_is_ending, core_is_serving, core_is_taking;
 #endif
 
-bool core_note_end(struct core_command *command, int32_t status, struct core_work *work)
+void core_note_end(struct core_command *command, int32_t status, struct core_work *work)
 {
     struct core_queue *queue = command->queue;
     if (atomic_load(&command->status) <= CL_COMPLETE)
-        return false;
+        return;
     if (status == CL_COMPLETE)
         status = core_error(command);
     command->generation = generation;
@@ -40,10 +44,8 @@ bool core_note_end(struct core_command *command, int32_t status, struct core_wor
     core_stops(queue->caller, work);
     core_queue_callbacks(command, status);
     core_step(command);
-    command->next_ended = NULL;
     *work->last_ended = command;
     work->last_ended = &command->next_ended;
-    return true;
 }
 
 /* Ends a command that does not run, in its turn: in an in-order queue those behind it follow the
@@ -152,8 +154,7 @@ static bool is_admitted(struct core_command *command)
     const struct core_queue *queue = command->queue;
     while (!core_admits(queue, command->epoch, command->kind)) {
         uint64_t epoch = queue->board != NULL ? atomic_load(&queue->board->epoch) : command->epoch;
-        if (epoch == command->epoch || queue->lane.renews == NULL ||
-            !core_admits(queue, epoch, command->kind))
+        if (queue->lane.renews == NULL || !core_admits(queue, epoch, command->kind))
             return false;
         core_unlock();
         bool is_renewed = queue->lane.renews(command, epoch);
@@ -190,12 +191,14 @@ static bool take_turn(struct core_command *command, struct core_work *work)
 static void dispatch(struct core_command *command, struct core_work *work)
 {
     int32_t error = core_error(command);
+    if (error == CL_SUCCESS && !take_turn(command, work))
+        return;
+    if (command->handed_over) /* one that it follows may have failed meanwhile */
+        error = core_error(command);
     if (error != CL_SUCCESS) {
         end_in_turn(command, error, work);
         return;
     }
-    if (!take_turn(command, work))
-        return;
     if (atomic_load(&command->status) > CL_SUBMITTED)
         reach(command, CL_SUBMITTED);
     if (command->handed_over)
@@ -276,8 +279,7 @@ void core_do(struct core_work *work)
             work->watched = command->next_watched;
             notify(command);
         } else if ((command = work->ended) != NULL) {
-            if ((work->ended = command->next_ended) == NULL)
-                work->last_ended = &work->ended;
+            work->ended = command->next_ended;
             tell_engine(command);
             drop(command);
         } else if ((board = work->idle) != NULL) {
@@ -352,7 +354,6 @@ bool core_let_follow(struct core_command *event, bool takes)
     core_begin_work(&work);
     work.takes |= takes;
     core_lock();
-    core_unlink(event);
     core_satisfy(event, true, &work);
     if (event->queue != NULL)
         core_stops(event->queue->caller, &work);
@@ -363,14 +364,13 @@ bool core_let_follow(struct core_command *event, bool takes)
     return work.has_ready;
 }
 
-bool core_end(struct core_command *command, int32_t status)
+void core_end(struct core_command *command, int32_t status)
 {
     struct core_work work;
     core_begin_work(&work);
     command->times[CL_COMPLETE] = command->queue->engine->now();
     core_lock();
-    bool first = core_note_end(command, status, &work);
+    core_note_end(command, status, &work);
     core_unlock();
     core_do(&work);
-    return first;
 }

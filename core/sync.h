@@ -37,8 +37,8 @@ bool *core_explored_taking(void);
 #include <unistd.h>
 
 extern pthread_mutex_t core_mutex;
-/* True on a thread that is in the engine's ended() or in a call of the observing thread; that
- * is in core_serve(); that is a caller's and takes afterwards what is ready. */
+/* True on a thread that is in the engine's ended(), in core_observe(), or notes ends in
+ * core_serve(); that is in core_serve(); that is a caller's and takes afterwards what is ready. */
 extern _Thread_local bool core_is_ending, core_is_serving, core_is_taking;
 
 static inline void core_lock(void)
@@ -78,7 +78,8 @@ struct core_word {
     _Atomic uint32_t sleepers; /* without one, core_wake() makes no system call */
 };
 
-/* Sleeps while the value is `seen`; it may return earlier. */
+/* Sleeps while the value is `seen`; it may return earlier. Read the value first, and then what the
+ * sleep is for: a change between the two changes the value, and so there is no sleep. */
 static inline void core_sleep(struct core_word *word, uint32_t seen)
 {
     atomic_fetch_add(&word->sleepers, 1);

@@ -26,7 +26,11 @@ void core_step(struct core_command *command)
         core_wake_servers();
 }
 
+#ifdef CORE_EXPLORED
+enum { NOTED_TOGETHER = 2 };
+#else
 enum { NOTED_TOGETHER = 16 };
+#endif
 
 /* Writes the oldest commands of an in-order queue up to `command`, as far as the engine has
  * them, or `command` alone, with references. Returns 0 if its end has been noted. */
@@ -140,17 +144,10 @@ static bool is_for_engine(struct core_command *command)
     return atomic_load(&command->status) > CL_COMPLETE && atomic_load(&command->event) == NULL;
 }
 
-/* Sleeps until the command's step is not `seen`, or the engine has the command. */
-static void sleep_for(struct core_command *command, uint32_t seen)
-{
-    if (is_for_engine(command))
-        core_sleep(&command->steps, seen);
-}
-
-/* Does the same within a callback, and makes other callbacks: the command may wait for what
- * they do. */
+/* Sleeps within a callback, or makes another one: the command may wait for what that does. */
 static void serve_for(struct core_command *command)
 {
+    core_pause();
     atomic_fetch_add(&sleeping_servers, 1);
     uint32_t seen = atomic_load(&dues.value);
     if (!serve_one() && is_for_engine(command))
@@ -161,21 +158,22 @@ static void serve_for(struct core_command *command)
 /* Waits for the command without settling. */
 static int32_t wait_for(struct core_command *command)
 {
-    int32_t status;
-    while ((status = atomic_load(&command->status)) > CL_COMPLETE) {
-        uint32_t seen = atomic_load(&command->steps.value);
+    for (;;) {
+        uint32_t seen = atomic_load(&command->steps.value); /* before the status: see core_sleep() */
+        core_pause();
+        int32_t status = atomic_load(&command->status);
         void *event = atomic_load(&command->event);
+        if (status <= CL_COMPLETE)
+            return status;
         if (event != NULL) {
             command->queue->engine->wait(event);
             core_note_carried(command, true);
-            continue;
-        }
-        if (core_is_serving)
+        } else if (core_is_serving) {
             serve_for(command);
-        else
-            sleep_for(command, seen);
+        } else {
+            core_sleep(&command->steps, seen);
+        }
     }
-    return status;
 }
 
 int32_t core_wait(struct core_command *command)
@@ -367,6 +365,7 @@ void core_serve(void)
         over = is_idle && core_is_closed;
         core_server_rests = is_idle && !over;
         core_unlock();
+        core_is_ending = ended != NULL;
         if (ended != NULL)
             core_note(ended);
         else if (callback != NULL)
@@ -374,7 +373,6 @@ void core_serve(void)
         else if (!over)
             core_rest(&dues, seen);
     }
-    core_is_serving = false;
 }
 
 void core_open(void)

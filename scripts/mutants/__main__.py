@@ -6,7 +6,8 @@ exchanged in a process that has collected all tests; what survives there is trie
 as the mutant has it, because imports call functions too. One that no test notices has *survived*; it
 needs a better test, or an explanation in tests/mutants.json. Results are kept in build/mutants, and a module's as long
 as its source stays as it is: a run that was broken off goes on where it was, and a survivor is tried again when the
-tests that reach it have changed. Without that folder all begins anew.
+tests that reach it have changed. Which tests reach a line is measured again when the tests have changed. Without that
+folder all begins anew.
 
 What tests reach only through the driver's library, in processes of its hosts, is mutated in copies of the tree, in
 build/mutants/copies: fpgart/api, fpgart/bridge and C files, which are named with their folders, as core/steps.c.
@@ -129,19 +130,19 @@ def read_module(name: str) -> Module:
     return module
 
 
-def reach_of_tests(data: dict[str, Any], only: list[str] | None, at_once: int) -> covering.Covering:
+def reach_of_tests(data: dict[str, Any], only: list[str] | None, at_once: int, wanted: list[Path]) -> covering.Covering:
     """Finds which tests reach which lines of the modules that they import."""
     files = covering.chosen_files(data["tests"], only)
-    return covering.measure(files, data["without"], FOLDER / "covering", at_once)
+    return covering.measure(files, data["without"], FOLDER / "covering", at_once, wanted)
 
 
-def reach_of_hosts(data: dict[str, Any], only: list[str] | None, at_once: int) -> covering.Covering:
+def reach_of_hosts(data: dict[str, Any], only: list[str] | None, at_once: int, wanted: list[Path]) -> covering.Covering:
     """Finds which tests reach which lines of what is mutated in copies of the tree."""
     paths = [path_of(name) for name in module_names() if is_behind_library(name)]
     marked = tree_copies.Copies("marked", at_once, paths)
     every = [str(file) for folder in data["hosts"] for file in sorted(Path(folder).glob("**/test_*.py"))]
     files, folder = covering.chosen_files(every, only), FOLDER / "covering.hosts"
-    return covering.measure(files, data["without"], folder, at_once, marked.measure_file, marked.mark)
+    return covering.measure(files, data["without"], folder, at_once, wanted, marked.measure_file, marked.mark)
 
 
 def tests_for(mutant: mutate.Mutant, module: Module, reached: covering.Covering) -> dict[str, float]:
@@ -326,7 +327,7 @@ def main() -> int:
         (reach_of_hosts, [module for module in modules if module.is_behind_library]),
     ):
         if some:
-            reached = reach(data, chosen.tests, chosen.jobs)
+            reached = reach(data, chosen.tests, chosen.jobs, [module.path for module in some])
             copies.make()
             check_unchanged(some, reached, chosen.jobs, copies)
             judge(unjudged(some, reached), chosen.jobs, copies)

@@ -1,23 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lines that each test reaches, and its duration; kept from run to run, by test file."""
+"""The lines that each test reaches, and its duration; kept from run to run, by test file.
+
+A test file is measured again when it has changed, or what it shares with others. When only the driver has changed, the
+lines of the old text are looked up in the new one: measuring takes longer than most runs.
+"""
 
 from __future__ import annotations
 
 import _thread
 import contextlib
+import difflib
 import hashlib
 import json
+import os
 import re
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sandbox
 
+TEXTS = "texts"
+"""The folder of the driver's files as they were measured, by their digests."""
 Run = Callable[[str, list[str], Path], bool]
 """Runs a test file without some of its tests, and keeps what it reached in another file; False if it cannot."""
 
@@ -30,24 +39,37 @@ class Covering:
         self._tests: dict[tuple[str, int], set[str]] = {}
         self._reach: dict[str, set[str]] = {}
         self._importers: dict[str, set[str]] = {}
+        self._changed: dict[str, set[int]] = {}
+        """The lines of files that are others than when their tests were measured."""
+        self._places_now = cache(places_now)
 
-    def add(self, measured: dict[str, Any]) -> None:
+    def add(self, measured: dict[str, Any], texts: Path) -> None:
+        """Adds what the tests of a file reached, whose sources were in the folder `texts`."""
         self.seconds |= measured["seconds"]
+        now = {file: self._places_now(Path(file), texts / digest) for file, digest in measured["ran"].items()}
+        for file, places in now.items():
+            if places is not None:
+                self._changed.setdefault(file, set()).update(places.changed)
         for test, files in measured["lines"].items():
             for file, lines in files.items():
                 self._reach.setdefault(file, set()).add(test)
+                places = now[file]
                 for line in lines:
-                    self._tests.setdefault((file, line), set()).add(test)
+                    for place in (line,) if places is None else places.of.get(line, ()):
+                        self._tests.setdefault((file, place), set()).add(test)
 
     def tests_of(self, file: str, first: int, last: int, *, importing: bool) -> dict[str, float]:
         """Returns the tests that reach lines of a file, the shortest first.
 
         For what its import runs (`importing`): all that reach the file, or stand in a test file that imports from it,
-        because defaults and constants are read without reaching a line.
+        because defaults and constants are read without reaching a line. For lines that are new since the tests were
+        measured, and not beside any that a test reached: all that reach the file.
         """
         found = set(self._reach.get(file, ())) | self._importing(file) if importing else set()
         for line in range(first, last + 1):
             found |= self._tests.get((file, line), set())
+        if not found and not self._changed.get(file, set()).isdisjoint(range(first, last + 1)):
+            found = set(self._reach.get(file, ()))
         return {test: self.seconds[test] for test in sorted(found, key=lambda test: (self.seconds[test], test))}
 
     def _importing(self, file: str) -> set[str]:
@@ -57,6 +79,30 @@ class Covering:
             named = {test.split("::")[0] for test in self.seconds}
             self._importers[file] = {test_file for test_file in named if words.search(Path(test_file).read_text())}
         return {test for test in self.seconds if test.split("::")[0] in self._importers[file]}
+
+
+class Places:
+    """Where the lines of a text are in another: `of` each line, and the lines there that are `changed`."""
+
+    def __init__(self, before: str, after: str) -> None:
+        self.of: dict[int, list[int]] = {}
+        self.changed: set[int] = set()
+        matcher = difflib.SequenceMatcher(None, before.splitlines(), after.splitlines(), autojunk=False)
+        for tag, begin, end, new_begin, new_end in matcher.get_opcodes():
+            new = range(new_begin + 1, new_end + 1)  # lines count from 1
+            if tag == "equal":
+                for line, place in zip(range(begin + 1, end + 1), new, strict=True):
+                    self.of.setdefault(line, []).append(place)
+            else:  # new lines have the tests of those that they replace, and of the neighbours
+                self.changed.update(new)
+                for line in range(begin, end + 2):
+                    self.of.setdefault(line, []).extend(new)
+
+
+def places_now(file: Path, before: Path) -> Places | None:
+    """Returns where the lines are that a file had before; None if it has not changed."""
+    old, new = before.read_text(), file.read_text() if file.exists() else ""
+    return None if old == new else Places(old, new)
 
 
 class Measuring:
@@ -106,22 +152,24 @@ def measure(
     without: list[str],
     folder: Path,
     at_once: int,
+    wanted: Iterable[Path],
     run: Run | None = None,
     prepare: Callable[[], None] = lambda: None,
 ) -> Covering:
     """Runs the test files that have changed since they were last run; `run` does it for one, in a child.
 
-    `prepare` is called before, if there are any. Raises SystemExit when `run` returns False, which it does, where no
-    other is given, if a test fails.
+    It runs those, too, with which one of the `wanted` sources was not measured, as it was not there. `prepare` is
+    called before, if there are any. Raises SystemExit when `run` returns False, which it does, where no other is given,
+    if a test fails.
     """
     run = run or _measure_file
     folder.mkdir(parents=True, exist_ok=True)
-    covering, stale = Covering(), {}
+    covering, stale, needed = Covering(), {}, {str(path) for path in wanted}
     for file in files:
         kept = folder / f"{Path(file).stem}.json"
         known = json.loads(kept.read_text()) if kept.exists() else {}
-        if "ran" in known and known["digest"] == _digest(file, without, known["ran"]):
-            covering.add(known)
+        if known.get("digest") == _digest(file, without) and needed <= known["ran"].keys():
+            covering.add(known, folder / TEXTS)
         else:
             stale[file] = kept
 
@@ -141,7 +189,7 @@ def measure(
         kept = stale[file]
         if status:
             raise SystemExit(f"{file} fails without any mutant, see {kept.with_suffix('.log')}")
-        covering.add(json.loads(kept.read_text()))
+        covering.add(json.loads(kept.read_text()), folder / TEXTS)
     return covering
 
 
@@ -161,7 +209,7 @@ def _measure_file(file: str, without: list[str], kept: Path) -> bool:
         return False
     data = measured.get_data()
     lines: dict[str, dict[str, list[int]]] = {test: {} for test in measuring.seconds}
-    ran = sorted(str(Path(path).relative_to(Path.cwd())) for path in data.measured_files() if data.lines(path))
+    ran = sorted(str(Path(path).relative_to(Path.cwd())) for path in data.measured_files())
     for name in ran:
         path = str(Path.cwd() / name)
         for line, tests in data.contexts_by_lineno(path).items():
@@ -180,9 +228,19 @@ def keep(
     lines: dict[str, dict[str, list[int]]],
     ran: list[str],
 ) -> None:
-    """Keeps what the tests of a file reached, with what it is valid for."""
-    digest = _digest(file, without, ran)
-    kept.write_text(json.dumps({"digest": digest, "ran": ran, "seconds": seconds, "lines": lines}))
+    """Keeps what the tests of a file reached in those of the driver's that they `ran`, with what it is valid for."""
+    texts = kept.parent / TEXTS
+    texts.mkdir(exist_ok=True)
+    digests = {}
+    for name in ran:
+        text = Path(name).read_bytes()
+        digests[name] = hashlib.sha256(text).hexdigest()
+        if not (texts / digests[name]).exists():
+            new = texts / f"new.{os.getpid()}"
+            new.write_bytes(text)
+            new.replace(texts / digests[name])
+    measured = {"digest": _digest(file, without), "ran": digests, "seconds": seconds, "lines": lines}
+    kept.write_text(json.dumps(measured))
 
 
 def _concurrency(file: str) -> list[str]:
@@ -206,9 +264,6 @@ def version(file: str) -> str:
     return hashlib.sha256(b"".join(path.read_bytes() for path in sources_of(file))).hexdigest()
 
 
-def _digest(file: str, without: list[str], ran: Iterable[str]) -> str:
-    """Changes with the test file, with what the tests share, and with those of the driver's files that it ran."""
-    digest = hashlib.sha256(repr([name for name in without if name.startswith(file)]).encode())
-    for path in [*sources_of(file), *map(Path, ran)]:
-        digest.update(path.read_bytes() if path.exists() else b"")
-    return digest.hexdigest()
+def _digest(file: str, without: list[str]) -> str:
+    """Changes with the test file, and with what the tests share."""
+    return hashlib.sha256(f"{version(file)} {[name for name in without if name.startswith(file)]}".encode()).hexdigest()

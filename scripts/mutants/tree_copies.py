@@ -214,7 +214,7 @@ class Copies:
             entered = set(marked)
             found = {name: [at for at, block in of.items() if block in entered] for name, of in self.lines.items()}
             lines[test] = {name: at for name, at in found.items() if at}
-        covering.keep(kept, file, without, seconds, lines, sorted({name for test in lines.values() for name in test}))
+        covering.keep(kept, file, without, seconds, lines, sorted(map(str, self.marked)))
         return True
 
     def passes(self, path: Path, code: str, tests: dict[str, float]) -> bool:

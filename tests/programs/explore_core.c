@@ -5,7 +5,7 @@
  * the explorer says so.
  *
  * explore_core systematic N   each host, all schedules with two preemptions, at most N of each
- * explore_core random N SEED  N random hosts, each under one random schedule
+ * explore_core random N SEED  N hosts, most of them random, each under one random schedule
  *
  * Prints how many schedules were run. A fault aborts with the host, the seed and the choices. */
 #include "command.h"
@@ -249,15 +249,17 @@ void core_futex_wake(_Atomic uint32_t *word)
 }
 
 /* Memory of the core, whose sources are compiled with these names. What was freed is overwritten
- * and stays unused until the host has ended. */
+ * and stays unused until the host has ended: a command there has a status as if it were open. The
+ * same stands behind each block. */
 
-enum { BLOCKS = 256 };
+enum { BLOCKS = 256, FREED = 0x5a, GUARD = 64 };
 static struct block {
     void *memory;
     size_t size;
     bool freed;
 } blocks[BLOCKS];
 static unsigned block_count;
+static unsigned blocks_left = BLOCKS;
 
 void *explored_malloc(size_t size);
 void *explored_calloc(size_t count, size_t size);
@@ -265,16 +267,20 @@ void explored_free(void *memory);
 
 void *explored_malloc(size_t size)
 {
+    if (block_count == blocks_left)
+        return NULL;
     CHECK(block_count < BLOCKS, "too many allocations");
     struct block *block = &blocks[block_count++];
-    *block = (struct block){malloc(size), size, false};
+    *block = (struct block){malloc(size + GUARD), size, false};
     memset(block->memory, 0xa5, size);
+    memset((char *)block->memory + size, FREED, GUARD);
     return block->memory;
 }
 
 void *explored_calloc(size_t count, size_t size)
 {
-    return memset(explored_malloc(count * size), 0, count * size);
+    void *memory = explored_malloc(count * size);
+    return memory != NULL ? memset(memory, 0, count * size) : NULL;
 }
 
 void explored_free(void *memory)
@@ -286,7 +292,7 @@ void explored_free(void *memory)
         block++;
     CHECK(block < blocks + block_count && !block->freed, "memory is freed that is not allocated");
     block->freed = true;
-    memset(memory, 0xa5, block->size);
+    memset(memory, FREED, block->size);
 }
 
 static void check_memory(void)
@@ -294,9 +300,9 @@ static void check_memory(void)
     for (; block_count > 0; block_count--) {
         struct block *block = &blocks[block_count - 1];
         CHECK(block->freed, "memory is left");
-        for (size_t i = 0; i < block->size; i++)
-            CHECK(((unsigned char *)block->memory)[i] == 0xa5,
-                  "memory is written after it was freed");
+        for (size_t i = 0; i < block->size + GUARD; i++)
+            CHECK(((unsigned char *)block->memory)[i] == FREED,
+                  "memory is written after it was freed, or behind it");
         free(block->memory);
     }
 }
@@ -316,6 +322,9 @@ struct operation {
     struct operation *after[OPERATIONS];
     unsigned after_count;
     int32_t status, ends_with;
+    uint64_t begin, end;
+    bool is_flushed;
+    bool is_hidden; /* that it has ended; commands behind it in its lane may be seen to end first */
     void (*ended)(void *);
     void *data;
     int references;
@@ -340,18 +349,26 @@ static int32_t outcome_of(int number);
 
 static void operation_ended(int number, int32_t status);
 
+static bool is_refused(int number);
+
+static const struct core_command *command_of(int number);
+
 static int32_t engine_submit(void *lane, void *given, uint32_t count, void *const *after,
                              void **event)
 {
     CHECK(!holds_lock(), "the engine is called with the lock");
     core_pause();
     int number = *(const int *)given;
-    if (outcome_of(number) == CL_INVALID_KERNEL)
+    if (is_refused(number))
         return CL_INVALID_KERNEL;
     check_what_is_beside(number);
     struct operation *operation = &operations[operation_count++];
-    *operation = (struct operation){number, lane, {NULL}, count, CL_SUBMITTED, outcome_of(number),
-                                    NULL,   NULL, 1};
+    *operation = (struct operation){.number = number,
+                                    .lane = lane,
+                                    .after_count = count,
+                                    .status = CL_SUBMITTED,
+                                    .ends_with = outcome_of(number),
+                                    .references = 1};
     for (uint32_t i = 0; i < count; i++) {
         operation->after[i] = after[i];
         CHECK(after[i] != NULL, "the engine is to wait for what it does not have");
@@ -366,13 +383,16 @@ static int32_t engine_submit(void *lane, void *given, uint32_t count, void *cons
 static void engine_ended(void *given, int32_t status)
 {
     CHECK(!holds_lock(), "the engine is called with the lock");
+    CHECK(core_in_ended(), "the engine is told of an end in another way");
     core_pause();
+    core_settle(); /* does not wait for this end */
     operation_ended(*(const int *)given, status);
 }
 
 static bool has_ended(void *event)
 {
-    return ((struct operation *)event)->status <= CL_COMPLETE;
+    const struct operation *operation = event;
+    return operation->status <= CL_COMPLETE && !operation->is_hidden;
 }
 
 static unsigned long asked_by_server; /* about ends that it notes between callbacks */
@@ -383,7 +403,7 @@ static int32_t engine_status(void *event)
     CHECK(((struct operation *)event)->references > 0, "an event is used that was released");
     asked_by_server += current != NULL && current->is_serving && current->is_ending;
     core_pause();
-    return ((struct operation *)event)->status;
+    return has_ended(event) ? ((struct operation *)event)->status : CL_SUBMITTED;
 }
 
 static void engine_wait(void *event)
@@ -391,12 +411,20 @@ static void engine_wait(void *event)
     CHECK(!holds_lock(), "the engine is called with the lock");
     CHECK(((struct operation *)event)->references > 0, "an event is used that was released");
     yield(has_ended, event);
+    if (current == NULL)
+        ((struct operation *)event)->is_hidden = false;
 }
+
+static unsigned asked_for_times;
 
 static void engine_times(void *event, uint64_t *begin, uint64_t *end)
 {
-    (void)event;
-    *begin = *end = 1;
+    const struct operation *operation = event;
+    CHECK(!holds_lock(), "the engine is called with the lock");
+    CHECK(has_ended(event), "the engine is asked for times before the end");
+    *begin = operation->begin;
+    *end = operation->end;
+    asked_for_times++;
 }
 
 static int32_t engine_notify(void *event, void (*ended)(void *), void *data)
@@ -404,7 +432,7 @@ static int32_t engine_notify(void *event, void (*ended)(void *), void *data)
     struct operation *operation = event;
     CHECK(!holds_lock(), "the engine is called with the lock");
     core_pause();
-    if (operation->status <= CL_COMPLETE) {
+    if (has_ended(event)) {
         ended(data);
         return CL_SUCCESS;
     }
@@ -420,6 +448,14 @@ static void engine_release(void *event)
     live_events--;
 }
 
+static void engine_flush(void *lane)
+{
+    CHECK(!holds_lock(), "the engine is called with the lock");
+    core_pause();
+    for (unsigned i = 0; i < operation_count; i++)
+        operations[i].is_flushed |= operations[i].lane == lane;
+}
+
 static uint64_t engine_now(void)
 {
     return ++time_now;
@@ -430,13 +466,13 @@ static void observing_thread(void *nothing);
 /* What the observing thread calls may wait for nothing that this thread has to note. */
 static void check_that_it_is_in_ended(void)
 {
-    CHECK(current->work != observing_thread || core_in_ended(),
+    CHECK(current == NULL || current->work != observing_thread || core_in_ended(),
           "the observing thread seems to be one that may wait");
 }
 
 static const struct core_engine engine = {engine_submit,  engine_ended, engine_status,
                                           engine_wait,    engine_times, engine_notify,
-                                          engine_release, NULL,         engine_now};
+                                          engine_release, engine_flush, engine_now};
 
 static bool has_failed_wait(const struct operation *operation)
 {
@@ -446,10 +482,17 @@ static bool has_failed_wait(const struct operation *operation)
     return false;
 }
 
+/* What is submitted later than it was enqueued has to be flushed. */
+static bool has_begun(const struct operation *operation)
+{
+    const struct core_command *command = command_of(operation->number);
+    return command == NULL || !command->deferred || operation->is_flushed;
+}
+
 /* An operation of a lane that is out of order fails as soon as one does that it waits for. */
 static bool may_run(const struct operation *operation)
 {
-    if (operation->status != CL_SUBMITTED || lasts(operation->number))
+    if (operation->status != CL_SUBMITTED || lasts(operation->number) || !has_begun(operation))
         return false;
     if (!operation->lane->in_order && has_failed_wait(operation))
         return true;
@@ -467,9 +510,20 @@ static bool any_may_run(void *nothing)
 {
     (void)nothing;
     for (unsigned i = 0; i < operation_count; i++)
-        if (may_run(&operations[i]))
+        if (may_run(&operations[i]) || operations[i].is_hidden)
             return true;
     return false;
+}
+
+static void show_end(struct operation *operation)
+{
+    operation->is_hidden = false;
+    if (operation->ended != NULL) {
+        void (*ended)(void *) = operation->ended;
+        core_pause();
+        ended(operation->data);
+        operation->ended = NULL;
+    }
 }
 
 static void engine_thread(void *nothing)
@@ -479,9 +533,14 @@ static void engine_thread(void *nothing)
         struct operation *able[OPERATIONS];
         unsigned count = 0;
         for (unsigned i = operation_count; i-- > 0;) /* the newest first */
-            if (may_run(&operations[i]))
+            if (may_run(&operations[i]) || operations[i].is_hidden)
                 able[count++] = &operations[i];
         struct operation *operation = able[count > 1 ? choose(count, false) : 0];
+        if (operation->is_hidden) {
+            show_end(operation);
+            continue;
+        }
+        operation->begin = ++time_now;
         if (has_failed_wait(operation)) {
             operation->ends_with = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
         } else if (is_work(operation->number)) {
@@ -489,14 +548,12 @@ static void engine_thread(void *nothing)
             command_begins(operation->number, true);
         }
         core_pause();
+        operation->end = ++time_now;
         command_ends(operation->number, operation->ends_with);
         operation->status = operation->ends_with;
-        if (operation->ended != NULL) {
-            void (*ended)(void *) = operation->ended;
-            core_pause();
-            ended(operation->data);
-            operation->ended = NULL;
-        }
+        operation->is_hidden = operation->lane->in_order && is_random && choose(3, false) == 0;
+        if (!operation->is_hidden)
+            show_end(operation);
     }
 }
 
@@ -545,9 +602,10 @@ static struct core_caller *caller;
 static struct lane lanes[QUEUES];
 static bool has_lane[QUEUES];
 static struct core_command *commands[COMMANDS];
-static bool enqueued[COMMANDS], began[COMMANDS], ended[COMMANDS];
+static bool enqueued[COMMANDS], began[COMMANDS], ended[COMMANDS], refused[COMMANDS];
 static int32_t ended_as[COMMANDS];
 static unsigned called_back[COMMANDS];
+static int32_t reached[COMMANDS];    /* the last state with a callback */
 static int order[COMMANDS], ordered; /* in which commands entered their queues */
 static bool has_let[COMMANDS];       /* core_let_follow() has returned */
 static bool is_decided[COMMANDS];    /* the caller runs it, whatever was planned */
@@ -602,6 +660,24 @@ static void check_what_is_beside(int number)
                       atomic_load(&commands[j]->status) <= CL_COMPLETE,
                   "the caller runs commands of other queues");
     }
+}
+
+static const struct core_command *command_of(int number)
+{
+    return commands[number];
+}
+
+static bool is_refused(int number)
+{
+    bool is = outcome_of(number) == CL_INVALID_KERNEL;
+    CHECK(!refused[number], "a command that the engine has refused is submitted again");
+    refused[number] = is;
+    return is;
+}
+
+static bool is_enqueued(void *number)
+{
+    return enqueued[(intptr_t)number];
 }
 
 static bool is_work(int number)
@@ -672,11 +748,23 @@ static void command_ends(int number, int32_t status)
     ended_as[number] = status;
 }
 
+/* The core may not go on from a command that has ended to its neighbours in the queue. */
+static void spoil_neighbours(struct core_command *command)
+{
+    command->older = command->newer = (struct core_command *)1;
+}
+
 static void operation_ended(int number, int32_t status)
 {
     CHECK(released[number]++ == 0, "the engine is told of an end twice");
     CHECK(commands[number] == NULL || atomic_load(&commands[number]->status) == status,
           "the engine is told of another end");
+    if (commands[number] != NULL)
+        spoil_neighbours(commands[number]);
+    int queue = host->plans[number].queue;
+    for (int i = 0; i < ordered && order[i] != number && !host->shares; i++)
+        if (host->in_order[queue] && is_in_queue(&host->plans[order[i]], queue))
+            must_have_ended(order[i]);
 }
 
 /* The caller: under a lock of its own it takes what is ready, which one of its threads runs. */
@@ -771,7 +859,7 @@ static void hand_over(struct core_command *command)
         CHECK(command->admitted && core_status(command) == CL_RUNNING, "a command has not begun");
         core_pause();
         command_ends(number, outcome_of(number));
-        CHECK(core_end(command, outcome_of(number)), "a command had ended before");
+        core_end(command, outcome_of(number));
         return;
     }
     if (host->renews && core_is_outdated(command) && !may_renew[number] && choose(2, false) == 0) {
@@ -819,11 +907,12 @@ static void run_decided(int number)
     core_pause();
     command_ends(number, status);
     if (!core_is_decided(command)) {
-        CHECK(core_end(command, status), "a command had ended before");
+        core_end(command, status);
         return;
     }
     CHECK(core_set(command, status), "a command had ended before");
     CHECK(!core_set(command, status), "a command ends twice");
+    spoil_neighbours(command);
     core_pause();
     if (core_let_follow(command, true))
         take();
@@ -879,9 +968,15 @@ static void set_user_event(int number)
     has_let[number] = true;
 }
 
-static bool is_enqueued(void *number)
+static void serving_thread(void *nothing);
+
+static void call_back_before(struct core_command *command, int32_t status, void *data)
 {
-    return enqueued[(intptr_t)number];
+    intptr_t number = (intptr_t)data / CL_QUEUED, state = (intptr_t)data % CL_QUEUED;
+    CHECK(state < reached[number], "callbacks come in another order");
+    reached[number] = (int32_t)state;
+    CHECK(status == state || (status < 0 && status == core_status(command)),
+          "a callback for a state comes with another status");
 }
 
 static void call_back(struct core_command *command, int32_t status, void *data)
@@ -889,6 +984,8 @@ static void call_back(struct core_command *command, int32_t status, void *data)
     int number = (int)(intptr_t)data;
     const struct plan *plan = &host->plans[number];
     called_back[number]++;
+    CHECK(current->work == serving_thread && !core_in_ended(),
+          "a callback is called on a thread that may not wait");
     if (plan->callback_waits != 0) {
         yield(is_enqueued, (void *)(intptr_t)(plan->callback_waits - 1));
         struct core_command *waited = commands[plan->callback_waits - 1];
@@ -900,8 +997,8 @@ static void call_back(struct core_command *command, int32_t status, void *data)
     }
     if (plan->callback_sets != 0)
         set_user_event(plan->callback_sets - 1);
-    CHECK(status == CL_COMPLETE || status < 0, "a callback comes with another status");
-    CHECK(core_status(command) <= CL_COMPLETE, "a callback comes before the end");
+    CHECK(status == core_status(command),
+          "a callback comes before the end, or with another status");
 }
 
 static void observing_thread(void *nothing)
@@ -994,6 +1091,11 @@ static bool is_any(const void *operation, void *nothing)
     return true;
 }
 
+static bool is_number(const void *operation, void *number)
+{
+    return *(const int *)operation == *(const int *)number;
+}
+
 static void holding_thread(void *nothing)
 {
     for (;;) {
@@ -1077,8 +1179,10 @@ static void do_directly(int number)
         core_finish(queue);
     }
     command_begins(number, false);
-    core_pause();
+    yield(lasts(number) ? is_enqueued : NULL,
+          (void *)(intptr_t)(host->plans[number].lasts_until - 1));
     CHECK(known_state[number] == board_state, "a board changes while a thread carries");
+    CHECK(core_board_uses(board, is_number, &number), "what a thread carries uses nothing");
     command_ends(number, CL_COMPLETE);
     core_end_directly(queue);
 }
@@ -1095,6 +1199,7 @@ static void enqueue(int number)
         }
     if (plan->kind == HELD) {
         hold(number);
+        enqueued[number] = true;
         return;
     }
     if (plan->kind == DIRECT) {
@@ -1116,9 +1221,14 @@ static void enqueue(int number)
             carry(number, role, count, list);
     }
     enqueued[number] = true;
-    if (plan->has_callback)
-        CHECK(core_callback(commands[number], CL_COMPLETE, call_back, (void *)(intptr_t)number),
+    if (!plan->has_callback)
+        return;
+    for (intptr_t state = CL_SUBMITTED; state >= CL_RUNNING; state--)
+        CHECK(core_callback(commands[number], (int32_t)state, call_back_before,
+                            (void *)(number * CL_QUEUED + state)),
               "no memory");
+    CHECK(core_callback(commands[number], CL_COMPLETE, call_back, (void *)(intptr_t)number),
+          "no memory");
 }
 
 static bool has_command(int number)
@@ -1133,8 +1243,8 @@ static bool has_been_noted(void *number)
 
 static bool has_left_engine(void *number)
 {
-    const struct operation *operation = atomic_load(&commands[(intptr_t)number]->event);
-    return operation != NULL ? operation->status <= CL_COMPLETE : has_been_noted(number);
+    void *event = atomic_load(&commands[(intptr_t)number]->event);
+    return event != NULL ? has_ended(event) : has_been_noted(number);
 }
 
 static bool is_told(int number)
@@ -1176,12 +1286,20 @@ static bool is_set_by_callback(int number)
     return false;
 }
 
-static struct core_command *first_carried(const struct core_queue *queue)
+static struct core_command *first_carried(const struct core_queue *queue, uint64_t behind)
 {
     struct core_command *each = queue->oldest;
-    while (each != NULL && !core_is_carried(each))
+    while (each != NULL && (each->number <= behind || !core_is_carried(each)))
         each = each->newer;
     return each;
+}
+
+static bool engine_has_all(const struct core_queue *queue)
+{
+    for (const struct core_command *each = queue->oldest; each != NULL; each = each->newer)
+        if (each->event == NULL)
+            return false;
+    return true;
 }
 
 static bool polls_elsewhere(const struct core_queue *queue)
@@ -1208,7 +1326,11 @@ static void ask_about(int number)
     struct core_command *command = commands[number], *next;
     struct core_queue *queue = queues[host->plans[number].queue];
     uintptr_t known[COMMANDS];
-    core_status(command);
+    void *event = atomic_load(&command->event);
+    bool is_over = event != NULL && has_ended(event);
+    int32_t status = core_status(command);
+    CHECK(status <= CL_COMPLETE || !is_over, "an end that the engine tells is not known");
+    CHECK(status > CL_COMPLETE || core_has_ended(command), "an end that was told is not noted");
     core_board_note(board);
     CHECK(core_board_is_open(board) == (board->open != 0), "a board seems to be open, or not");
     CHECK(core_has_ready(caller) == (caller->ready != NULL), "commands seem to be ready, or not");
@@ -1217,17 +1339,26 @@ static void ask_about(int number)
     CHECK(is_free == !(polls_elsewhere(queue) || runs_elsewhere(queue)),
           "the engine seems to be free, or not");
     next = core_next(queue, NULL);
-    CHECK(next == first_carried(queue), "another command is the next");
+    CHECK(next == first_carried(queue, 0), "another command is the first");
     if (next != NULL)
         core_release(next);
+    if (command->queue != NULL) {
+        next = core_next(queue, command);
+        CHECK(next == first_carried(queue, command->number), "another command is the next");
+        if (next != NULL)
+            core_release(next);
+    }
     bool none_is_decided = core_decided == 0, alone = core_finishes_alone(queue);
-    CHECK(alone == (none_is_decided || queue->in_engine == queue->open),
+    CHECK(alone == (none_is_decided || engine_has_all(queue)),
           "a queue seems to need the caller, or not");
     CHECK(core_awaited(command, COMMANDS, known) <= command->link_count,
           "a command waits for others than it follows");
     if (core_followers(command) != 0)
         CHECK(command->followers != NULL, "a command seems to have followers");
     CHECK(core_enqueued(queue) == queue->enqueued, "another number of commands");
+    bool uses = core_board_uses(board, is_number, &number);
+    CHECK(uses == (command->admitted && atomic_load(&command->status) > CL_COMPLETE),
+          "a command seems to use something, or nothing");
 }
 
 static void host_thread(void *from)
@@ -1248,13 +1379,18 @@ static void host_thread(void *from)
         if (host->plans[i].kind == USER && !is_set_by_callback(i))
             set_user_event(i);
     for (int i = first; i < last && host->plans[i].kind != NOTHING; i++)
+        if (host->plans[i].polled && has_command(i))
+            ask_about(i);
+    for (int i = first; i < last && host->plans[i].kind != NOTHING; i++)
         if (host->plans[i].waited && has_command(i))
             wait_for(i);
     if (host->finishes)
         for (int i = 0; i < QUEUES; i++)
             finish(i);
-    if (host->looks == OBSERVES)
+    if (host->looks == OBSERVES && seed % 2 == 0)
         core_board_observe(board);
+    for (int i = 0; i < QUEUES && host->looks == OBSERVES && seed % 2 != 0; i++)
+        core_queue_observe(queues[i]);
     for (int i = first; i < last && host->plans[i].kind != NOTHING; i++) {
         if (!has_command(i))
             continue;
@@ -1325,6 +1461,30 @@ static bool may_fail(int number)
     return plan->outcome < 0;
 }
 
+/* Of a carried command that has ended without an error. */
+static void check_times(struct core_command *command)
+{
+    static const int states[] = {CL_QUEUED, CL_SUBMITTED, CL_RUNNING, CL_COMPLETE};
+    const struct operation *operation = command->event;
+    uint64_t times[5] = {[4] = 0x5a5a}, again[4];
+    core_times(command, times);
+    asked_for_times = 0;
+    core_times(command, again);
+    CHECK(times[4] == 0x5a5a, "more times are written than there are");
+    CHECK(asked_for_times == 0 && memcmp(times, again, sizeof again) == 0,
+          "the engine is asked for times twice");
+    for (int i = 0; i < 4; i++)
+        CHECK(times[states[i]] != 0 && (i == 0 || times[states[i]] >= times[states[i - 1]]),
+              "times are not in their order");
+    if (operation == NULL)
+        CHECK(times[CL_SUBMITTED] < times[CL_RUNNING] && times[CL_RUNNING] < times[CL_COMPLETE],
+              "the times of a command that the caller has run are others");
+    else
+        CHECK(times[CL_COMPLETE] - times[CL_RUNNING] == operation->end - operation->begin &&
+                  times[CL_RUNNING] >= operation->begin,
+              "the engine has told other times");
+}
+
 static void check_ends(void)
 {
     current = NULL;
@@ -1340,8 +1500,12 @@ static void check_ends(void)
         bool passed_on = status == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST && may_fail(i);
         CHECK(status == expected(i) || refused || passed_on, "a command ends with another status");
         CHECK(called_back[i] == host->plans[i].has_callback, "callbacks are not called once");
+        CHECK(reached[i] == (host->plans[i].has_callback ? CL_RUNNING : CL_QUEUED),
+              "callbacks for other states are not called");
         CHECK(commands[i]->followers == NULL && commands[i]->unmet == 0, "a link is left");
         CHECK(atomic_load(&commands[i]->references) == 1, "a reference is left");
+        if (is_told(i) && status == CL_COMPLETE)
+            check_times(commands[i]);
         core_release(commands[i]);
     }
     for (int i = 0; i < QUEUES; i++) {
@@ -1350,6 +1514,12 @@ static void check_ends(void)
         CHECK(queues[i]->barrier == NULL, "a barrier is left");
         CHECK(core_admits(queues[i], core_board_epoch(board), CORE_CARRIED) &&
                   core_engine_is_free(queues[i]),
+              "commands seem to be open");
+        CHECK(queues[i]->submitted == NULL && queues[i]->next_noted == NULL,
+              "a command that has ended is left to be noted");
+        CHECK(queues[i]->in_engine == 0, "the engine seems to have commands");
+        CHECK(queues[i]->admitted == 0 && queues[i]->kernels == 0 && queues[i]->polling == 0 &&
+                  queues[i]->running == 0,
               "commands seem to be open");
         CHECK(atomic_load(&queues[i]->references) == 1, "a queue is still needed");
         core_queue_release(queues[i]);
@@ -1394,7 +1564,10 @@ static void run(const struct host *given)
     memset(enqueued, 0, sizeof enqueued);
     memset(began, 0, sizeof began);
     memset(ended, 0, sizeof ended);
+    memset(refused, 0, sizeof refused);
     memset(called_back, 0, sizeof called_back);
+    for (int i = 0; i < COMMANDS; i++)
+        reached[i] = CL_QUEUED;
     memset(is_decided, 0, sizeof is_decided);
     memset(set_at, 0, sizeof set_at);
     core_open();
@@ -1469,9 +1642,9 @@ static const struct host hosts[] = {
       {CARRIED, 1}},
      0,
      true},
-    {"kernels of two queues on a board that runs one at a time",
-     {true, false},
-     {{CARRIED}, {CARRIED, 1}, {CARRIED, 0}, {CARRIED, 1}, {USER}, {CARRIED, 0, {5}}},
+    {"kernels of three queues on a board that runs one at a time",
+     {true, false, true},
+     {{CARRIED}, {CARRIED, 1}, {CARRIED}, {CARRIED, 2}, {USER}, {CARRIED, 2, {5}}},
      3,
      true,
      .runs_one = true},
@@ -1492,6 +1665,30 @@ static const struct host hosts[] = {
       {CARRIED, 1, .has_callback = true, .callback_sets = 1}},
      0,
      true},
+    {"a callback that waits for what the last of several sets",
+     {true, true},
+     {{USER},
+      {CARRIED, 1, .has_callback = true, .callback_waits = 1},
+      {CARRIED, 1, .has_callback = true},
+      {CARRIED, 1, .has_callback = true},
+      {CARRIED, 1, .has_callback = true, .callback_sets = 1}}},
+    {"a callback that waits for what follows one with a callback",
+     {true, true},
+     {{USER},
+      {CARRIED, 1, {1}, .has_callback = true},
+      {CARRIED, 0, .has_callback = true, .comes_first = true, .callback_waits = 4},
+      {DECIDED, 0, {2}}},
+     0,
+     false,
+     OBSERVES},
+    {"a callback that waits for a decided command",
+     {true, true},
+     {{USER},
+      {DECIDED, 0, {1}},
+      {CARRIED, 1, .has_callback = true, .comes_first = true, .callback_waits = 2}},
+     0,
+     false,
+     OBSERVES},
     {"a callback that waits as the caller does, and one that makes a decided command ready",
      {true, true},
      {{USER, .outcome = -5},
@@ -1502,6 +1699,24 @@ static const struct host hosts[] = {
       {CARRIED, 1, .has_callback = true, .callback_sets = 1}},
      0,
      true},
+    {"a failure between one that runs and a decided command",
+     {true},
+     {{CARRIED}, {USER, .outcome = -5}, {CARRIED, 0, {2}}, {DECIDED}},
+     0,
+     true},
+    {"a barrier that fails with a user event behind an earlier one",
+     {false},
+     {{CARRIED}, {BARRIER}, {USER, .outcome = -5}, {BARRIER, 0, {3}}, {CARRIED}},
+     0,
+     true},
+    {"a callback of one that waits for the caller",
+     {true, true},
+     {{DECIDED, 1}, {CARRIED, 0, {1}, .has_callback = true, .comes_first = true}}},
+    {"a board that is held behind a command that a thread carries",
+     {true},
+     {{DIRECT, .lasts_until = 3}, {CARRIED}, {HELD}},
+     1,
+     .shares = true},
     {"a decided command out of order beside commands that wait for the host",
      {true, false},
      {{USER}, {CARRIED, 0, {1}}, {CARRIED, 1, {2}}, {DECIDED, 1}, {CARRIED, 1}},
@@ -1736,6 +1951,14 @@ static void describe_what_waits(void)
     CHECK(core_awaited(made[0], 4, known) == 0, "a user event is a command to wait for");
     CHECK(core_awaited(made[2], 4, known) == 1 && known[0] == SECOND, "another one is awaited");
     CHECK(core_awaited(made[2], 0, known) == 0, "more are written than there is room for");
+    const struct core_command *expected_to_be_last[] = {NULL, made[0], made[1], made[1]};
+    for (uint64_t last = 0; last < 4; last++) {
+        struct core_command *found = core_unfinished(queue, last, known);
+        CHECK(found == expected_to_be_last[last], "a command behind the last is not finished");
+        if (found != NULL)
+            core_release(found);
+    }
+    CHECK(core_unfinished(other, 0, known) == NULL, "a command behind the last is not finished");
     CHECK(core_followers(gate) == 2 && core_followers(made[0]) == 1 && core_followers(made[2]) == 0,
           "another number follows");
     CHECK(core_needed(made[2], &carried) == 0 && carried == NULL, "one that waits can be run");
@@ -1760,6 +1983,525 @@ static void describe_what_waits(void)
     core_release(gate);
     core_queue_release(queue);
     core_queue_release(other);
+    core_caller_release(caller);
+    check_memory();
+}
+
+static unsigned calls_of_caller;
+static int32_t states_called[3];
+static unsigned states_called_count;
+
+static void count_call(void *data)
+{
+    (void)data;
+    calls_of_caller++;
+}
+
+static void note_state(struct core_command *command, int32_t status, void *data)
+{
+    (void)command, (void)data;
+    states_called[states_called_count++] = status;
+}
+
+/* Does what the two threads of the driver have to do. */
+static void work_off(void)
+{
+    core_close();
+    core_observe();
+    *core_explored_ending() = false;
+    core_serve();
+    core_open();
+}
+
+static void take_all(void)
+{
+    uintptr_t known;
+    int32_t error;
+    while (core_take_ready(caller, 1, &known, &error) != 0)
+        ;
+}
+
+static void end(struct core_command *command, int32_t status)
+{
+    core_set(command, status);
+    core_let_follow(command, true);
+    take_all();
+}
+
+static void must_need(struct core_command *command, uintptr_t decided,
+                      const struct core_command *carried)
+{
+    struct core_command *found;
+    CHECK(core_needed(command, &found) == decided, "another command is needed");
+    CHECK(found == carried, "another carried command is needed");
+    if (found != NULL)
+        core_release(found);
+}
+
+static struct core_command *new_decided(struct core_queue *queue, uintptr_t known,
+                                        struct core_command *one, struct core_command *other)
+{
+    struct core_command *const list[] = {one, other};
+    struct core_command *made =
+        core_decide(queue, CORE_WORK, known, (one != NULL) + (other != NULL), list);
+    take_all();
+    return made;
+}
+
+static void begin_description(const struct host *described)
+{
+    host = described;
+    host_name = host->name;
+    current = NULL;
+    operation_count = ordered = 0;
+    memset(commands, 0, sizeof commands);
+    memset(refused, 0, sizeof refused);
+    memset(released, 0, sizeof released);
+}
+
+/* Without other threads: what a thread that waits can do. */
+static void describe_what_is_needed(void)
+{
+    enum { FIRST = 1, SECOND, THIRD, FOURTH, STEPS = 64 };
+    static const struct host described = {.name = "a description of what is needed"};
+    static struct lane lane = {.in_order = false};
+    static const int numbers[] = {0, 1, 2};
+    uintptr_t known[4];
+    calls_of_caller = 0;
+    begin_description(&described);
+    caller = core_caller_new(count_call, NULL);
+    struct core_queue *free_queue = core_queue_new(caller, false);
+    struct core_queue *ordered_queue = core_queue_new(caller, true);
+    core_queue_retain(free_queue);
+    core_queue_release(free_queue);
+    const struct core_lane with = {&engine, &lane, NULL, hand_over, NULL};
+    core_queue_carry(free_queue, NULL, &with);
+    core_queue_carry(ordered_queue, NULL, &with);
+    struct core_queue *second_queue = core_queue_new(caller, true);
+    struct core_command *gate = core_user_event(), *still = core_user_event();
+    struct core_command *later = core_enqueue(free_queue, CORE_WORK, CORE_CARRIED, 0, &numbers[0],
+                                              sizeof numbers[0], 1, &gate);
+    CHECK(core_waits_alone(later), "a wait needs the caller, who has no command");
+
+    struct core_command *ready = new_decided(free_queue, FIRST, NULL, NULL);
+    struct core_command *behind = new_decided(free_queue, SECOND, ready, NULL);
+    struct core_command *kernel = core_enqueue(free_queue, CORE_WORK, CORE_CARRIED, 0, &numbers[1],
+                                               sizeof numbers[0], 0, NULL);
+    struct core_command *both = new_decided(free_queue, THIRD, kernel, ready);
+    struct core_command *turned = new_decided(free_queue, FOURTH, ready, kernel);
+    struct core_command *gated = new_decided(free_queue, FOURTH, gate, NULL);
+    struct core_command *mixed = new_decided(free_queue, FOURTH, later, kernel);
+    struct core_command *beside = new_decided(free_queue, FOURTH, gate, ready);
+    struct core_command *oldest = new_decided(second_queue, FOURTH, ready, NULL);
+    struct core_command *half = new_decided(free_queue, FIRST, kernel, still);
+    struct core_command *stays = new_decided(free_queue, SECOND, still, NULL);
+    struct core_command *last = new_decided(free_queue, THIRD, half, stays);
+    CHECK(core_waits_alone(gate) && core_waits_alone(kernel), "a wait needs the caller");
+    CHECK(!core_waits_alone(ready) && !core_waits_alone(behind) && !core_waits_alone(later),
+          "a wait needs no caller");
+    CHECK(core_is_user_event(gate) && !core_is_user_event(kernel) && !core_is_user_event(ready),
+          "another one is a user event");
+    work_off();
+    CHECK(calls_of_caller == 0, "a caller that takes is called");
+    must_need(ready, FIRST, NULL);
+    must_need(behind, FIRST, NULL);
+    must_need(kernel, 0, kernel);
+    must_need(both, FIRST, NULL);
+    must_need(turned, FIRST, NULL);
+    must_need(beside, FIRST, NULL);
+    must_need(oldest, FIRST, NULL);
+    must_need(gated, 0, NULL);
+    must_need(gate, 0, NULL);
+    must_need(later, 0, NULL);
+    ready->handed_over = true;
+    must_need(behind, 0, NULL);
+    ready->handed_over = false;
+
+    core_begin(ready);
+    must_need(ready, 0, NULL);
+    must_need(behind, 0, NULL);
+    must_need(both, 0, kernel);
+    must_need(turned, 0, kernel);
+    end(ready, CL_COMPLETE);
+    CHECK(core_waits_alone(ready), "a wait for one that has ended needs the caller");
+    CHECK(core_awaited(behind, 1, known) == 0, "one that has ended is awaited");
+    must_need(ready, 0, NULL);
+    must_need(behind, SECOND, NULL);
+
+    struct core_command *first = new_decided(ordered_queue, FIRST, NULL, NULL);
+    struct core_command *second = core_enqueue(ordered_queue, CORE_WORK, CORE_CARRIED, 0,
+                                               &numbers[2], sizeof numbers[0], 0, NULL);
+    struct core_command *third = new_decided(ordered_queue, THIRD, NULL, NULL);
+    must_need(second, FIRST, NULL);
+    must_need(third, FIRST, NULL);
+    end(first, -5);
+    must_need(first, 0, NULL);
+    must_need(third, 0, second);
+
+    struct core_command *chain[STEPS + 1];
+    for (int i = 0; i <= STEPS; i++)
+        chain[i] = new_decided(free_queue, FIRST, i > 0 ? chain[i - 1] : NULL, NULL);
+    must_need(chain[STEPS - 1], FIRST, NULL);
+    must_need(chain[STEPS], 0, NULL);
+
+    for (int32_t state = CL_SUBMITTED; state >= CL_RUNNING; state--)
+        core_callback(gated, state, note_state, NULL);
+    work_off();
+    calls_of_caller = states_called_count = 0;
+    core_set(gate, CL_COMPLETE);
+    CHECK(core_forget(gate, 1, known) == 0, "commands behind one that has ended are forgotten");
+    core_let_follow(gate, true);
+    take_all();
+    work_off();
+    CHECK(calls_of_caller == 0, "a caller that takes is called");
+    CHECK(states_called_count == 1 && states_called[0] == CL_SUBMITTED,
+          "a command that is ready is not called back");
+    core_begin(gated);
+    work_off();
+    CHECK(states_called_count == 2 && states_called[1] == CL_RUNNING,
+          "a command that has begun is not called back");
+    end(gated, CL_COMPLETE);
+    for (int i = 0; i <= STEPS; i++)
+        end(chain[i], CL_COMPLETE);
+    end(behind, CL_COMPLETE);
+
+    for (unsigned i = 0; i < operation_count; i++)
+        operations[i].status = CL_COMPLETE;
+    core_wait_for_caller(kernel); /* `both` and `turned` are ready behind it */
+    take_all();
+    work_off();
+    CHECK(calls_of_caller == 0, "a caller that takes is called");
+    must_need(mixed, 0, later);
+    core_wait(second);
+    work_off();
+    CHECK(calls_of_caller == 1, "the caller is not called once");
+    core_wait(later);
+    take_all();
+    for (unsigned i = 0; i < operation_count; i++)
+        show_end(&operations[i]);
+    work_off();
+    must_need(kernel, 0, NULL);
+    must_need(half, 0, NULL);
+    last->next_ready = half; /* as if it had been ready before */
+    CHECK(core_forget(still, 4, known) == 3, "not all are forgotten, or one twice");
+    core_set(still, CL_COMPLETE);
+    core_let_follow(still, true);
+    take_all();
+    struct core_command *const decided[] = {both,   turned, third, mixed, beside,
+                                            oldest, half,   stays, last};
+    for (unsigned i = 0; i < sizeof decided / sizeof decided[0]; i++)
+        end(decided[i], CL_COMPLETE);
+    struct core_command *const made[] = {gate,   later, ready, behind, kernel, both,
+                                         turned, gated, first, second, third,  beside,
+                                         oldest, half,  stays, last,   still,  mixed};
+    for (unsigned i = 0; i < sizeof made / sizeof made[0]; i++)
+        core_release(made[i]);
+    for (int i = 0; i <= STEPS; i++)
+        core_release(chain[i]);
+    core_queue_release(free_queue);
+    core_queue_release(ordered_queue);
+    core_queue_release(second_queue);
+    core_caller_release(caller);
+    check_memory();
+}
+
+/* Without other threads: what the engine has at once when a user event is set, on a board that has
+ * changed meanwhile, or is held. */
+static void describe_what_is_submitted(void)
+{
+    static const struct host described = {.name = "a description of what is submitted",
+                                          .renews = true};
+    static struct lane lane = {.in_order = true};
+    static const int numbers[] = {0, 1, 2, 3};
+    struct core_command *made[4], *gate = core_user_event(), *other_gate = core_user_event();
+    begin_description(&described);
+    board = core_board_new(NULL, NULL);
+    caller = core_caller_new(NULL, NULL);
+    struct core_queue *queue = core_queue_new(caller, true);
+    uint64_t epoch = core_board_epoch(board);
+    core_queue_carry(queue, board, &(struct core_lane){&engine, &lane, renews, hand_over, NULL});
+    for (int i = 0; i < 4; i++) {
+        struct core_command *const *waits = i == 1 ? &made[0] : i == 0 ? &gate : &other_gate;
+        made[i] = core_enqueue(queue, CORE_WORK, CORE_CARRIED, epoch, &numbers[i],
+                               sizeof numbers[i], 1, waits);
+        may_renew[i] = true;
+    }
+    CHECK(!core_is_outdated(made[0]), "a command is outdated on a board that has not changed");
+    core_board_end_epoch(board);
+    CHECK(core_is_outdated(made[0]), "a command is not outdated on a board that has changed");
+    core_set(gate, CL_COMPLETE);
+    core_let_follow(gate, true);
+    CHECK(operation_count == 2, "the engine does not have what waits for nothing else");
+    operations[0].is_hidden = true;
+    operations[0].status = -5;
+    operations[1].status = CL_COMPLETE;
+    CHECK(core_status(made[1]) == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
+          "a command does not fail with its wait list where the engine goes on");
+
+    core_board_hold(board);
+    core_set(other_gate, CL_COMPLETE);
+    core_let_follow(other_gate, true);
+    CHECK(operation_count == 2 && made[2]->handed_over, "a board that is held is used");
+    work_off(); /* it is handed over */
+    core_board_resume(board);
+    core_retry(made[2]);
+    CHECK(operation_count == 4, "a command that is tried again is not submitted");
+    operations[2].status = operations[3].status = CL_COMPLETE;
+    CHECK(core_board_is_open(board), "a board is not open that has commands");
+    core_board_note(board);
+    CHECK(core_has_ended(made[2]) && core_has_ended(made[3]), "ends on a board are not noted");
+    for (unsigned i = 0; i < 4; i++) {
+        show_end(&operations[i]);
+        core_release(made[i]);
+    }
+    work_off();
+    core_release(gate);
+    core_release(other_gate);
+    core_queue_release(queue);
+    core_caller_release(caller);
+    core_board_release(board);
+    check_memory();
+}
+
+/* Without other threads: how long kernels were open, and ends behind a command that goes on. */
+static void describe_the_time_of_kernels(void)
+{
+    static const struct host described = {.name = "a description of the time of kernels"};
+    static struct lane lane;
+    static const int numbers[] = {0, 1, 2};
+    static const enum core_kind kinds[] = {CORE_CARRIED, CORE_MOVES, CORE_POLLS};
+    struct core_command *made[3];
+    begin_description(&described);
+    board = core_board_new(NULL, NULL);
+    caller = core_caller_new(NULL, NULL);
+    struct core_queue *queue = core_queue_new(caller, false);
+    core_queue_carry(queue, board, &(struct core_lane){&engine, &lane, NULL, hand_over, NULL});
+    CHECK(core_board_epoch(board) != 0, "0 is an epoch, though callers have it for none");
+    for (int i = 0; i < 3; i++) {
+        time_now = 100 * (uint64_t)i; /* the two kernels begin at 2 and 202 */
+        made[i] = core_enqueue(queue, CORE_WORK, kinds[i], core_board_epoch(board), &numbers[i],
+                               sizeof numbers[i], 0, NULL);
+    }
+    CHECK(core_board_kernel_time(board, 302) == 300, "kernels that are open take another time");
+    operations[1].status = operations[2].status = CL_COMPLETE;
+    core_board_note(board);
+    CHECK(core_has_ended(made[1]) && core_has_ended(made[2]), "an end is not noted");
+    CHECK(core_board_kernel_time(board, 402) == 400, "a kernel that is open takes another time");
+    operations[0].status = CL_COMPLETE;
+    time_now = 501;
+    CHECK(core_board_kernel_time(board, 602) == 500, "kernels that have ended take another time");
+    CHECK(core_board_kernel_time(board, 702) == 500, "time passes without kernels");
+    for (int i = 0; i < 3; i++)
+        core_release(made[i]);
+    core_queue_release(queue);
+    core_caller_release(caller);
+    core_board_release(board);
+    check_memory();
+}
+
+static int32_t hold_and_refuse(void *lane, void *given, uint32_t count, void *const *after,
+                               void **event)
+{
+    (void)given, (void)count, (void)after, (void)event;
+    CHECK(core_board_hold(lane), "a board is not open while a command is submitted");
+    return CL_INVALID_KERNEL;
+}
+
+static void count_one(void *data)
+{
+    ++*(unsigned *)data;
+}
+
+/* Without other threads: the last commands of two boards end together, and both are held. */
+static void describe_two_boards(void)
+{
+    static const struct host described = {.name = "a description of two boards"};
+    static const int numbers[] = {0, 1};
+    struct core_engine refusing = engine;
+    struct core_queue *made_queues[2];
+    struct core_command *made[2], *gate = core_user_event();
+    struct core_board *two_boards[2];
+    unsigned idle_calls[2] = {0};
+    begin_description(&described);
+    refusing.submit = hold_and_refuse;
+    caller = core_caller_new(NULL, NULL);
+    for (int i = 0; i < 2; i++) {
+        two_boards[i] = core_board_new(count_one, &idle_calls[i]);
+        made_queues[i] = core_queue_new(caller, true);
+        core_queue_carry(made_queues[i], two_boards[i],
+                         &(struct core_lane){&refusing, two_boards[i], NULL, hand_over, NULL});
+        made[i] =
+            core_enqueue(made_queues[i], CORE_WORK, CORE_CARRIED, core_board_epoch(two_boards[i]),
+                         &numbers[i], sizeof numbers[i], 1, &gate);
+    }
+    end(gate, CL_COMPLETE);
+    CHECK(idle_calls[0] == 1 && idle_calls[1] == 1, "a board that is idle is not told so once");
+    for (int i = 0; i < 2; i++) {
+        core_release(made[i]);
+        core_queue_release(made_queues[i]);
+        core_board_release(two_boards[i]);
+    }
+    core_release(gate);
+    core_caller_release(caller);
+    check_memory();
+}
+
+static bool fail_meanwhile(struct core_command *command, uint64_t epoch)
+{
+    (void)command, (void)epoch;
+    operations[0].status = -5;
+    core_board_note(board);
+    return false;
+}
+
+static void never_hand_over(struct core_command *command)
+{
+    (void)command;
+    fault("a command is handed over whose wait list has failed");
+}
+
+/* Without other threads: a command fails while one that follows it takes its turn. */
+static void describe_a_failure_at_a_turn(void)
+{
+    static const struct host described = {.name = "a description of a failure at a turn"};
+    static struct lane lane = {.in_order = true};
+    static const int numbers[] = {0, 1};
+    begin_description(&described);
+    board = core_board_new(NULL, NULL);
+    caller = core_caller_new(NULL, NULL);
+    struct core_queue *queue = core_queue_new(caller, true);
+    core_queue_carry(queue, board,
+                     &(struct core_lane){&engine, &lane, fail_meanwhile, never_hand_over, NULL});
+    uint64_t epoch = core_board_epoch(board);
+    struct core_command *gate = core_user_event();
+    struct core_command *first = core_enqueue(queue, CORE_WORK, CORE_CARRIED, epoch, &numbers[0],
+                                              sizeof numbers[0], 0, NULL);
+    struct core_command *const list[] = {gate, first};
+    struct core_command *second = core_enqueue(queue, CORE_WORK, CORE_CARRIED, epoch, &numbers[1],
+                                               sizeof numbers[1], 2, list);
+    core_board_end_epoch(board);
+    end(gate, CL_COMPLETE);
+    work_off();
+    CHECK(core_status(second) == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
+          "a command does not fail with one that has failed while it took its turn");
+    core_release(gate);
+    core_release(first);
+    core_release(second);
+    core_queue_release(queue);
+    core_caller_release(caller);
+    core_board_release(board);
+    check_memory();
+}
+
+/* Without other threads: a command fails only with its wait list. */
+static void describe_what_does_not_fail(void)
+{
+    static const struct host described = {.name = "a description of what does not fail"};
+    static const enum core_role roles[] = {CORE_WORK, CORE_MARKER, CORE_BARRIER, CORE_WORK};
+    struct core_command *made[4];
+    uintptr_t known;
+    int32_t error;
+    begin_description(&described);
+    caller = core_caller_new(NULL, NULL);
+    struct core_queue *queue = core_queue_new(caller, false);
+    for (int i = 0; i < 4; i++)
+        made[i] = core_decide(queue, roles[i], (uintptr_t)i + 1, 0, NULL);
+    for (int i = 0; i < 4; i++) {
+        CHECK(core_take_ready(caller, 1, &known, &error) == 1 && known == (uintptr_t)i + 1,
+              "it is not its turn");
+        CHECK(error == CL_SUCCESS, "a command fails with one before it");
+        core_set(made[i], -5);
+        core_let_follow(made[i], true);
+        core_release(made[i]);
+    }
+    core_queue_release(queue);
+    core_caller_release(caller);
+    check_memory();
+}
+
+/* Without other threads: commands of two callers become ready together. */
+static void describe_two_callers(void)
+{
+    static const struct host described = {.name = "a description of two callers"};
+    struct core_caller *callers[2];
+    struct core_queue *made_queues[2];
+    struct core_command *made[2], *gate = core_user_event();
+    unsigned calls[2] = {0};
+    begin_description(&described);
+    for (int i = 0; i < 2; i++) {
+        callers[i] = core_caller_new(count_one, &calls[i]);
+        made_queues[i] = core_queue_new(callers[i], true);
+        made[i] = core_decide(made_queues[i], CORE_WORK, 1, 1, &gate);
+    }
+    core_set(gate, CL_COMPLETE);
+    core_let_follow(gate, false);
+    work_off();
+    for (int i = 0; i < 2; i++) {
+        uintptr_t known;
+        int32_t error;
+        CHECK(calls[i] == 1, "a caller is not called once");
+        CHECK(core_take_ready(callers[i], 1, &known, &error) == 1, "nothing is ready");
+        core_set(made[i], CL_COMPLETE);
+        core_let_follow(made[i], true);
+        core_release(made[i]);
+        core_queue_release(made_queues[i]);
+        core_caller_release(callers[i]);
+    }
+    core_release(gate);
+    check_memory();
+}
+
+static unsigned made_without(unsigned allocations, struct core_queue *queue,
+                             struct core_command *const *wait_list)
+{
+    static const int number;
+    bool is_carried = queue->engine != NULL;
+    blocks_left = block_count + allocations;
+    struct core_command *made = is_carried ? core_enqueue(queue, CORE_WORK, CORE_CARRIED, 0,
+                                                          &number, sizeof number, 3, wait_list)
+                                           : core_decide(queue, CORE_WORK, 1, 3, wait_list);
+    blocks_left = BLOCKS;
+    if (made != NULL)
+        core_release(made);
+    return made != NULL;
+}
+
+/* Without memory nothing is made, and nothing is left. */
+static void describe_what_needs_memory(void)
+{
+    static const struct host described = {.name = "a description of what needs memory"};
+    static struct lane lane;
+    begin_description(&described);
+    caller = core_caller_new(NULL, NULL);
+    struct core_queue *decided = core_queue_new(caller, false);
+    struct core_queue *carried = core_queue_new(caller, false);
+    core_queue_carry(carried, NULL, &(struct core_lane){&engine, &lane, NULL, hand_over, NULL});
+    struct core_command *gate = core_user_event();
+    struct core_command *const list[] = {gate, gate, gate};
+    blocks_left = block_count;
+    CHECK(core_user_event() == NULL && core_queue_new(caller, true) == NULL &&
+              core_caller_new(NULL, NULL) == NULL && core_board_new(NULL, NULL) == NULL,
+          "something is made without memory");
+    CHECK(!core_callback(gate, CL_COMPLETE, note_state, NULL), "a callback is made without memory");
+    for (unsigned some = 0; some < 2; some++)
+        CHECK(!made_without(some, decided, list) && !made_without(some, carried, list),
+              "a command is made without memory");
+    CHECK(made_without(2, decided, list) && made_without(2, carried, list),
+          "a command is not made with memory");
+    CHECK(atomic_load(&gate->references) == 1 + 3 + 3, "a reference is left");
+    struct core_command *failed = core_next(carried, NULL);
+    blocks_left = block_count;
+    end(gate, CL_COMPLETE);
+    blocks_left = BLOCKS;
+    CHECK(operation_count == 0 && core_status(failed) == CL_OUT_OF_HOST_MEMORY,
+          "a command does not fail that the engine cannot be told of");
+    CHECK(!core_is_outdated(failed), "a command is outdated without a board");
+    core_release(failed);
+    struct core_command *left = decided->oldest;
+    end(left, CL_COMPLETE);
+    core_release(gate);
+    core_queue_release(decided);
+    core_queue_release(carried);
     core_caller_release(caller);
     check_memory();
 }
@@ -1845,6 +2587,14 @@ int main(int count, char **words)
     }
     unsigned long most = strtoul(words[2], NULL, 10), done = 0;
     describe_what_waits();
+    describe_what_is_needed();
+    describe_what_is_submitted();
+    describe_what_needs_memory();
+    describe_the_time_of_kernels();
+    describe_two_boards();
+    describe_two_callers();
+    describe_what_does_not_fail();
+    describe_a_failure_at_a_turn();
     if (systematic) {
         for (unsigned i = 0; i < sizeof hosts / sizeof hosts[0]; i++) {
             unsigned long here = 0;
@@ -1863,7 +2613,7 @@ int main(int count, char **words)
         for (; done < most; done++, seed++) {
             struct host made;
             make_random(&made);
-            run(&made);
+            run(seed % 4 == 0 ? &hosts[seed / 4 % (sizeof hosts / sizeof hosts[0])] : &made);
         }
     }
     printf("%lu schedules\n", done);

@@ -15,6 +15,7 @@ struct event {
 
 static unsigned asked, system_calls;
 static int32_t status_of_new;
+static bool have_ended; /* all commands, whatever status they had */
 
 /* Stands for the function of the C library. This program has one thread, which never sleeps. */
 long syscall(long number, ...)
@@ -41,7 +42,7 @@ static void ended(void *operation, int32_t status)
 static int32_t status(void *event)
 {
     asked++;
-    return ((struct event *)event)->status;
+    return have_ended ? CL_COMPLETE : ((struct event *)event)->status;
 }
 
 static uint64_t now(void)
@@ -60,11 +61,23 @@ static struct core_queue *new_queue(struct core_caller *caller, struct core_boar
     return queue;
 }
 
-static void fill(struct core_queue *queue, uint64_t epoch)
+static void fill(struct core_queue *queue, uint64_t epoch, int count)
 {
-    for (int i = 0; i < COMMANDS; i++)
+    for (int i = 0; i < count; i++)
         core_release(
             core_enqueue(queue, CORE_WORK, CORE_POLLS, epoch, &epoch, sizeof epoch, 0, NULL));
+}
+
+/* Prints how many commands behind many have room for more links than a few. */
+static void print_roomy(const char *what, struct core_queue *queue, enum core_role role,
+                        uint32_t count, struct core_command *const *wait_list)
+{
+    unsigned roomy = 0;
+    for (int i = 0; i < COMMANDS; i++) {
+        struct core_command *made = core_decide(queue, role, 1, count, wait_list);
+        roomy += made->links != made->few;
+    }
+    printf("%s with room for many links %u\n", what, roomy);
 }
 
 int main(void)
@@ -74,27 +87,44 @@ int main(void)
     uint64_t epoch = core_board_epoch(board);
     struct core_command *user = core_user_event();
     struct core_queue *behind = new_queue(caller, board, false);
+    struct core_queue *other = new_queue(caller, board, true);
 
     status_of_new = CL_COMPLETE;
     core_decide(behind, CORE_WORK, 1, 1, &user);
-    fill(behind, epoch);
+    fill(behind, epoch, COMMANDS);
     printf("open behind a decided command %u\n", behind->open);
+    core_board_note_polling(board);
+    printf("others behind a decided command %d\n", !core_engine_is_free(other));
 
     struct core_queue *carried = new_queue(caller, board, false);
     status_of_new = CL_RUNNING;
     core_enqueue(carried, CORE_WORK, CORE_CARRIED, epoch, &epoch, sizeof epoch, 0, NULL);
     status_of_new = CL_COMPLETE;
-    fill(carried, epoch);
+    fill(carried, epoch, COMMANDS);
     printf("open behind one that runs %u\n", carried->open);
+
+    struct core_queue *behind_many = new_queue(caller, board, false);
+    status_of_new = CL_RUNNING;
+    fill(behind_many, epoch, 500);
+    status_of_new = CL_COMPLETE;
+    fill(behind_many, epoch, COMMANDS);
+    printf("open behind many that run %u\n", behind_many->open);
+
+    struct core_queue *ordered = new_queue(caller, board, true);
+    fill(ordered, epoch, COMMANDS);
+    printf("open in order %u\n", ordered->open);
 
     printf("system calls without a thread that sleeps %u\n", system_calls);
 
-    struct core_queue *other = new_queue(caller, board, true);
     for (int in_order = 0; in_order < 2; in_order++) {
         struct core_queue *running = new_queue(caller, board, in_order);
         core_board_note(board); /* the ends of the queues before */
         status_of_new = CL_RUNNING;
-        fill(running, epoch);
+        asked = 0;
+        fill(running, epoch, 1000);
+        printf("asked by few, %s %u\n", in_order ? "in order" : "out of order", asked);
+        fill(running, epoch, COMMANDS - 1000);
+        printf("asked by many, %s %u\n", in_order ? "in order" : "out of order", asked);
         asked = 0;
         core_note_queue(running, true);
         printf("asked to note all, %s %u\n", in_order ? "in order" : "out of order", asked);
@@ -102,15 +132,18 @@ int main(void)
         core_board_note_polling(board);
         printf("others %d\n", !core_engine_is_free(other));
         printf("asked for others, %s %u\n", in_order ? "in order" : "out of order", asked);
+        asked = 0;
+        have_ended = true;
+        core_note_queue(running, true);
+        printf("asked to note ends, %s %u\n", in_order ? "in order" : "out of order", asked);
+        have_ended = false;
     }
 
-    struct core_queue *marked = new_queue(caller, board, false);
-    unsigned roomy = 0;
-    core_decide(marked, CORE_WORK, 1, 1, &user);
-    for (int i = 0; i < COMMANDS; i++) {
-        struct core_command *marker = core_decide(marked, CORE_MARKER, 1, 0, NULL);
-        roomy += marker->links != marker->few;
-    }
-    printf("markers with room for many links %u\n", roomy);
+    struct core_queue *waiting = new_queue(caller, board, false);
+    core_decide(waiting, CORE_WORK, 1, 1, &user);
+    print_roomy("markers", waiting, CORE_MARKER, 0, NULL);
+    print_roomy("kernels", waiting, CORE_WORK, 0, NULL);
+    print_roomy("markers with a wait list", waiting, CORE_MARKER, 1, &user);
+    print_roomy("markers in order", new_queue(caller, board, true), CORE_MARKER, 0, NULL);
     return 0;
 }

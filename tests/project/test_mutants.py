@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from types import FrameType, SimpleNamespace
@@ -231,11 +231,13 @@ def test_what_an_import_runs_is_tested_by_the_files_that_import_it_too(
     monkeypatch.chdir(tmp_path)
     Path("test_one.py").write_text(f"import os\n{line}\n")
     Path("test_other.py").write_text("from fpgart.board.mmdx import Traffic\nfrom fpgart.board import mmdx\n")
+    Path("text").touch()
     reached = covering.Covering()
     reached.add({
+        "ran": {"fpgart/board/mmd.py": "text"},
         "seconds": {"test_one.py::a": 2.0, "test_one.py::b": 1.0, "test_other.py::c": 1.0, "test_third.py::d": 3.0},
         "lines": {"test_one.py::b": {"fpgart/board/mmd.py": [7]}, "test_third.py::d": {"fpgart/board/mmd.py": [8]}},
-    })  # fmt: skip
+    }, tmp_path)  # fmt: skip
     Path("test_third.py").touch()
     assert [*reached.tests_of("fpgart/board/mmd.py", 7, 7, importing=False)] == ["test_one.py::b"]
     found = reached.tests_of("fpgart/board/mmd.py", 7, 7, importing=True)
@@ -302,39 +304,58 @@ def test_the_time_without_a_processor_is_known() -> None:
     assert 0 <= before <= sandbox.waited_for_processor()
 
 
-def test_what_a_test_file_reached_is_measured_again_when_a_file_that_it_ran_has_changed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """Measures a file of tests that reaches two lines of a file; returns what is known, and whether it was run."""
     monkeypatch.chdir(tmp_path)
-    files = [Path(name) for name in ("tests/test_one.py", "tests/shared.py", "fpgart/ran.py", "fpgart/other.py")]
-    for file in files:
-        file.parent.mkdir(exist_ok=True)
-        file.write_text("1")
+    for name in ("tests/test_one.py", "tests/shared.py", "fpgart/ran.py"):
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text("1\n2\n3\n4\n5\n6\n")
     runs: list[bool] = []
 
     def run(file: str, without: list[str], kept: Path) -> bool:
-        digest = covering._digest(file, without, ["fpgart/ran.py"])
-        kept.write_text(json.dumps({"digest": digest, "ran": ["fpgart/ran.py"], "seconds": {}, "lines": {}}))
+        lines = {f"{file}::{name}": {"fpgart/ran.py": [line]} for name, line in (("two", 2), ("five", 5))}
+        covering.keep(kept, file, without, dict.fromkeys(lines, 1.0), lines, ["fpgart/ran.py"])
         return True
 
     monkeypatch.setattr(covering, "_measure_file", run)
+    monkeypatch.setattr(covering.sandbox, "fork", lambda work, output: runs.append(work()))
+    monkeypatch.setattr(covering.sandbox, "each", lambda children, at_once: [(name, 0) for name, _ in children])
 
-    def measured(*without: str) -> bool:
+    def measure(*without: str, wanted: str = "fpgart/ran.py") -> tuple[Any, bool]:
         before = len(runs)
-        monkeypatch.setattr(covering.sandbox, "fork", lambda work, output: runs.append(work()))
-        monkeypatch.setattr(covering.sandbox, "each", lambda children, at_once: [(name, 0) for name, _ in children])
-        covering.measure(["tests/test_one.py"], list(without), tmp_path / "kept", 1)
-        return len(runs) > before
+        reached = covering.measure(["tests/test_one.py"], list(without), tmp_path / "kept", 1, [Path(wanted)])
+        return reached, len(runs) > before
 
-    assert measured()
-    assert not measured()
-    for file, again in zip(files, [True, True, True, False], strict=True):
-        file.write_text("2")
-        assert (file, measured()) == (file, again)
-        assert not measured()
-    assert measured("tests/test_one.py::slow")
+    return measure
+
+
+def test_what_a_test_file_reached_is_measured_again_when_the_tests_have_changed(measured: Callable[..., Any]) -> None:
+    assert measured()[1]
+    assert not measured()[1]
+    for file, again in (("tests/test_one.py", True), ("tests/shared.py", True), ("fpgart/ran.py", False)):
+        Path(file).write_text("2")
+        assert (file, measured()[1]) == (file, again)
+        assert not measured()[1]
+    assert measured("tests/test_one.py::slow")[1]
     Path("fpgart/ran.py").unlink()
-    assert measured("tests/test_one.py::slow")
+    assert not measured("tests/test_one.py::slow")[1]
+
+
+def test_tests_are_measured_again_for_a_file_that_was_not_there(measured: Callable[..., Any]) -> None:
+    measured()
+    assert measured(wanted="fpgart/new.py")[1]
+
+
+def test_tests_of_a_line_are_found_wherever_it_has_gone_since(measured: Callable[..., Any]) -> None:
+    """A new line has the tests of those that it replaces, and of the lines beside it; or else of the whole file."""
+    measured()
+    Path("fpgart/ran.py").write_text("0\n1\n2\n3\n4\n7\n8\n6\n9\n")
+    reached, again = measured()
+    assert not again
+    found = [{*reached.tests_of("fpgart/ran.py", line, line, importing=False)} for line in range(1, 10)]
+    two, five = {"tests/test_one.py::two"}, {"tests/test_one.py::five"}
+    assert found == [two | five, set(), two, set(), set(), five, five, set(), two | five]
 
 
 def test_only_files_of_the_fast_tests_can_be_chosen() -> None:
@@ -495,7 +516,8 @@ copied_tree.ROOT = Path.cwd()
 module, c = Path("fpgart/api/m.py"), Path("core/a.c")
 marked = tree_copies.Copies("marked", 2, [module, c])
 Path("build/mutants").mkdir(parents=True)
-reached = covering.measure(["tests/test_m.py"], [], Path("build/kept"), 2, marked.measure_file, marked.mark)
+files = [module, c]
+reached = covering.measure(["tests/test_m.py"], [], Path("build/kept"), 2, files, marked.measure_file, marked.mark)
 doubling, halving = (reached.tests_of(str(module), line, line, importing=False) for line in (2, 4))
 print([*doubling], sorted(halving))
 copies, text = tree_copies.Copies("copies", 1), module.read_text()
