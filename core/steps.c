@@ -66,12 +66,10 @@ static void end_in_turn(struct core_command *command, int32_t error, struct core
 static void reach(struct core_command *command, int32_t status)
 {
     core_lock();
-    if (atomic_load(&command->status) > status) {
-        atomic_store(&command->status, status);
-        if (!command->decided)
-            command->times[status] = command->queue->engine->now();
-        core_queue_callbacks(command, status);
-    }
+    atomic_store(&command->status, status);
+    if (!command->decided)
+        command->times[status] = command->queue->engine->now();
+    core_queue_callbacks(command, status);
     core_unlock();
 }
 
@@ -294,10 +292,8 @@ void core_do(struct core_work *work)
 void core_begin(struct core_command *command)
 {
     core_lock();
-    if (atomic_load(&command->status) > CL_RUNNING) {
-        command->is_begun = true;
-        core_runs(command->queue, true);
-    }
+    command->is_begun = true;
+    core_runs(command->queue, true);
     core_unlock();
     reach(command, CL_RUNNING);
 }

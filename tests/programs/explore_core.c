@@ -1476,6 +1476,8 @@ static void check_times(struct core_command *command)
     for (int i = 0; i < 4; i++)
         CHECK(times[states[i]] != 0 && (i == 0 || times[states[i]] >= times[states[i - 1]]),
               "times are not in their order");
+    if (!command->deferred)
+        CHECK(times[CL_SUBMITTED] == times[CL_QUEUED], "a command is submitted twice");
     if (operation == NULL)
         CHECK(times[CL_SUBMITTED] < times[CL_RUNNING] && times[CL_RUNNING] < times[CL_COMPLETE],
               "the times of a command that the caller has run are others");

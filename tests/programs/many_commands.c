@@ -121,9 +121,9 @@ int main(void)
         core_board_note(board); /* the ends of the queues before */
         status_of_new = CL_RUNNING;
         asked = 0;
-        fill(running, epoch, 1000);
+        fill(running, epoch, 1024);
         printf("asked by few, %s %u\n", in_order ? "in order" : "out of order", asked);
-        fill(running, epoch, COMMANDS - 1000);
+        fill(running, epoch, COMMANDS - 1024);
         printf("asked by many, %s %u\n", in_order ? "in order" : "out of order", asked);
         asked = 0;
         core_note_queue(running, true);
