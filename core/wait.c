@@ -159,7 +159,8 @@ static void serve_for(struct core_command *command)
 static int32_t wait_for(struct core_command *command)
 {
     for (;;) {
-        uint32_t seen = atomic_load(&command->steps.value); /* before the status: see core_sleep() */
+        uint32_t seen =
+            atomic_load(&command->steps.value); /* before the status: see core_sleep() */
         core_pause();
         int32_t status = atomic_load(&command->status);
         void *event = atomic_load(&command->event);
