@@ -88,48 +88,9 @@ static struct fault_draft *draft_for(struct fault_region *region, int bit,
     return draft;
 }
 
-/* Reports an access within a region. */
-static void report_inside(struct fault_region *region, const struct access *access)
-{
-    struct fault_draft *draft = draft_for(region, READ_INSIDE << access->writes, access);
-    if (draft == NULL)
-        return;
-    int gone = region->state == FAULT_GONE;
-    struct fault_line *words = &draft->words;
-    fault_put(words, access->writes ? " writes byte " : " reads byte ");
-    fault_put_number(words, access->address - region->begin, 10);
-    fault_put(words, " of it, at ");
-    fault_put_number(words, access->address, 16);
-    fault_put(words, gone ? ", after it was freed" : ", which only the device can access");
-    fault_terminate(words);
-    fault_write(region, gone ? "use after free" : "device memory accessed by the host", draft,
-                gone ? "free it when its last user has ended"
-                     : "copy with clEnqueueMemcpyINTEL (in SYCL, queue::memcpy), or use a "
-                       "shared or host allocation");
-    fault_release_draft(draft);
-}
-
-/* Reports a write to shared memory that running kernels only read. */
-static void report_shared(struct fault_region *region, const struct access *access)
-{
-    struct fault_draft *draft = draft_for(region, READ_INSIDE << 1, access);
-    if (draft == NULL)
-        return;
-    struct fault_line *words = &draft->words;
-    fault_put(words, " writes byte ");
-    fault_put_number(words, access->address - region->begin, 10);
-    fault_put(words, " of it, at ");
-    fault_put_number(words, access->address, 16);
-    fault_put(words, ", while a kernel runs that reads it");
-    fault_terminate(words);
-    fault_write(region, "shared memory written while a kernel uses it", draft,
-                "wait for the kernel first, or write another allocation meanwhile");
-    fault_release_draft(draft);
-}
-
-/* Reports an access to an allocation that no running operation declared. The reporting thread
- * decides if it was the host's. */
-static void report_stray(struct fault_region *region, const struct access *access)
+/* Reports an access within a region: `what` is wrong with it, the finding, and its remedy. */
+static void report_inside(struct fault_region *region, const struct access *access,
+                          const char *what, const char *rule, const char *remedy)
 {
     struct fault_draft *draft = draft_for(region, READ_INSIDE << access->writes, access);
     if (draft == NULL)
@@ -139,11 +100,9 @@ static void report_stray(struct fault_region *region, const struct access *acces
     fault_put_number(words, access->address - region->begin, 10);
     fault_put(words, " of it, at ");
     fault_put_number(words, access->address, 16);
-    fault_put(words, ", through a pointer that is no argument and was not announced");
+    fault_put(words, what);
     fault_terminate(words);
-    fault_write(region, "indirect access that was not announced", draft,
-                "set CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL, or name the allocation in "
-                "CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL (clSetKernelExecInfo)");
+    fault_write(region, rule, draft, remedy);
     fault_release_draft(draft);
 }
 
@@ -176,17 +135,32 @@ static int handle_region(struct fault_region *region, const struct access *acces
     if (region->state == FAULT_OPEN) /* another thread opened it after this access had failed */
         return 1;
     if (region->state == FAULT_ONLY_READ) {
-        report_shared(region, access);
+        struct access write = *access;
+        write.writes = 1;
+        report_inside(region, &write, ", while a kernel runs that reads it",
+                      "shared memory written while a kernel uses it",
+                      "wait for the kernel first, or write another allocation meanwhile");
         return fault_open_region(region, PROT_READ | PROT_WRITE);
     }
     int runs = region->state == FAULT_WHILE_RUNNING && fault_operations_run() &&
                !fault_is_closed(access->address);
     if (runs && straying > 0)
         return fault_open_region(region, PROT_READ | PROT_WRITE);
-    if (runs)
-        report_stray(region, access);
+    if (runs) /* no running operation declared it; the reporting thread decides if it was the host's
+               */
+        report_inside(
+            region, access, ", through a pointer that is no argument and was not announced",
+            "indirect access that was not announced",
+            "set CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL, or name the allocation "
+            "in CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL (clSetKernelExecInfo)");
+    else if (region->state == FAULT_GONE)
+        report_inside(region, access, ", after it was freed", "use after free",
+                      "free it when its last user has ended");
     else
-        report_inside(region, access);
+        report_inside(region, access, ", which only the device can access",
+                      "device memory accessed by the host",
+                      "copy with clEnqueueMemcpyINTEL (in SYCL, queue::memcpy), or use a shared or "
+                      "host allocation");
     return fault_open_region(region, access->writes ? PROT_READ | PROT_WRITE : PROT_READ);
 }
 
