@@ -10,7 +10,6 @@
 #include "permissions.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 
 static void board_idle(void *device)
@@ -52,23 +51,11 @@ static void *serve(void *nothing)
     return nothing;
 }
 
-/* Blocks all signals: the host's threads handle them. */
-static int start_thread(void *(*run)(void *))
-{
-    pthread_t thread;
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failed = pthread_create(&thread, NULL, run, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return !failed && pthread_detach(thread) == 0;
-}
-
 static pthread_once_t threads_once = PTHREAD_ONCE_INIT;
 
 static void start_threads(void)
 {
-    fpgart_threads_run(start_thread(observe) && start_thread(serve));
+    fpgart_threads_run(fpgart_start_thread(observe, NULL) && fpgart_start_thread(serve, NULL));
 }
 
 static _Atomic(struct fpgart_board *) boards; /* all that were ever made */

@@ -8,7 +8,6 @@
 #include "interpreter.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -368,17 +367,6 @@ static void *reap(void *nothing)
     }
 }
 
-static int start_reaper(void)
-{
-    pthread_t thread;
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* the host's threads handle its signals */
-    int status = pthread_create(&thread, NULL, reap, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return status == 0 && pthread_detach(thread) == 0;
-}
-
 /* Returns 1 for kinds without destructor callbacks. Hosts expect those of memory objects and
  * contexts before the call returns. */
 static int nobody_watches(int kind)
@@ -400,7 +388,7 @@ static int release_later(uintptr_t handle, int soon)
         }
     }
     if (soon && !reaper_runs)
-        reaper_runs = start_reaper();
+        reaper_runs = fpgart_start_thread(reap, NULL);
     if ((reaper_runs || !soon) && released_count < released_room) {
         released[released_count++] = (struct release){handle, find(handle)->serial};
         atomic_fetch_add(&unfinished, 1);
@@ -449,7 +437,7 @@ void fpgart_callbacks_are_left(int flag)
         return;
     pthread_mutex_lock(&released_lock);
     if (!reaper_runs)
-        reaper_runs = start_reaper();
+        reaper_runs = fpgart_start_thread(reap, NULL);
     pthread_cond_signal(&released_more);
     pthread_mutex_unlock(&released_lock);
 }

@@ -68,6 +68,17 @@ static void import_signals(void)
         sigaction(SIGINT, &before, NULL);
 }
 
+int fpgart_start_thread(void *(*run)(void *), void *given)
+{
+    pthread_t thread;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failed = pthread_create(&thread, NULL, run, given);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return !failed && pthread_detach(thread) == 0;
+}
+
 static int may_use(const char *folder)
 {
     if (fpgart_may_use_folder(folder))

@@ -41,6 +41,10 @@ struct fpgart_visit {
 void fpgart_disable_cancel(int *before);
 void fpgart_restore_cancel(int before);
 
+/* Starts a thread of the driver, which blocks all signals: the host's threads handle them. Returns
+ * 1 if it was made. */
+int fpgart_start_thread(void *(*run)(void *), void *given);
+
 /* Enters Python until fpgart_leave(), and starts the interpreter if necessary. Returns 0 if
  * that is not possible. */
 int fpgart_enter(struct fpgart_visit *visit);

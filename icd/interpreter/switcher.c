@@ -14,7 +14,6 @@
 #if PY_VERSION_HEX < 0x030D0000
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <time.h>
 
@@ -108,23 +107,10 @@ static void *switcher_of_driver(void *interpreter)
     return NULL;
 }
 
-/* Returns 1 if the thread was made. */
-static int start(void *(*switcher)(void *), void *interpreter)
-{
-    pthread_t thread;
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* the host's threads handle its signals */
-    int is_made = pthread_create(&thread, NULL, switcher, interpreter) == 0;
-    if (is_made)
-        pthread_detach(thread);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return is_made;
-}
-
 void fpgart_start_switchers(void *driver, void *host)
 {
-    int made = start(switcher_of_driver, driver) + start(switcher_of_host, host);
+    int made = fpgart_start_thread(switcher_of_driver, driver) +
+               fpgart_start_thread(switcher_of_host, host);
     pthread_mutex_lock(&mutex);
     while (are_ready < made) /* the host may end right after its first call */
         pthread_cond_wait(&told, &mutex);
