@@ -128,6 +128,18 @@ static bool is_renewed(const struct core_command *command, struct held *held)
     return renewed;
 }
 
+/* A longer transfer is Python's, which has other threads: it would keep the ends of commands from
+ * being noted. */
+enum { SHORT = 1 << 20 };
+
+static int is_short(const struct carried *carried)
+{
+    const uint64_t *size = carried->size;
+    if (carried->kind == CARRIED_MOVE)
+        return size[0] * size[1] * size[2] <= SHORT;
+    return carried->kind == CARRIED_MARKER || (carried->kind == CARRIED_FILL && size[0] <= SHORT);
+}
+
 /* Runs a transfer here, which the engine must not get. Hands over a command that its board does not
  * admit. */
 void fpgart_hand_over(struct core_command *command)
@@ -135,7 +147,7 @@ void fpgart_hand_over(struct core_command *command)
     struct carried *carried = core_operation(command);
     struct held *held = (struct held *)fpgart_held_by(carried);
     struct fpgart_visit visit;
-    if (carried->kind != CARRIED_LAUNCH && core_begin_here(command)) {
+    if (is_short(carried) && core_begin_here(command)) {
         held->board->carrier->move(carried);
         core_end(command, CL_COMPLETE);
         return;

@@ -92,6 +92,7 @@ def waiting(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "made in C",
         "programmed",
         "polled",
+        "polled at once",
         "mapped",
         "failed",
         "released",

@@ -253,11 +253,9 @@ static void programmed(void)
     must_hold(second, 6, "the other kernel was launched");
 }
 
-/* A kernel keeps all threads of the engine until what waits for the host has been done. */
-static void polled(void)
+static void learn_polling(void)
 {
-    static const cl_int one = 1, zero = 0, pattern = 40;
-    cl_event gate = user_event(&host);
+    static const cl_int zero = 0;
     prepare();
     set_argument(polling, 0, sizeof buffer, &buffer);
     for (int i = 0; i < LEARNED; i++) {
@@ -266,6 +264,38 @@ static void polled(void)
         MUST(clFinish(host.queue));
     }
     write_buffer(host.queue, buffer, sizeof zero, &zero);
+}
+
+/* A kernel keeps all threads of the engine until what is enqueued behind it has been done. */
+static void polled_at_once(void)
+{
+    enum { LONG = (2 << 20) / sizeof(cl_int) };
+    static const cl_int one = 1, pattern = 20;
+    static cl_int words[LONG];
+    cl_mem large = new_buffer(&host, sizeof words);
+    fill(host.queue, large, 5, sizeof words);
+    learn_polling();
+    words[0] = words[LONG - 1] = 30;
+    launch(host.queue, polling, GROUPS, NULL);
+    MUST(clFlush(host.queue));
+    MUST(clEnqueueWriteBuffer(other, large, CL_FALSE, 0, sizeof words, words, 0, NULL, NULL));
+    MUST(clEnqueueMarkerWithWaitList(other, 0, NULL, NULL));
+    MUST(clEnqueueFillBuffer(other, second, &pattern, sizeof pattern, 0, BYTES, 0, NULL, NULL));
+    MUST(clEnqueueWriteBuffer(other, buffer, CL_FALSE, 0, sizeof one, &one, 0, NULL, NULL));
+    MUST(clFinish(other));
+    MUST(clFinish(host.queue));
+    words[0] = words[LONG - 1] = 0;
+    MUST(clEnqueueReadBuffer(other, large, CL_TRUE, 0, sizeof words, words, 0, NULL, NULL));
+    must_be(words[0] == 30 && words[LONG - 1] == 30, "the long buffer that was written");
+    must_hold(second, 20, "what was filled");
+}
+
+/* A kernel keeps all threads of the engine until what waits for the host has been done. */
+static void polled(void)
+{
+    static const cl_int one = 1, pattern = 40;
+    cl_event gate = user_event(&host);
+    learn_polling();
     MUST(clEnqueueMarkerWithWaitList(other, 1, &gate, NULL));
     MUST(clEnqueueSVMMemcpy(other, CL_FALSE, shared, shared + WORDS, BYTES, 0, NULL, NULL));
     MUST(
@@ -593,15 +623,22 @@ static void never_set(void)
     MUST(clFinish(other));
 }
 
-static const struct part parts[] = {
-    {"moved", moved},           {"made in C", made_in_c},
-    {"programmed", programmed}, {"polled", polled},
-    {"mapped", mapped},         {"failed", failed},
-    {"released", released},     {"called back", called_back},
-    {"nested", nested},         {"nested by itself", nested_by_itself},
-    {"threads", threads},       {"freed", freed},
-    {"reached", reached},       {"reached by a clone", reached_by_clone},
-    {"never set", never_set}};
+static const struct part parts[] = {{"moved", moved},
+                                    {"made in C", made_in_c},
+                                    {"programmed", programmed},
+                                    {"polled", polled},
+                                    {"polled at once", polled_at_once},
+                                    {"mapped", mapped},
+                                    {"failed", failed},
+                                    {"released", released},
+                                    {"called back", called_back},
+                                    {"nested", nested},
+                                    {"nested by itself", nested_by_itself},
+                                    {"threads", threads},
+                                    {"freed", freed},
+                                    {"reached", reached},
+                                    {"reached by a clone", reached_by_clone},
+                                    {"never set", never_set}};
 
 int main(int count, char **arguments)
 {
