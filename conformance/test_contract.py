@@ -86,6 +86,11 @@ class TestDevice:
             host.cl.check(call, host.device)
         assert host.cl.number("clGetDeviceInfo", host.device, cl.CL_DEVICE_REFERENCE_COUNT) == 1
 
+    def test_true_is_cl_true(self, host: Host) -> None:
+        """Hosts compare with CL_TRUE."""
+        for query in (cl.CL_DEVICE_AVAILABLE, cl.CL_DEVICE_COMPILER_AVAILABLE, cl.CL_DEVICE_ENDIAN_LITTLE):
+            assert host.cl.number("clGetDeviceInfo", host.device, query) == cl.CL_TRUE
+
 
 class TestContext:
     """4.4"""
