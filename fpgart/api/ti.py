@@ -35,13 +35,8 @@ def malloc_msmc(size: int) -> Pointer:
     return allocate(size, MSMC)
 
 
-@entry("__free_ddr", status=False)
-def free_ddr(ptr: int) -> None:
-    the_platform().malloced.free(ptr)
-
-
-@entry("__free_msmc", status=False)
-def free_msmc(ptr: int) -> None:
+@entry("__free_ddr", "__free_msmc", status=False)
+def free(ptr: int) -> None:
     the_platform().malloced.free(ptr)
 
 
