@@ -13,8 +13,14 @@ int main(int count, char **words)
     cl_int status, binary_status = 12345, data[COUNT], got[COUNT];
     const size_t whole[2] = {WIDTH, HEIGHT}, local[2] = {8, 4};
     must_be(count == 2, "one file");
-    size_t size;
-    unsigned char *contents = contents_of(words[1], &size);
+    FILE *file = fopen(words[1], "rb");
+    must_be(file != NULL, "the file can be read");
+    fseek(file, 0, SEEK_END);
+    size_t size = (size_t)ftell(file);
+    unsigned char *contents = malloc(size);
+    rewind(file);
+    must_be(fread(contents, 1, size, file) == size, "the file is read");
+    fclose(file);
     find_context(&host);
     host.queue = new_queue(&host);
     host.program =

@@ -119,8 +119,14 @@ static void find_functions(struct host *host)
 static void start_from_file(struct host *host, const char *path)
 {
     cl_int status;
-    size_t size;
-    unsigned char *contents = contents_of(path, &size);
+    FILE *file = fopen(path, "rb");
+    must_be(file != NULL, "the file can be read");
+    fseek(file, 0, SEEK_END);
+    size_t size = (size_t)ftell(file);
+    unsigned char *contents = malloc(size);
+    rewind(file);
+    must_be(fread(contents, 1, size, file) == size, "the file is read");
+    fclose(file);
     find_context(host);
     host->queue = new_queue(host);
     host->program = clCreateProgramWithBinary(host->context, 1, &host->device, &size,
