@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from _fpgart_icd import ffi
@@ -75,40 +74,52 @@ def checked_boxes(
     return box, host_box, region
 
 
-def host_transfer(
-    kind: type[ReadRect] | type[WriteRect], command: int, refused: int, what: str
-) -> Callable[..., Command]:
-    """Returns the entry point of reads, or that of writes."""
-
-    def enqueue(
-        command_queue: CommandQueue,
-        buffer: Buffer,
-        blocking: int,
-        buffer_origin: Any,
-        host_origin: Any,
-        region: Any,
-        buffer_row_pitch: int,
-        buffer_slice_pitch: int,
-        host_row_pitch: int,
-        host_slice_pitch: int,
-        ptr: int,
-        wait_list: WaitList,
-    ) -> Command:
-        pitches = (buffer_row_pitch, buffer_slice_pitch, host_row_pitch, host_slice_pitch)
-        box, host_box, extent = checked_boxes(command_queue, buffer, (buffer_origin, host_origin), region, pitches, ptr)
-        check_host_access(buffer, refused, what)
-        if is_carried(command_queue, buffer, blocking=blocking):
-            return None
-        operation = kind(command_queue.device, buffer, box, ptr, host_box, extent)
-        return command_queue.run(command, operation, bool(blocking), wait_list)
-
-    return enqueue
+@entry("clEnqueueReadBufferRect")
+def enqueue_read_buffer_rect(
+    command_queue: CommandQueue,
+    buffer: Buffer,
+    blocking_read: int,
+    buffer_origin: Any,
+    host_origin: Any,
+    region: Any,
+    buffer_row_pitch: int,
+    buffer_slice_pitch: int,
+    host_row_pitch: int,
+    host_slice_pitch: int,
+    ptr: int,
+    wait_list: WaitList,
+) -> Command:
+    pitches = (buffer_row_pitch, buffer_slice_pitch, host_row_pitch, host_slice_pitch)
+    box, host_box, extent = checked_boxes(command_queue, buffer, (buffer_origin, host_origin), region, pitches, ptr)
+    check_host_access(buffer, NOT_FOR_HOST_READS, "reading")
+    if is_carried(command_queue, buffer, blocking=blocking_read):
+        return None
+    operation = ReadRect(command_queue.device, buffer, box, ptr, host_box, extent)
+    return command_queue.run(cl.CL_COMMAND_READ_BUFFER_RECT, operation, bool(blocking_read), wait_list)
 
 
-entry("clEnqueueReadBufferRect")(host_transfer(ReadRect, cl.CL_COMMAND_READ_BUFFER_RECT, NOT_FOR_HOST_READS, "reading"))
-entry("clEnqueueWriteBufferRect")(
-    host_transfer(WriteRect, cl.CL_COMMAND_WRITE_BUFFER_RECT, NOT_FOR_HOST_WRITES, "writing")
-)
+@entry("clEnqueueWriteBufferRect")
+def enqueue_write_buffer_rect(
+    command_queue: CommandQueue,
+    buffer: Buffer,
+    blocking_write: int,
+    buffer_origin: Any,
+    host_origin: Any,
+    region: Any,
+    buffer_row_pitch: int,
+    buffer_slice_pitch: int,
+    host_row_pitch: int,
+    host_slice_pitch: int,
+    ptr: int,
+    wait_list: WaitList,
+) -> Command:
+    pitches = (buffer_row_pitch, buffer_slice_pitch, host_row_pitch, host_slice_pitch)
+    box, host_box, extent = checked_boxes(command_queue, buffer, (buffer_origin, host_origin), region, pitches, ptr)
+    check_host_access(buffer, NOT_FOR_HOST_WRITES, "writing")
+    if is_carried(command_queue, buffer, blocking=blocking_write):
+        return None
+    operation = WriteRect(command_queue.device, buffer, box, ptr, host_box, extent)
+    return command_queue.run(cl.CL_COMMAND_WRITE_BUFFER_RECT, operation, bool(blocking_write), wait_list)
 
 
 @entry("clEnqueueCopyBufferRect")
