@@ -62,7 +62,7 @@ class KeptOutput:
 
 
 def _open(path: str | os.PathLike[str], flags: int) -> int:
-    if not os.stat(os.path.dirname(path) or ".").st_mode & stat.S_IWOTH:
+    if not _is_shared(os.path.dirname(path) or "."):
         return os.open(path, flags | os.O_CLOEXEC, 0o644)
     try:
         descriptor = os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
@@ -74,6 +74,10 @@ def _open(path: str | os.PathLike[str], flags: int) -> int:
         os.close(descriptor)
         raise OSError(errno.EPERM, "another user's file in a folder that everybody can write to", path)
     return descriptor
+
+
+def _is_shared(folder: str) -> bool:
+    return bool(os.stat(folder).st_mode & stat.S_IWOTH)
 
 
 def private_folder(path: str) -> str:

@@ -85,13 +85,17 @@ def _publish_buffer(buffer: Buffer, handle: int) -> None:
 
 
 def _publish_program(program: Program, handle: int) -> None:
-    program.end_kernels = partial(lib.fpgart_kernels_end, handle)
+    program.end_kernels = partial(_end_kernels, handle)
 
 
 def _publish_event(event: Event, handle: int) -> None:
     if event.command is not None:
         command = int(ffi.cast("uintptr_t", event.command.pointer))
         lib.fpgart_event_is(handle, command, event.context.handle, event.command_type)
+
+
+def _end_kernels(program: int) -> bool:
+    return bool(lib.fpgart_kernels_end(program))
 
 
 PUBLISHED: dict[str, Callable[[Any, int], None]] = {

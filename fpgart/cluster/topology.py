@@ -130,9 +130,7 @@ def _of_mapping(said: Mapping[str, Any], boards: int) -> Topology:
     ports = _ports(said.get("ports", {}))
     depth = _number(said, "depth", 0)
     cables = list(_cables(said.get("cables", ()), ports, _number(said, "boards_per_machine", 0)))
-    boards = _number(
-        said, "boards", max([boards, *(1 + end.board for each in cables for end in (each.source, each.target))])
-    )
+    boards = _number(said, "boards", max([boards, *(1 + end.board for each in cables for end in _ends(each))]))
     shared = _is_shared(said.get("devices", "own"))
     if shared and "boards" not in said:
         raise TopologyError("devices: machine needs the number of all boards, as in boards: 8")
@@ -141,6 +139,10 @@ def _of_mapping(said: Mapping[str, Any], boards: int) -> Topology:
         cables += [cable for first, second in shape for cable in ports.both_ways(first, second)]
     with_depth = tuple(replace(cable, depth=cable.depth or depth) for cable in cables)
     return Topology(boards, with_depth, shared=shared)
+
+
+def _ends(cable: Cable) -> tuple[End, End]:
+    return cable.source, cable.target
 
 
 def _number(said: Mapping[str, Any], key: str, default: int) -> int:

@@ -251,7 +251,7 @@ class _Lowering:
                     f"{self.lines.of(at)}: this is not a declaration of a channel: {declarator.strip()}"
                 )
             type_name = parsed["type"].strip() or type_name
-            name, sizes = parsed["name"], re.findall(r"\[([^\]]*)\]", parsed["sizes"])
+            name, sizes = parsed["name"], _sizes(parsed["sizes"])
             value = (
                 f'{{"{name}{"[]" if sizes else ""}", {"" if sizes else "&"}{name}, {depth}, sizeof({type_name}), '
                 f"{int(hosted)}, 0, {attributes.get('io', '0')}}}"
@@ -345,3 +345,8 @@ def _attributes(text: str) -> dict[str, str]:
             name, _, value = each.strip().partition("(")
             found[name.strip().strip("_")] = value.rpartition(")")[0]
     return found
+
+
+def _sizes(text: str) -> list[str]:
+    """Returns the texts in the brackets behind a name."""
+    return re.findall(r"\[([^\]]*)\]", text)

@@ -105,7 +105,7 @@ class Traced:
 
     def calls(self, name: str | None = None) -> list[HostCall]:
         """Returns the host's calls, or those of one function. Reference counting is not traced."""
-        found = [HostCall(event["name"], event["args"].get("error", ""), event["dur"]) for event in self._all("api")]
+        found = [_host_call(event) for event in self._all("api")]
         return [call for call in found if name in (None, call.name)]
 
     def errors(self) -> list[str]:
@@ -203,6 +203,10 @@ def _kernel_run(event: Args) -> KernelRun:
         event["dur"],
         args.get("error", ""),
     )
+
+
+def _host_call(event: Args) -> HostCall:
+    return HostCall(event["name"], event["args"].get("error", ""), event["dur"])
 
 
 def _failed(event: Args) -> bool:
