@@ -22,7 +22,7 @@ _FILE_SCOPE = ""
 
 
 class CallGraph:
-    """The functions and macros of a source, and the names in each. Those at file scope count for each function."""
+    """The functions and macros of a source, and the names in each."""
 
     def __init__(self, source: str, options: str = "") -> None:
         text = CONTINUED.sub(" ", COMMENT.sub(lambda found: found[1] or found[2] or " ", source))
@@ -35,7 +35,11 @@ class CallGraph:
         """Returns all names that a kernel uses, itself or through its calls; None if they cannot be found."""
         if not kernel or kernel not in self._functions:
             return None
-        return frozenset(_reached({kernel, _FILE_SCOPE}, self._known))
+        return frozenset(_reached(kernel, self._known))
+
+    def names_at_file_scope(self) -> frozenset[str]:
+        """Returns all names that declarations outside of functions use, themselves or through macros."""
+        return frozenset(_reached(_FILE_SCOPE, self._known))
 
 
 def _given(options: str) -> list[tuple[str, str]]:
@@ -83,9 +87,9 @@ def function_named(head: list[str]) -> str:
     return name
 
 
-def _reached(begin: set[str], known: dict[str, set[str]]) -> set[str]:
+def _reached(begin: str, known: dict[str, set[str]]) -> set[str]:
     found: set[str] = set()
-    waiting = list(begin)
+    waiting = [begin]
     while waiting:
         for name in known.get(waiting.pop(), set()) - found:
             found.add(name)

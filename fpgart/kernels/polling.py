@@ -47,6 +47,7 @@ class Polling:
     def may_include(self, kernel: str) -> bool:
         """True unless the kernel has no loop without a count or no repeated read, nor has a function that it calls."""
         used = self._calls.names_used(kernel) if self._calls is not None else None
-        if used is None:
+        if self._calls is None or used is None:
             return self.is_possible
-        return not used.isdisjoint(("while", "goto", "for")) and any(map(_REPEATED_NAME.fullmatch, used))
+        declared = self._calls.names_at_file_scope()  # the type of what it reads may be volatile
+        return not used.isdisjoint(("while", "goto", "for")) and any(map(_REPEATED_NAME.fullmatch, used | declared))

@@ -67,6 +67,10 @@ def test_macros_of_the_options_count() -> None:
     assert bound_to_groups(source, "k", "-D SYNC=barrier(CLK_LOCAL_MEM_FENCE)") == "it uses barrier"
 
 
+def test_what_is_declared_outside_of_functions_binds_no_kernel() -> None:
+    assert bound_to_groups("void f(local int *x);\nkernel void k() {}", "k", "") == ""
+
+
 UNKNOWN = [
     "",
     "kernel void other() {}",
