@@ -21,6 +21,7 @@ ROUNDS_OF_A_TURN = 3
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("shapes", nargs="*", metavar="SHAPE", help="default: all")
+    parser.add_argument("--board", help="of fpgart (default: its own)")
     parser.add_argument("--turns", type=int, default=3, help="of each driver (default 3)")
     parser.add_argument("--page", type=Path, help="the page whose table gets the figures")
     options = parser.parse_args()
@@ -33,7 +34,10 @@ def main() -> int:
         for turn in range(options.turns):
             for driver in (engine, fpgart):
                 progress(f"turn {turn + 1} of {options.turns}: {driver.name}")
-                samples[driver.name].append(measurements(command, driver.environment(Path(work), engine.library)))
+                environment = driver.environment(Path(work), engine.library)
+                if options.board:
+                    environment["FPGART_BOARD"] = options.board
+                samples[driver.name].append(measurements(command, environment))
     progress("")
     best = {name: lowest(found) for name, found in samples.items()}
     unknown = set(chosen) - set(best[engine.name])
@@ -58,7 +62,7 @@ def lowest(turns: list[dict[str, float]]) -> dict[str, float]:
 
 def table(engine: dict[str, float], fpgart: dict[str, float]) -> str:
     """Rows by their ratio, and the median of the ratios."""
-    ratios = {name: fpgart[name] / engine[name] for name in engine}
+    ratios = {name: fpgart[name] / engine[name] for name in fpgart}
     rows = [
         f"| {name.replace('_', ' ')} | {engine[name]:.2f} us | {fpgart[name]:.2f} us | {ratios[name]:.2f} |"
         for name in sorted(ratios, key=ratios.__getitem__)

@@ -10,6 +10,10 @@ static const char *const source = "kernel void add(global int *x, global const i
                                   "{ size_t i = get_global_id(0); if (i < 64) x[i] += y[i] + n; }\n"
                                   "kernel void scale(global int *x, global const int *y, int n)\n"
                                   "{ size_t i = get_global_id(0); if (i < 64) x[i] = y[i] * n; }\n"
+                                  "kernel void poll(global int *x, global const volatile int *y, "
+                                  "int n)\n"
+                                  "{ size_t i = get_global_id(0); while (y[0] < 0); "
+                                  "if (i < 64) x[i] += n; }\n"
                                   "typedef struct { int a, b, c, d; } four;\n"
                                   "kernel void shift(global int *x, four n)\n"
                                   "{ size_t i = get_global_id(0); if (i < 64) x[i] += n.b; }\n";
@@ -27,6 +31,14 @@ void must(cl_int status, const char *what)
         return;
     fprintf(stderr, "%s: status %d\n", what, status);
     exit(1);
+}
+
+int has_svm(void)
+{
+    cl_device_svm_capabilities found = 0;
+    return clGetDeviceInfo(device, CL_DEVICE_SVM_CAPABILITIES, sizeof found, &found, NULL) ==
+               CL_SUCCESS &&
+           found != 0;
 }
 
 cl_command_queue new_queue(cl_command_queue_properties properties)

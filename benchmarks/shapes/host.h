@@ -23,6 +23,7 @@ extern cl_mem buffers[BUFFERS];
 extern cl_command_queue queue; /* of the shape that runs */
 
 void must(cl_int status, const char *what);
+int has_svm(void);
 cl_command_queue new_queue(cl_command_queue_properties properties);
 cl_kernel new_kernel(const char *name);
 cl_mem new_buffer(cl_mem_flags flags, size_t size, void *data);
@@ -50,6 +51,8 @@ cl_int unordered(int count);
 cl_int chained(int count);
 cl_int two_queues(int count);
 cl_int double_buffered(int count);
+cl_int pipelined(int count);
+cl_int beside_polling(int count);
 cl_int joined(int count);
 cl_int asked(int count);
 cl_int sizes(int count);

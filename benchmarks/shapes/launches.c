@@ -118,6 +118,59 @@ cl_int double_buffered(int count)
     return 0;
 }
 
+/* Writes, launches and reads have a queue each. */
+cl_int pipelined(int count)
+{
+    cl_command_queue writes = new_queue(0), reads = new_queue(0);
+    static cl_int data[LARGE / sizeof(cl_int)], result[LARGE / sizeof(cl_int)];
+    cl_event read[2] = {NULL, NULL};
+    for (int i = 0; i < count; i++) {
+        cl_event *last = &read[i % 2], written, launched;
+        must(clEnqueueWriteBuffer(writes, buffers[2 + i % 2], CL_FALSE, 0, LARGE, data,
+                                  *last != NULL, *last != NULL ? last : NULL, &written),
+             "clEnqueueWriteBuffer");
+        must(clFlush(writes), "clFlush");
+        set(kernels[0], buffers[4 + i % 2], buffers[2 + i % 2], 1);
+        launch_of(queue, kernels[0], ITEMS, 1, &written, &launched);
+        must(clFlush(queue), "clFlush");
+        if (*last != NULL)
+            must(clReleaseEvent(*last), "clReleaseEvent");
+        must(clEnqueueReadBuffer(reads, buffers[4 + i % 2], CL_FALSE, 0, LARGE, result, 1,
+                                 &launched, last),
+             "clEnqueueReadBuffer");
+        must(clFlush(reads), "clFlush");
+        must(clReleaseEvent(written), "clReleaseEvent");
+        must(clReleaseEvent(launched), "clReleaseEvent");
+    }
+    for (int i = 0; i < 2; i++)
+        wait_and_release(read[i]);
+    must(clReleaseCommandQueue(writes), "clReleaseCommandQueue");
+    must(clReleaseCommandQueue(reads), "clReleaseCommandQueue");
+    return 0;
+}
+
+/* Nothing in such a kernel shows that it does not wait for the writes of the other queue. */
+cl_int beside_polling(int count)
+{
+    cl_command_queue writes = new_queue(0);
+    cl_kernel polling = new_kernel("poll");
+    cl_int data[ITEMS] = {0};
+    set(polling, buffers[0], buffers[1], 1);
+    for (int i = 0; i < count; i++) {
+        cl_event written;
+        must(clEnqueueWriteBuffer(writes, buffers[2 + i % 4], CL_FALSE, 0, SMALL, data, 0, NULL,
+                                  &written),
+             "clEnqueueWriteBuffer");
+        must(clFlush(writes), "clFlush");
+        launch_of(queue, polling, ITEMS, 1, &written, NULL);
+        must(clReleaseEvent(written), "clReleaseEvent");
+    }
+    finish();
+    must(clReleaseKernel(polling), "clReleaseKernel");
+    must(clReleaseCommandQueue(writes), "clReleaseCommandQueue");
+    return count;
+}
+
 cl_int joined(int count)
 {
     enum { EVENTS = 100 };

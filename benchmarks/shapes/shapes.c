@@ -2,8 +2,8 @@
  *
  * What one small launch costs in many shapes of hosts, on the one driver that the loader finds.
  * Prints a line per shape: its name and the microseconds of a launch with everything that belongs
- * to it, the best of several rounds. Results are checked; a wrong one ends the program with
- * status 1.
+ * to it, the best of several rounds. Shapes with SVM are left out if the device has none. Results
+ * are checked; a wrong one ends the program with status 1.
  *
  *     shapes [ROUNDS [SHAPE...]] */
 #include "host.h"
@@ -42,6 +42,8 @@ static const struct shape {
     {"out_of_order,_one_waits_for_99", joined, MANY, &out_of_order},
     {"two_queues,_each_waits_for_the_other", two_queues, SOME, NULL},
     {"a_queue_for_transfers,_two_buffers", double_buffered, SOME, NULL},
+    {"a_queue_each_for_writes,_launches_and_reads", pipelined, SOME, NULL},
+    {"a_queue_for_writes_beside_kernels_that_may_poll", beside_polling, SOME, NULL},
     {"19_programs_in_turn", programs_in_turn, MANY, NULL},
     {"two_kernels_in_turn", kernels_in_turn, MANY, NULL},
     {"three_arguments_set", arguments, MANY, NULL},
@@ -122,7 +124,8 @@ int main(int count, char **words)
     start();
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         double best;
-        if (!chosen(shapes[i].name, count - 2, words + 2))
+        if (!chosen(shapes[i].name, count - 2, words + 2) ||
+            (!strncmp(shapes[i].name, "SVM", 3) && !has_svm()))
             continue;
         round_of(&shapes[i], WARM_UP);
         best = round_of(&shapes[i], shapes[i].count);
