@@ -50,6 +50,14 @@ class Commands:
         self.now = 100
         self.context: Any = SimpleNamespace(scheduler=self.core)
         self.in_order, self.out_of_order = self.queue(True), self.queue(False)
+        self._begun: list[Event] = []
+
+    def close(self) -> None:
+        """Ends the commands that run: the core counts those of all queues in the process."""
+        for event in self._begun:
+            assert event.command is not None
+            if not event.command.has_ended():
+                event.command.set(COMPLETE)
 
     def queue(self, in_order: bool) -> Any:
         return SimpleNamespace(core=self.core.queue(in_order=in_order), open={}, in_order=in_order)
@@ -96,6 +104,7 @@ class Commands:
         assert event.command is not None
         event.status = RUNNING
         event.command.begin()
+        self._begun.append(event)
 
     def end(self, event: Event, status: int = COMPLETE) -> None:
         self.readiness.end(event, status, self.time(), self.after)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -29,8 +30,10 @@ FAILED = ExecStatusErrorForEventsInWaitList.status
 
 
 @pytest.fixture
-def commands() -> Commands:
-    return Commands()
+def commands() -> Iterator[Commands]:
+    made = Commands()
+    yield made
+    made.close()
 
 
 def work_of(event: Event) -> Work:
