@@ -9,7 +9,7 @@ bench: build
 	PYTHONPATH=scripts $(BIN)/python benchmarks/run.py $(WRITING)
 
 shapes: build
-	PYTHONPATH=scripts $(BIN)/python benchmarks/shapes.py $(WRITING)
+	PYTHONPATH=scripts $(BIN)/python benchmarks/shapes.py $(if $(BOARD),--board $(BOARD)) $(WRITING)
 
 PYTHON_OF_HOSTS ?= $(BIN)/python
 programs: build
