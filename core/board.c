@@ -45,10 +45,10 @@ void core_board_remove(struct core_board *board, struct core_queue *queue)
 /* The sums over all boards: their engines may run commands on the same threads. */
 static uint32_t polling, running;
 
-bool core_engine_is_free(const struct core_queue *queue)
+bool core_engine_may_get(const struct core_queue *queue, enum core_kind kind)
 {
     uint32_t own_polling = queue->in_order ? queue->polling : 0;
-    return polling == own_polling && running == queue->running;
+    return kind != CORE_MOVES || (polling == own_polling && running == queue->running);
 }
 
 void core_board_runs_one(struct core_board *board)
@@ -56,19 +56,19 @@ void core_board_runs_one(struct core_board *board)
     board->runs_one = true;
 }
 
-/* Returns true if the board runs no kernel beside one of the queue. */
-static bool has_room(const struct core_board *board, const struct core_queue *queue)
+/* Returns true if the board may run a command of the queue beside the open kernels. */
+static bool has_room(const struct core_board *board, const struct core_queue *queue,
+                     enum core_kind kind)
 {
-    return !board->runs_one || board->kernels == (queue->in_order ? queue->kernels : 0);
+    return kind == CORE_MOVES || !board->runs_one ||
+           board->kernels == (queue->in_order ? queue->kernels : 0);
 }
 
 bool core_admits(const struct core_queue *queue, uint64_t epoch, enum core_kind kind)
 {
     const struct core_board *board = queue->board;
-    if (board != NULL && kind != CORE_MOVES && !has_room(board, queue))
-        return false;
-    return board == NULL ||
-           (board->holders == 0 && !board->awaited && atomic_load(&board->epoch) == epoch);
+    return board == NULL || (board->holders == 0 && !board->awaited &&
+                             atomic_load(&board->epoch) == epoch && has_room(board, queue, kind));
 }
 
 void core_admit(struct core_queue *queue, enum core_kind kind)

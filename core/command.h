@@ -134,9 +134,9 @@ void core_wake_observer(void);
 
 /* The lock is held. core_admits() is true if the board admits a carried command, core_admit()
  * counts one, core_leave() records its end, and core_board_add() adds a queue to a board.
- * core_engine_is_free() is true if no other command may keep the threads of the engine for so long
- * as CORE_MOVES of the queue does not run. */
-bool core_engine_is_free(const struct core_queue *queue);
+ * core_engine_may_get() is true for kernels, and for CORE_MOVES if no other command may keep the
+ * threads of the engine until it has run. */
+bool core_engine_may_get(const struct core_queue *queue, enum core_kind kind);
 bool core_admits(const struct core_queue *queue, uint64_t epoch, enum core_kind kind);
 void core_admit(struct core_queue *queue, enum core_kind kind);
 void core_leave(struct core_queue *queue, enum core_kind kind, struct core_work *work);

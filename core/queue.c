@@ -413,7 +413,7 @@ struct core_command *core_enqueue(struct core_queue *queue, enum core_role role,
     core_begin_work(&work);
     core_lock();
     command->epoch = epoch;
-    command->handed_over = kind == CORE_MOVES && !core_engine_is_free(queue);
+    command->handed_over = !core_engine_may_get(queue, kind);
     if (!core_admits(queue, epoch, kind) || !put(queue, command, role, count, wait_list, &work)) {
         core_unlock();
         discard(command);

@@ -173,8 +173,7 @@ static bool take_turn(struct core_command *command, struct core_work *work)
     if (command->admitted || command->handed_over)
         return true;
     core_lock();
-    bool is_for_engine = command->kind != CORE_MOVES || core_engine_is_free(command->queue);
-    if (is_admitted(command) && is_for_engine) {
+    if (is_admitted(command) && core_engine_may_get(command->queue, command->kind)) {
         command->admitted = true;
         core_admit(command->queue, command->kind);
     } else {

@@ -20,13 +20,13 @@ enum {
     NOT_WRITTEN = CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS
 };
 
-/* Begins the command of a launch and lays its arguments out. Returns their size plus 1; 0: the
- * command has not begun. */
 static int is_task(const struct fpgart_nd_range *range)
 {
     return range->sizes[3] == 1 && range->sizes[4] == 1 && range->sizes[5] == 1;
 }
 
+/* Begins the command of a launch and lays its arguments out. Returns their size plus 1; 0: the
+ * command has not begun. */
 static int begin_launch(struct command *command, const struct call *call)
 {
     if (call->nd_range.dimensions == 0 || !fpgart_begin_command(command, call))

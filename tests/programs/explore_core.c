@@ -1335,7 +1335,7 @@ static void ask_about(int number)
     CHECK(core_board_is_open(board) == (board->open != 0), "a board seems to be open, or not");
     CHECK(core_has_ready(caller) == (caller->ready != NULL), "commands seem to be ready, or not");
     core_board_note_polling(board);
-    bool is_free = core_engine_is_free(queue);
+    bool is_free = core_engine_may_get(queue, CORE_MOVES);
     CHECK(is_free == !(polls_elsewhere(queue) || runs_elsewhere(queue)),
           "the engine seems to be free, or not");
     next = core_next(queue, NULL);
@@ -1515,7 +1515,7 @@ static void check_ends(void)
               "a queue is not empty");
         CHECK(queues[i]->barrier == NULL, "a barrier is left");
         CHECK(core_admits(queues[i], core_board_epoch(board), CORE_CARRIED) &&
-                  core_engine_is_free(queues[i]),
+                  core_engine_may_get(queues[i], CORE_MOVES),
               "commands seem to be open");
         CHECK(queues[i]->submitted == NULL && queues[i]->next_noted == NULL,
               "a command that has ended is left to be noted");
@@ -2265,6 +2265,63 @@ static void describe_what_is_submitted(void)
     check_memory();
 }
 
+static struct core_queue *renewed_beside;
+
+/* What another thread may do while the facts of a transfer are looked up. */
+static bool renews_beside_polling(struct core_command *command, uint64_t epoch)
+{
+    static const int number = 1;
+    (void)command;
+    core_release(core_enqueue(renewed_beside, CORE_WORK, CORE_POLLS, epoch, &number, sizeof number,
+                              0, NULL));
+    return true;
+}
+
+static void run_here(struct core_command *command)
+{
+    CHECK(core_begin_here(command), "a board does not admit what is handed over for the engine");
+    core_end(command, CL_COMPLETE);
+}
+
+/* Without other threads: a transfer at whose turn a kernel begins that may poll. */
+static void describe_a_transfer_beside_polling(void)
+{
+    static const struct host described = {.name = "a description of a transfer beside polling"};
+    static struct lane lanes_of[2] = {{.in_order = true}, {.in_order = true}};
+    static const int number = 0;
+    begin_description(&described);
+    struct core_command *gate = core_user_event();
+    board = core_board_new(NULL, NULL);
+    caller = core_caller_new(NULL, NULL);
+    struct core_queue *queue = core_queue_new(caller, true);
+    renewed_beside = core_queue_new(caller, true);
+    core_queue_carry(
+        queue, board,
+        &(struct core_lane){&engine, &lanes_of[0], renews_beside_polling, run_here, NULL});
+    core_queue_carry(renewed_beside, board,
+                     &(struct core_lane){&engine, &lanes_of[1], NULL, run_here, NULL});
+    struct core_command *moves = core_enqueue(queue, CORE_WORK, CORE_MOVES, core_board_epoch(board),
+                                              &number, sizeof number, 1, &gate);
+    core_board_end_epoch(board);
+    core_set(gate, CL_COMPLETE);
+    core_let_follow(gate, true);
+    CHECK(moves->handed_over && operation_count == 1,
+          "the engine has a transfer beside a kernel that may poll");
+    work_off();
+    CHECK(core_has_ended(moves), "a transfer that is handed over does not end");
+    operations[0].status = CL_COMPLETE;
+    core_board_note(board);
+    show_end(&operations[0]);
+    work_off();
+    core_release(moves);
+    core_release(gate);
+    core_queue_release(queue);
+    core_queue_release(renewed_beside);
+    core_caller_release(caller);
+    core_board_release(board);
+    check_memory();
+}
+
 /* Without other threads: how long kernels were open, and ends behind a command that goes on. */
 static void describe_the_time_of_kernels(void)
 {
@@ -2592,6 +2649,7 @@ int main(int count, char **words)
     describe_what_is_needed();
     describe_what_is_submitted();
     describe_what_needs_memory();
+    describe_a_transfer_beside_polling();
     describe_the_time_of_kernels();
     describe_two_boards();
     describe_two_callers();
