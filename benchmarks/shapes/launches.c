@@ -90,6 +90,31 @@ cl_int two_queues(int count)
     return count;
 }
 
+/* Writes behind the last read of the buffer, if there was one, which is released. */
+static cl_event write_behind(cl_command_queue on, cl_mem to, size_t size, const cl_int *data,
+                             cl_event last)
+{
+    cl_event written;
+    must(clEnqueueWriteBuffer(on, to, CL_FALSE, 0, size, data, last != NULL,
+                              last != NULL ? &last : NULL, &written),
+         "clEnqueueWriteBuffer");
+    if (last != NULL)
+        must(clReleaseEvent(last), "clReleaseEvent");
+    return written;
+}
+
+/* Reads behind a launch, which is released with the write before it. */
+static cl_event read_behind(cl_command_queue on, cl_mem from, size_t size, cl_int *into,
+                            cl_event written, cl_event launched)
+{
+    cl_event read;
+    must(clEnqueueReadBuffer(on, from, CL_FALSE, 0, size, into, 1, &launched, &read),
+         "clEnqueueReadBuffer");
+    must(clReleaseEvent(written), "clReleaseEvent");
+    must(clReleaseEvent(launched), "clReleaseEvent");
+    return read;
+}
+
 /* Transfers have a queue of their own, and buffers take turns. */
 cl_int double_buffered(int count)
 {
@@ -97,19 +122,11 @@ cl_int double_buffered(int count)
     cl_int data[ITEMS] = {0}, result[ITEMS];
     cl_event read[2] = {NULL, NULL};
     for (int i = 0; i < count; i++) {
-        cl_event *last = &read[i % 2], written, launched;
-        must(clEnqueueWriteBuffer(transfers, buffers[2 + i % 2], CL_FALSE, 0, SMALL, data,
-                                  *last != NULL, *last != NULL ? last : NULL, &written),
-             "clEnqueueWriteBuffer");
-        set(kernels[0], buffers[2 + i % 2], buffers[1], 1);
+        cl_mem buffer = buffers[2 + i % 2];
+        cl_event launched, written = write_behind(transfers, buffer, SMALL, data, read[i % 2]);
+        set(kernels[0], buffer, buffers[1], 1);
         launch_of(queue, kernels[0], ITEMS, 1, &written, &launched);
-        if (*last != NULL)
-            must(clReleaseEvent(*last), "clReleaseEvent");
-        must(clEnqueueReadBuffer(transfers, buffers[2 + i % 2], CL_FALSE, 0, SMALL, result, 1,
-                                 &launched, last),
-             "clEnqueueReadBuffer");
-        must(clReleaseEvent(written), "clReleaseEvent");
-        must(clReleaseEvent(launched), "clReleaseEvent");
+        read[i % 2] = read_behind(transfers, buffer, SMALL, result, written, launched);
     }
     for (int i = 0; i < 2; i++)
         wait_and_release(read[i]);
@@ -125,22 +142,14 @@ cl_int pipelined(int count)
     static cl_int data[LARGE / sizeof(cl_int)], result[LARGE / sizeof(cl_int)];
     cl_event read[2] = {NULL, NULL};
     for (int i = 0; i < count; i++) {
-        cl_event *last = &read[i % 2], written, launched;
-        must(clEnqueueWriteBuffer(writes, buffers[2 + i % 2], CL_FALSE, 0, LARGE, data,
-                                  *last != NULL, *last != NULL ? last : NULL, &written),
-             "clEnqueueWriteBuffer");
+        cl_mem from = buffers[2 + i % 2], to = buffers[4 + i % 2];
+        cl_event launched, written = write_behind(writes, from, LARGE, data, read[i % 2]);
         must(clFlush(writes), "clFlush");
-        set(kernels[0], buffers[4 + i % 2], buffers[2 + i % 2], 1);
+        set(kernels[0], to, from, 1);
         launch_of(queue, kernels[0], ITEMS, 1, &written, &launched);
         must(clFlush(queue), "clFlush");
-        if (*last != NULL)
-            must(clReleaseEvent(*last), "clReleaseEvent");
-        must(clEnqueueReadBuffer(reads, buffers[4 + i % 2], CL_FALSE, 0, LARGE, result, 1,
-                                 &launched, last),
-             "clEnqueueReadBuffer");
+        read[i % 2] = read_behind(reads, to, LARGE, result, written, launched);
         must(clFlush(reads), "clFlush");
-        must(clReleaseEvent(written), "clReleaseEvent");
-        must(clReleaseEvent(launched), "clReleaseEvent");
     }
     for (int i = 0; i < 2; i++)
         wait_and_release(read[i]);
