@@ -422,9 +422,9 @@ def locations_of(device: Device, memory: int) -> int:
 
     There is none if kernels see the memory only through regions that are set for each launch.
     """
-    found = 0
     if device.memories.is_mapped(memory):
         return 0
+    found = 0
     for name, number in list(LOCATIONS.items()):
         try:
             wanted = device.memories.memory_for(name)

@@ -41,13 +41,22 @@ class Polling:
         self.is_possible = REPEATED_READ.is_in(text) and UNCOUNTED_LOOP.is_in(text)
         """True if any kernel may poll."""
         self._calls: CallGraph | None = None
+        self._answers: dict[str, bool] = {}
         if self.is_possible and "##" not in text:
             self._calls = CallGraph(_COUNTED_FOR.sub("", _OF_LOCAL_MEMORY.sub(" ", source)), options)
 
     def may_include(self, kernel: str) -> bool:
         """True unless the kernel has no loop without a count or no repeated read, nor has a function that it calls."""
-        used = self._calls.names_used(kernel) if self._calls is not None else None
-        if self._calls is None or used is None:
+        if self._calls is None:
             return self.is_possible
-        declared = self._calls.names_at_file_scope()  # the type of what it reads may be volatile
-        return not used.isdisjoint(("while", "goto", "for")) and any(map(_REPEATED_NAME.fullmatch, used | declared))
+        if kernel not in self._answers:  # facts are often learned again, and calls take long to follow
+            self._answers[kernel] = _may_poll(self._calls, kernel)
+        return self._answers[kernel]
+
+
+def _may_poll(calls: CallGraph, kernel: str) -> bool:
+    used = calls.names_used(kernel)
+    if used is None:
+        return True
+    declared = calls.names_at_file_scope()  # the type of what it reads may be volatile
+    return not used.isdisjoint(("while", "goto", "for")) and any(map(_REPEATED_NAME.fullmatch, used | declared))
