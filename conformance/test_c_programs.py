@@ -228,6 +228,7 @@ HOSTS: dict[str, tuple[str, ...]] = {
     "asked again": ("asked_again",),
     "callbacks": ("callbacks_reenter",),
     "svm": ("svm_list",),
+    "svm freed by commands": ("svm_freed",),
     "c++": ("clhpp",),
     "threads": ("threads",),
     "buffers": ("buffer_life",),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from functools import lru_cache
 from struct import Struct
 
 from fpgart.base.digests import sha256
@@ -55,9 +56,13 @@ class ProgramBinary:
         body = LENGTH.pack(len(header)) + header + self.payload
         return SIGNATURE + sha256(body).digest() + body
 
-    @classmethod
-    def decode(cls, data: bytes) -> ProgramBinary:
-        """Reads the result of encode(); raises InvalidBinary for anything else."""
+    @staticmethod
+    @lru_cache(maxsize=1)
+    def decode(data: bytes) -> ProgramBinary:
+        """Reads the result of encode(); raises InvalidBinary for anything else.
+
+        The last result is kept, because a call that makes a program checks its binary first.
+        """
         if not data.startswith(SIGNATURE):
             raise InvalidBinary("this is not a binary of this driver: its signature is missing")
         digest, body = data[len(SIGNATURE) : len(SIGNATURE) + 32], data[len(SIGNATURE) + 32 :]
@@ -70,7 +75,7 @@ class ProgramBinary:
             raise InvalidBinary(f"the binary is damaged, or of another version of this driver: {error}") from None
         kernels = {kernel.name: kernel for kernel in header.kernels}
         payload = body[LENGTH.size + length :]
-        return cls(
+        return ProgramBinary(
             header.engine,
             header.kind,
             header.options,

@@ -69,6 +69,8 @@ def enqueue_svm_free(
     check_svm(command_queue)
     if bool(num_svm_pointers) != bool(svm_pointers):
         raise InvalidValue("the pointers and their number contradict each other")
+    if carries_transfer(command_queue):
+        return None
     pointers = ffi.unpack(svm_pointers, num_svm_pointers) if num_svm_pointers else []
     context = command_queue.context
 

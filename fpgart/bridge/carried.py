@@ -24,8 +24,9 @@ def renew(queue: int, kernel: int, count: int, uses: Any) -> int:
     """Updates what C needs for a command, because the epoch of its board has ended. True if C can carry the command."""
     from fpgart.bridge.carrying import renew
 
-    buffers = [seen(int(uses[i].buffer)) for i in range(count)]
-    return renew(known(queue), known(kernel) if kernel else None, [buffer for buffer in buffers if buffer is not None])
+    found = ((seen(int(uses[i].buffer)), int(uses[i].at)) for i in range(count))
+    buffers = [(buffer, place) for buffer, place in found if buffer is not None]
+    return renew(known(queue), known(kernel) if kernel else None, buffers)
 
 
 def run_handed_over(
@@ -35,6 +36,15 @@ def run_handed_over(
     from fpgart.bridge.handed_over import run_handed_over
 
     run_handed_over(command, queue, kernel, kind, address, counter, count, uses)
+
+
+def svm_goes(queue: int, count: int, pointers: Any) -> None:
+    """Frees shared virtual memory for a command that C has carried (clEnqueueSVMFree)."""
+    from fpgart.runtime.memory import svm
+
+    context = known(queue).context
+    for pointer in ffi.unpack(pointers, count):
+        svm.free(context, pointer)
 
 
 def failed(queue_handle: int, kernel_handle: int, status: int, place: int) -> None:

@@ -302,21 +302,26 @@ def _may_reach() -> bool:
     return not (lib.fpgart_watched() or config.touches_are_watched() or config.USM_POINTERS.value == "encoded")
 
 
-def renew(queue: CommandQueue, kernel: Kernel | None, buffers: Iterable[Buffer]) -> bool:
+def renew(queue: CommandQueue, kernel: Kernel | None, buffers: Iterable[tuple[Buffer, int]]) -> bool:
     """Gives C the facts of the present epoch for a command that was enqueued in an earlier one.
 
-    Returns False if the command needs something else now. Nothing is placed or moved for it.
+    `buffers`: each with the index of the argument that it is, if the command is a launch. Returns False if the command
+    needs something else now.
     """
     device, board = queue.device, board_of(queue)
     if board is None or (lib.fpgart_watched() and (kernel is None or not may_show(device, kernel))):
         return False
     epoch = int(lib.fpgart_board_epoch(board.address))
-    if kernel is not None and not _may_be_loaded(kernel.program.on(device), device):
+    if kernel is None:
+        return all(_learn_buffer(buffer, device, board, epoch) for buffer, _ in buffers)
+    program = kernel.program.on(device)
+    if not _may_be_loaded(program, device):
         return False
-    if not all(_learn_buffer(buffer, device, board, epoch) for buffer in buffers):
-        return False
-    if kernel is not None:
-        lib.fpgart_kernel_holds(kernel.handle, board.address, epoch)
+    for buffer, index in buffers:
+        location = kernel.interface.arguments[index].buffer_location
+        if not _learn_buffer(buffer, device, board, epoch, location, program):
+            return False
+    lib.fpgart_kernel_holds(kernel.handle, board.address, epoch)
     return True
 
 

@@ -73,6 +73,16 @@ int fpgart_carry_again(void)
     return done;
 }
 
+/* Lets Python free what a clEnqueueSVMFree names. */
+static void free_svm(const struct carried *carried, const struct held *held)
+{
+    struct fpgart_visit visit;
+    if (!fpgart_enter(&visit))
+        return; /* the process exits */
+    fpgart_svm_goes(held->queue, carried->count, (const uintptr_t *)carried->more);
+    fpgart_leave(&visit);
+}
+
 static void command_ended(struct carried *carried, int32_t status)
 {
     const struct held *held = fpgart_held_by(carried);
@@ -83,6 +93,8 @@ static void command_ended(struct carried *carried, int32_t status)
         fpgart_void_mapping(held->uses[0].buffer, held->mapping);
     if (status == CL_COMPLETE && !held->handed_over)
         fpgart_count_command(held);
+    if (status == CL_COMPLETE && held->type == CL_COMMAND_SVM_FREE)
+        free_svm(carried, held);
     if (failed && fpgart_enter(&visit)) {
         fpgart_carried_failed(held->queue, held->kernel, status, carried->place);
         fpgart_leave(&visit);

@@ -116,6 +116,8 @@ REMEMBERED = {
     "clEnqueueSVMMemFill": f"fpgart_carries_svm_fill({{}}, svm_ptr, pattern, pattern_size, size, {WAITS_AND_EVENT})",
     "clEnqueueSVMMap": f"fpgart_carries_svm_map({{}}, blocking_map, flags, svm_ptr, size, {WAITS_AND_EVENT})",
     "clEnqueueSVMUnmap": f"fpgart_carries_svm_unmap({{}}, svm_ptr, {WAITS_AND_EVENT})",
+    "clEnqueueSVMFree": "fpgart_carries_svm_free({}, num_svm_pointers, svm_pointers, (const void *)pfn_free_func, "
+    f"{WAITS_AND_EVENT})",
     "clEnqueueSVMMigrateMem": f"fpgart_carries_svm_migration({{}}, {WAITS_AND_EVENT})",
     "clEnqueueMemcpyINTEL": f"fpgart_carries_usm_copy({{}}, blocking, dst_ptr, src_ptr, size, {WAITS_AND_EVENT})",
     "clEnqueueMemFillINTEL": f"fpgart_carries_usm_fill({{}}, dst_ptr, pattern, pattern_size, size, {WAITS_AND_EVENT})",

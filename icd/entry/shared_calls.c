@@ -5,11 +5,15 @@
 #include "shared_calls.h"
 
 #include "allocations.h"
+#include "carrier.h"
 #include "commands.h"
+#include "core.h"
 #include "handles.h"
 #include "moves.h"
 
 #include <CL/cl_ext.h>
+
+#include <string.h>
 
 /* Commands on shared virtual memory move the host's bytes, which is no traffic of a board. */
 static int carry_svm_copy(const struct call *call)
@@ -117,6 +121,44 @@ int fpgart_carries_svm_migration(const void *queue, cl_uint waits, const cl_even
                               .wait_list = wait_list,
                               .event = event};
     return fpgart_carries(&call);
+}
+
+/* The memory is freed when the command's end is noted (commands.c), and so needs somebody who notes
+ * it although nobody waits. */
+static int carry_svm_free(const struct call *call)
+{
+    struct command command;
+    size_t size = call->size * sizeof(uintptr_t);
+    if (!fpgart_begin_command(&command, call))
+        return 0;
+    if (!command.queue->board->has_svm)
+        return fpgart_give_up(&command);
+    struct core_queue *queue = command.queue->core;
+    core_queue_retain(queue);
+    command.carried->kind = CARRIED_MOVE; /* of no bytes */
+    command.carried->count = (uint32_t)call->size;
+    memcpy(command.carried->more, call->host, size);
+    int done = fpgart_enqueue_command(&command, CORE_WORK, size);
+    if (done)
+        core_queue_observe(queue);
+    core_queue_release(queue);
+    return done;
+}
+
+int fpgart_carries_svm_free(const void *queue, cl_uint count, void *const *pointers,
+                            const void *frees, cl_uint waits, const cl_event *wait_list,
+                            cl_event *event)
+{
+    const struct call call = {.carry = carry_svm_free,
+                              .queue = (uintptr_t)queue,
+                              .host = pointers,
+                              .size = count,
+                              .type = CL_COMMAND_SVM_FREE,
+                              .waits = waits,
+                              .wait_list = wait_list,
+                              .event = event};
+    return frees == NULL && count != 0 && count <= FPGART_ARGUMENTS && pointers != NULL &&
+           fpgart_carries(&call);
 }
 
 /* Commands on unified shared memory. Bytes in a board's memory move by calls of the board. */

@@ -18,6 +18,10 @@ int fpgart_carries_svm_map(const void *queue, cl_bool blocking, cl_map_flags fla
                            size_t size, cl_uint waits, const cl_event *wait_list, cl_event *event);
 int fpgart_carries_svm_unmap(const void *queue, void *pointer, cl_uint waits,
                              const cl_event *wait_list, cl_event *event);
+/* `frees`: the host's function that has to free the memory; NULL: there is none. */
+int fpgart_carries_svm_free(const void *queue, cl_uint count, void *const *pointers,
+                            const void *frees, cl_uint waits, const cl_event *wait_list,
+                            cl_event *event);
 int fpgart_carries_svm_migration(const void *queue, cl_uint waits, const cl_event *wait_list,
                                  cl_event *event);
 int fpgart_carries_usm_copy(const void *queue, cl_bool blocking, void *to, const void *from,

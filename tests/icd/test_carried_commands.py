@@ -73,6 +73,7 @@ def beside(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "times",
         "buffer of a command",
         "context of an event",
+        "freed by a queue",
     ],
 )
 def test_what_happens_beside_commands_that_c_carries(beside: Path, part: str) -> None:

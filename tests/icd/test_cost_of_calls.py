@@ -84,12 +84,13 @@ MOST = {
     "make_queue": Most(0, 0, 4),
     "map_and_unmap": Most(0, 0, 4),
     "transfer_beside": Most(0, 0, 0.01),
-    "transfer_beside_one_that_polls": Most(0, 0, 1),
+    "transfer_beside_one_that_polls": Most(0, 0, 4),
     "boxes": Most(0, 0, 0),
     "shared_memory": Most(0, 0, 0),
     "migrate_svm": Most(2, 30, 0.01),
     "unified_memory": Most(0, 0, 4),
     "migrate": Most(0, 0, 4),
+    "free_svm": Most(3, 50, 4),
     "make_write_launch_read": Most(0, 0, 4),
 }
 

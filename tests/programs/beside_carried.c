@@ -4,6 +4,8 @@
  */
 #include "host.h"
 
+#include <sys/mman.h>
+
 enum { WORDS = 16, BYTES = WORDS * sizeof(cl_int), LEARNED = 4, ROUNDS = 60, GROUPS = 64 };
 
 static const char source[] =
@@ -262,13 +264,30 @@ static void context_of_event(void)
         usleep(100);
 }
 
+/* Memory that a command frees, while the host makes no other call. */
+static void freed_by_a_queue(void)
+{
+    enum { TURNS = 20, SIZE = 64 << 10 };
+    unsigned char page;
+    for (int i = 0; i < TURNS; i++) {
+        void *memory = clSVMAlloc(host.context, CL_MEM_READ_WRITE, SIZE, 0);
+        MUST(clSetKernelArgSVMPointer(adding, 0, memory));
+        launch(host.queue, adding, WORDS, NULL);
+        MUST(clEnqueueSVMFree(host.queue, 1, &memory, NULL, NULL, 0, NULL, NULL));
+        MUST(clFlush(host.queue));
+        while (mincore(memory, 1, &page) == 0)
+            usleep(100);
+    }
+}
+
 static const struct part parts[] = {{"nested", nested},
                                     {"written while polled", written_while_polled},
                                     {"migrated beside", migrated_beside},
                                     {"finished with a mutex", finished_with_a_mutex},
                                     {"times", times},
                                     {"buffer of a command", buffer_of_command},
-                                    {"context of an event", context_of_event}};
+                                    {"context of an event", context_of_event},
+                                    {"freed by a queue", freed_by_a_queue}};
 
 int main(int count, char **arguments)
 {

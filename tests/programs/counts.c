@@ -535,6 +535,13 @@ static cl_int migrate(void)
            clFinish(host.queue);
 }
 
+static cl_int free_svm(void)
+{
+    void *memory = clSVMAlloc(host.context, CL_MEM_READ_WRITE, BYTES, 0);
+    return clEnqueueSVMFree(other_queue, 1, &memory, NULL, NULL, 0, NULL, NULL) |
+           clFinish(other_queue);
+}
+
 static const struct {
     const char *name;
     cl_int (*call)(void);
@@ -585,6 +592,7 @@ static const struct {
     {"migrate_svm", migrate_svm},
     {"unified_memory", unified_memory},
     {"migrate", migrate},
+    {"free_svm", free_svm},
     {"make_write_launch_read", make_write_launch_read},
 };
 

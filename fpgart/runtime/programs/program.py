@@ -319,9 +319,9 @@ class Program:
         self._modules = tuple(module for part in parts for module in part.modules)
         self._parts_may_poll = any(part.may_poll() for part in parts)
         for part in parts:
-            self._locations |= part.locations()
-            self._hardware |= part.hardware()
-            self._known |= part.known()
+            self._locations = self._locations | part.locations()
+            self._hardware = self._hardware | part.hardware()
+            self._known = self._known | part.known()
         for device in self.devices:
             self.builds[device] = Build(cl.CL_BUILD_SUCCESS, options, log, kind)
 
