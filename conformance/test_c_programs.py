@@ -232,6 +232,7 @@ HOSTS: dict[str, tuple[str, ...]] = {
     "c++": ("clhpp",),
     "threads": ("threads",),
     "buffers": ("buffer_life",),
+    "first uses at once": ("used_first",),
     "released in flight": ("released_in_flight",),
     "retries": ("retries",),
     "large groups": ("large_groups",),

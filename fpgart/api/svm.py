@@ -36,6 +36,7 @@ def svm_alloc(context: int, flags: int, size: int, alignment: int) -> Pointer:
         return 0
     if not 0 < size <= owner.max_mem_alloc_size or not any(device.has_svm for device in owner.devices):
         return 0
+    lib.fpgart_context_has_svm(context)
     return svm.allocate(owner, size, alignment)
 
 

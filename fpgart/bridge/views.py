@@ -43,11 +43,11 @@ def view_buffer(parent: Buffer | Context, found: Any, handle: int) -> Buffer:
     flags, size = int(found.flags), int(found.size)
     if isinstance(parent, Buffer):
         return Buffer(parent.context, flags, size, parent=parent, origin=int(found.origin))
-    buffer = Buffer(parent, flags, size)
+    buffer = Buffer(parent, flags, size, int(found.host))
     if found.device:
         device = find(int(found.device), Device)
         block = device.adopt(Block(device, MemoryRange(0, int(found.block), size), buffer.number))
-        buffer.blocks, buffer.home = {(device, block.memory): block}, block
+        buffer.blocks, buffer.home, buffer.on_host = {(device, block.memory): block}, block, False
     return buffer
 
 

@@ -15,8 +15,12 @@
 #include <pthread.h>
 #include <string.h>
 
+/* A buffer over more of the host's memory than that is Python's. */
+enum { SHORT = 1 << 20 };
+
 /* Guards the blocks of handles, and from where boards allocate. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t moved = PTHREAD_COND_INITIALIZER;
 
 void fpgart_board_allocates(uintptr_t board, uintptr_t heap, int64_t shift, uint64_t room,
                             uint64_t locations)
@@ -42,8 +46,37 @@ static int allocate(struct fpgart_block *block, struct fpgart_board *board, uint
     if (address < 0)
         return 0;
     board_memory_allocated(board->memory, size);
-    *block = (struct fpgart_block){board, (uint64_t)address, size};
+    block->board = board;
+    block->address = (uint64_t)address;
+    block->size = size;
     return 1;
+}
+
+static void copy_in(const struct fpgart_block *block, uintptr_t host)
+{
+    memcpy((void *)(block->address + block->board->shift), (const void *)host, block->size);
+    board_memory_count(block->board->memory, WRITTEN, 1, block->size);
+}
+
+/* Moves the contents from the host's memory to the block. The lock is released meanwhile. */
+static void move_from_host(struct fpgart_block *block, uintptr_t host)
+{
+    block->is_moving = 1;
+    pthread_mutex_unlock(&lock);
+    copy_in(block, host);
+    pthread_mutex_lock(&lock);
+    block->is_moving = 0;
+    pthread_cond_broadcast(&moved);
+}
+
+/* Returns the block of a buffer that Python does not know; otherwise NULL. The lock is held, and
+ * released while another thread moves the contents. */
+static struct fpgart_block *find_block(uintptr_t buffer)
+{
+    struct fpgart_block *block;
+    while ((block = fpgart_block_of(buffer)) != NULL && block->is_moving)
+        pthread_cond_wait(&moved, &lock);
+    return block;
 }
 
 /* Gives a buffer that Python does not know a block, if it has none, and returns the address of its
@@ -52,13 +85,20 @@ static int allocate(struct fpgart_block *block, struct fpgart_board *board, uint
 static uint64_t settle(uintptr_t buffer, struct fpgart_board *board, uint64_t epoch,
                        uint32_t location)
 {
-    struct fpgart_block *block = fpgart_block_of(buffer);
+    const struct fpgart_region *region = fpgart_region_of(buffer);
+    struct fpgart_block *block = find_block(buffer);
+    int is_anywhere = location == FPGART_ANYWHERE, has_contents = region->host != 0;
     if (block == NULL || (block->board != NULL && block->board != board))
         return 0;
-    if (block->board == NULL && !allocate(block, board, fpgart_region_of(buffer)->size, location))
-        return 0;
+    if (block->board == NULL) {
+        if ((has_contents && is_anywhere) || /* only a launch needs them on the board */
+            !allocate(block, board, region->size, is_anywhere ? 0 : location))
+            return 0;
+        if (has_contents)
+            move_from_host(block, region->host);
+    }
     uint64_t address = block->address + board->shift;
-    fpgart_buffer_is_at(buffer, (uintptr_t)board, epoch, address, board->locations, 0);
+    fpgart_buffer_is_at(buffer, (uintptr_t)board, epoch, address, board->locations, region->host);
     return address;
 }
 
@@ -77,9 +117,8 @@ int fpgart_place_in(uintptr_t buffer, const struct fpgart_carried_queue *queue, 
     int is_anywhere = location == FPGART_ANYWHERE;
     const struct fpgart_place *place = fpgart_place_of(buffer);
     const struct fpgart_region *region = fpgart_region_of(buffer);
-    if (place == NULL ||
-        (atomic_load(&place->epoch) != epoch &&
-         !settle_buffer(fpgart_owner_of(buffer), queue->board, epoch, is_anywhere ? 0 : location)))
+    if (place == NULL || (atomic_load(&place->epoch) != epoch &&
+                          !settle_buffer(fpgart_owner_of(buffer), queue->board, epoch, location)))
         return 0;
     found->board = __atomic_load_n(&place->board, __ATOMIC_RELAXED);
     found->address = __atomic_load_n(&place->address, __ATOMIC_RELAXED) + region->origin;
@@ -109,6 +148,8 @@ void fpgart_block_free(struct fpgart_block *block)
 struct fpgart_block fpgart_take_block(struct fpgart_block *block)
 {
     pthread_mutex_lock(&lock);
+    while (block->is_moving)
+        pthread_cond_wait(&moved, &lock);
     struct fpgart_block taken = *block;
     block->board = NULL;
     pthread_mutex_unlock(&lock);
@@ -120,12 +161,15 @@ static int is_one(uint64_t flags)
     return (flags & (flags - 1)) == 0;
 }
 
+enum { OVER_HOST = CL_MEM_USE_HOST_PTR, COPIES = CL_MEM_COPY_HOST_PTR };
+
 static int may_have(uint64_t flags, size_t size, const void *host)
 {
-    uint64_t access = flags & FPGART_ACCESS, host_access = flags & FPGART_HOST_ACCESS;
-    return (flags & ~(uint64_t)(FPGART_ACCESS | FPGART_HOST_ACCESS | CL_MEM_COPY_HOST_PTR)) == 0 &&
-           is_one(access) && is_one(host_access) && size != 0 &&
-           (host != NULL) == ((flags & CL_MEM_COPY_HOST_PTR) != 0);
+    const uint64_t known = FPGART_ACCESS | FPGART_HOST_ACCESS | OVER_HOST | COPIES;
+    return (flags & ~(known | CL_MEM_ALLOC_HOST_PTR)) == 0 && is_one(flags & FPGART_ACCESS) &&
+           is_one(flags & FPGART_HOST_ACCESS) && size != 0 &&
+           (host != NULL) == ((flags & (OVER_HOST | COPIES)) != 0) &&
+           ((flags & OVER_HOST) == 0 || (flags & (COPIES | CL_MEM_ALLOC_HOST_PTR)) == 0);
 }
 
 static int write(uintptr_t buffer, struct fpgart_board *board, const void *host, size_t size)
@@ -133,8 +177,8 @@ static int write(uintptr_t buffer, struct fpgart_board *board, const void *host,
     uint64_t address = settle_buffer(buffer, board, core_board_epoch(board->core), 0);
     if (address == 0)
         return 0;
-    memcpy((void *)address, host, size);
-    board_memory_count(board->memory, WRITTEN, 1, size);
+    copy_in(&(struct fpgart_block){.board = board, .address = address - board->shift, .size = size},
+            (uintptr_t)host);
     return 1;
 }
 
@@ -158,9 +202,10 @@ static uintptr_t make(uintptr_t context, struct fpgart_board *board, uint64_t fl
         return 0;
     uint64_t access = (flags & FPGART_ACCESS) != 0 ? 0 : CL_MEM_READ_WRITE;
     *fpgart_region_of(made) =
-        (struct fpgart_region){flags | access, 0, size, fpgart_handle_serial(context)};
+        (struct fpgart_region){flags | access, 0, size, fpgart_handle_serial(context),
+                               (flags & OVER_HOST) != 0 ? (uintptr_t)host : 0};
     fpgart_is_unseen(made, context);
-    if (host == NULL || write(made, board, host, size))
+    if ((flags & COPIES) == 0 || write(made, board, host, size))
         return made;
     fpgart_release((const void *)made, FPGART_MEM, CL_INVALID_MEM_OBJECT);
     return 0;
@@ -172,8 +217,10 @@ cl_mem fpgart_makes_buffer(const void *context, cl_mem_flags flags, size_t size,
     if (!may_have(flags, size, host) || !fpgart_may_carry() ||
         !fpgart_hold(of, FPGART_CONTEXT, fpgart_handle_serial(of)))
         return NULL;
-    struct fpgart_board *board = fpgart_first_board(of);
-    if (board == NULL || size > board->room) {
+    int is_over_host = (flags & OVER_HOST) != 0;
+    struct fpgart_board *board =
+        fpgart_board_in(of, is_over_host ? FPGART_OVER_HOST : FPGART_FIRST_BOARD);
+    if (board == NULL || size > board->room || (is_over_host && size > SHORT)) {
         fpgart_unhold(of, FPGART_CONTEXT);
         return NULL;
     }

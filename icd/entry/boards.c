@@ -156,13 +156,15 @@ int fpgart_board_is_open(uintptr_t board)
 }
 
 /* From now on C makes new queues of the context for that board, and new buffers if it is the
- * board of the context's first device. */
-void fpgart_context_has(uintptr_t context, uintptr_t given, int is_first)
+ * board of the context's first device. `is_over_host`: also those over the host's memory. */
+void fpgart_context_has(uintptr_t context, uintptr_t given, int is_first, int is_over_host)
 {
     struct fpgart_board *board = (struct fpgart_board *)given;
     fpgart_board_slot *slots = fpgart_boards_of(context);
     if (slots != NULL && is_first)
-        atomic_store(&slots[FPGART_MOST_BOARDS], board);
+        atomic_store(&slots[FPGART_FIRST_BOARD], board);
+    if (slots != NULL && is_first && is_over_host)
+        atomic_store(&slots[FPGART_OVER_HOST], board);
     for (int i = 0; slots != NULL && i < FPGART_MOST_BOARDS; i++) {
         struct fpgart_board *none = NULL;
         if (atomic_compare_exchange_strong(&slots[i], &none, board) || none == board)
@@ -181,10 +183,17 @@ static struct fpgart_board *board_of(uintptr_t context, uintptr_t device)
     return NULL;
 }
 
-struct fpgart_board *fpgart_first_board(uintptr_t context)
+void fpgart_context_has_svm(uintptr_t context)
 {
     fpgart_board_slot *slots = fpgart_boards_of(context);
-    return slots != NULL ? atomic_load(&slots[FPGART_MOST_BOARDS]) : NULL;
+    if (slots != NULL)
+        atomic_store(&slots[FPGART_OVER_HOST], NULL);
+}
+
+struct fpgart_board *fpgart_board_in(uintptr_t context, int slot)
+{
+    fpgart_board_slot *slots = fpgart_boards_of(context);
+    return slots != NULL ? atomic_load(&slots[slot]) : NULL;
 }
 
 /* Another thread may have given the queue a lane. */

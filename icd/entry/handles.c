@@ -215,7 +215,7 @@ void fpgart_buffer_is(uintptr_t buffer, uintptr_t context, uintptr_t parent, uin
     struct handle *slot = find(buffer);
     slot->parent = parent;
     slot->contents.region =
-        (struct fpgart_region){flags, origin, size, fpgart_handle_serial(context)};
+        (struct fpgart_region){flags, origin, size, fpgart_handle_serial(context), 0};
 }
 
 struct fpgart_mappings *fpgart_mappings_of(uintptr_t buffer)

@@ -32,6 +32,7 @@ extern const struct _cl_icd_dispatch fpgart_dispatch;
 struct fpgart_region {
     uint64_t flags, origin, size;
     uint64_t context; /* its serial; 0 for memory objects of other kinds */
+    uintptr_t host;   /* over which C has made the buffer; 0: none, or Python knows it */
 };
 enum {
     FPGART_ACCESS = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY,
@@ -41,6 +42,7 @@ struct fpgart_board;
 struct fpgart_block {           /* memory of a board that C has allocated */
     struct fpgart_board *board; /* NULL: none */
     uint64_t address, size;
+    int is_moving; /* 1: a thread copies the buffer's contents into it */
 };
 struct fpgart_place {       /* of a buffer */
     _Atomic uint64_t epoch; /* 0: unknown, or about to change */
@@ -54,7 +56,16 @@ struct fpgart_mappings {
     uint32_t in_python; /* the number of those that Python knows */
     uint32_t of_all;    /* the number of all, with those of its sub-buffers */
 };
-enum { FPGART_MOST_BOARDS = 4 }; /* for which C makes a context's queues */
+/* The slots of a context: for the boards for which C makes queues, for that of the first device,
+ * whose memory buffers get, and once more for that one if C also makes those over the host's
+ * memory.
+ */
+enum {
+    FPGART_MOST_BOARDS = 4,
+    FPGART_FIRST_BOARD = FPGART_MOST_BOARDS,
+    FPGART_OVER_HOST,
+    FPGART_SLOTS
+};
 
 typedef _Atomic(struct fpgart_answer *) fpgart_answers;
 typedef _Atomic(struct fpgart_kernels *) fpgart_kernels_slot;
@@ -65,14 +76,14 @@ typedef _Atomic(struct fpgart_board *) fpgart_board_slot;
 /* What C keeps for an object. The headers of these structures say what they are. */
 struct fpgart_contents {
     fpgart_answers answers;
-    fpgart_kernels_slot kernels;                      /* of a program */
-    fpgart_arguments_slot arguments;                  /* of a kernel */
-    fpgart_queue_slot carried;                        /* of a queue */
-    fpgart_board_slot boards[FPGART_MOST_BOARDS + 1]; /* of a context; the last: the first's */
-    struct fpgart_region region;                      /* of a buffer */
-    struct fpgart_mappings mappings;                  /* of a buffer */
-    struct fpgart_block block; /* of a buffer, while Python does not know it */
-    struct fpgart_place place; /* of a buffer that is no sub-buffer */
+    fpgart_kernels_slot kernels;            /* of a program */
+    fpgart_arguments_slot arguments;        /* of a kernel */
+    fpgart_queue_slot carried;              /* of a queue */
+    fpgart_board_slot boards[FPGART_SLOTS]; /* of a context */
+    struct fpgart_region region;            /* of a buffer */
+    struct fpgart_mappings mappings;        /* of a buffer */
+    struct fpgart_block block;              /* of a buffer, while Python does not know it */
+    struct fpgart_place place;              /* of a buffer that is no sub-buffer */
 };
 
 AT_ONCE uintptr_t fpgart_handle_new(int kind, uint32_t references);

@@ -43,7 +43,7 @@ void fpgart_slot_begins(struct fpgart_contents *contents)
     fpgart_forget(&contents->answers);
     fpgart_arguments_free(&contents->arguments);
     atomic_store(&contents->place.epoch, 0);
-    for (int i = 0; i <= FPGART_MOST_BOARDS; i++)
+    for (int i = 0; i < FPGART_SLOTS; i++)
         atomic_store_explicit(&contents->boards[i], NULL, memory_order_relaxed);
     contents->region.context = 0;
 }
@@ -65,5 +65,6 @@ int fpgart_view(uintptr_t handle, struct fpgart_unseen *found)
     struct fpgart_block block = fpgart_take_block(&contents->block);
     found->device = block.board != NULL ? block.board->handle : 0;
     found->block = block.address;
+    found->host = contents->region.host;
     return 1;
 }

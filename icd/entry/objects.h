@@ -17,6 +17,7 @@ FOR_PYTHON struct fpgart_unseen {
     uint64_t flags, origin, size; /* of a buffer */
     uintptr_t device;             /* of a buffer: the one with its block; 0: it has none */
     uint64_t block;               /* its address on the board */
+    uintptr_t host;               /* of a buffer: the memory over which it is made */
 };
 /* Writes the facts for a view, once; returns 0 if Python knows the object. */
 AT_ONCE int fpgart_view(uintptr_t handle, struct fpgart_unseen *found);

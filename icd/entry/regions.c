@@ -58,7 +58,7 @@ cl_mem fpgart_makes_sub_buffer(const void *buffer, cl_mem_flags flags, cl_buffer
         return NULL;
     }
     *fpgart_region_of(made) =
-        (struct fpgart_region){inherited(of, flags), region->origin, region->size, of->context};
+        (struct fpgart_region){inherited(of, flags), region->origin, region->size, of->context, 0};
     fpgart_is_unseen(made, parent);
     return (cl_mem)made;
 }

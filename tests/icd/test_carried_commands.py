@@ -158,6 +158,7 @@ def test_a_launch_without_room_is_refused_each_time_and_no_other_is(tmp_path: Pa
     assert (result.returncode, result.stdout) == (0, "16\n"), result.stderr
 
 
-def test_objects_that_c_makes_are_as_those_of_python(tmp_path: Path) -> None:
-    by_python = output("made_objects.py", "--trace", str(tmp_path / "trace.json"))
-    assert output("made_objects.py") == by_python
+@pytest.mark.parametrize("how", ["svm later", "svm first"])
+def test_objects_that_c_makes_are_as_those_of_python(how: str, tmp_path: Path) -> None:
+    by_python = output("made_objects.py", "--trace", str(tmp_path / "trace.json"), arguments=(how,))
+    assert output("made_objects.py", arguments=(how,)) == by_python

@@ -19,7 +19,7 @@ SOURCE = """
 kernel void where(global ulong *x) { x[0] = (ulong)x; }
 kernel void add(global int *x, local int *seen, int a) { seen[0] = a; x[get_global_id(0)] += seen[0]; }
 """
-READ_WRITE, WRITE_ONLY, COPY = 1, 2, 1 << 5
+READ_WRITE, WRITE_ONLY, OVER_HOST, ON_HOST, COPY = 1, 2, 1 << 3, 1 << 4, 1 << 5
 host = Host(Loader())
 call, make = host.cl.status, host.cl.make
 random.seed(5)
@@ -45,6 +45,13 @@ def ask(function: str, item: int, *queries: int) -> list[int]:
         print("asked", call(function, item, query, 8, ctypes.byref(found), None))
         answers.append(found.value)
     return answers
+
+
+def allocate_svm(size: int) -> int:
+    allocate = host.cl.library.clSVMAlloc
+    allocate.restype = ctypes.c_size_t
+    found: int = allocate(ctypes.c_void_p(host.context), ctypes.c_uint64(READ_WRITE), ctypes.c_size_t(size), 0)
+    return found
 
 
 def release(kind: str, item: int) -> None:
@@ -81,6 +88,49 @@ def buffers() -> None:
             print("addresses", *map(address, pair))
             for buffer in pair:
                 release("MemObject", buffer)
+
+
+def over_host_memory() -> None:
+    """Contents are where the host has them, until a launch moves them; what else uses the buffer before or after it."""
+    size = 4096
+    for step in range(24):
+        memory = ctypes.create_string_buffer(bytes([step]) * size, size)
+        buffer = host.buffer(size, READ_WRITE | OVER_HOST, memory)
+        if step % 3 == 1:
+            print("pointer", ask("clGetMemObjectInfo", buffer, 0x1103)[0] == ctypes.addressof(memory))
+        if step % 4 == 2:
+            host.write(buffer, bytes([step, 1]), size - 2)
+            print("written", memory.raw[-2:])
+        if step % 5 == 3:
+            print("contents", host.read(buffer, 4, size - 4))
+        part = make("clCreateSubBuffer", buffer, READ_WRITE, 0x1220, handles(1024, 1024)) if step % 2 else 0
+        print("address", address(part or buffer))
+        print("contents", memory.raw[:1], host.read(buffer, 4, size - 4))
+        mapped = make("clEnqueueMapBuffer", host.queue, buffer, 1, 1, 1024, 64, 0, None, None)
+        print("mapped", mapped - ctypes.addressof(memory), memory.raw[1032:1036])
+        print("unmapped", call("clEnqueueUnmapMemObject", host.queue, buffer, mapped, 0, None, None))
+        host.finish()
+        if part:
+            release("MemObject", part)
+        release("MemObject", buffer)
+    for flags, given in ((OVER_HOST | COPY, True), (OVER_HOST | ON_HOST, True), (OVER_HOST, False), (ON_HOST, True)):
+        status = ctypes.c_int()
+        pointer = ctypes.byref(ctypes.create_string_buffer(64)) if given else None
+        made = host.cl.library.clCreateBuffer(ctypes.c_void_p(host.context), flags, 64, pointer, ctypes.byref(status))
+        print("refused", made, status.value)
+    shared = svm_first or allocate_svm(size)
+    for _ in range(2):
+        buffer = host.buffer(size, READ_WRITE | OVER_HOST, ctypes.c_void_p(shared))
+        print("set", call("clSetKernelArg", where, 0, 8, handles(buffer)))
+        host.launch(where, 1)
+        host.finish()
+        print("in SVM", ctypes.c_size_t.from_address(shared).value == shared)
+        ctypes.c_size_t.from_address(shared).value = 0
+        release("MemObject", buffer)
+    for flags in (ON_HOST, ON_HOST | COPY):
+        buffer = host.buffer(size, flags, bytes([flags]) * size if flags & COPY else None)
+        print("address", address(buffer), ask("clGetMemObjectInfo", buffer, 0x1101))
+        release("MemObject", buffer)
 
 
 def freed_between() -> None:
@@ -146,9 +196,11 @@ def queues() -> None:
     release("MemObject", buffer)
 
 
+svm_first = allocate_svm(4096) if "svm first" in sys.argv else 0
 for _ in range(2):
     address(host.buffer(512))
     buffers()
+    over_host_memory()
     freed_between()
     kernels()
     queues()
