@@ -86,6 +86,19 @@ def driver_environment(driver_library: str, tmp_path_factory: pytest.TempPathFac
     return seen_alone(Path(driver_library), tmp_path_factory.mktemp("vendors"))
 
 
+@pytest.fixture(scope="session")
+def is_fpgart(driver_library: str) -> bool:
+    """Whether the driver promises what goes beyond the specification: no crash on garbage, fork, ..."""
+    return Path(driver_library).name.startswith("libfpgart")
+
+
+@pytest.fixture
+def fpgart_alone(is_fpgart: bool) -> None:
+    """For tests of what other drivers neither have nor promise."""
+    if not is_fpgart:
+        pytest.skip("other drivers do not have it, or do not promise it")
+
+
 def plain_name(item: pytest.Item) -> str:
     """Class and name of a test, with its parameters but for the number of threads."""
     name = "::".join(item.nodeid.split("::")[1:]).replace("[alone", "[").replace("[8 threads", "[")

@@ -5,55 +5,53 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-FUZZ = Path(__file__).resolve().parent / "fuzz.py"
+FOLDER = Path(__file__).resolve().parent
+Fuzz = Callable[..., None]
+
+
+@pytest.fixture
+def fuzz(driver_environment: dict[str, str]) -> Fuzz:
+    """`fuzz(program, *words, **variables)`: runs a program of this folder, which must end well."""
+
+    def run(program: str, *words: object, **variables: str) -> None:
+        command = [sys.executable, str(FOLDER / program), *map(str, words)]
+        result = subprocess.run(command, env={**driver_environment, **variables}, capture_output=True, text=True)
+        assert result.returncode == 0, result.stdout[-2000:] + result.stderr[-2000:]
+
+    return run
 
 
 @pytest.mark.parametrize(("board", "seed"), [("usm_s10", 1), ("hetero,usm_s10", 1001), ("k2h,k2h", 1)])
 def test_random_calls_from_four_threads_keep_every_byte_right(
-    driver_library: str, driver_environment: dict[str, str], board: str, seed: int
+    is_fpgart: bool, fuzz: Fuzz, board: str, seed: int
 ) -> None:
-    command = [sys.executable, str(FUZZ), "--seed", str(seed), "--steps", "400"]
-    environment = {**driver_environment, "FPGART_BOARD": board}
-    if "fpgart" in Path(driver_library).name:  # others may crash then, and the specification lets them
-        command += ["--after-release", "--usm"]
-    result = subprocess.run(command, env=environment, capture_output=True, text=True)
-    assert result.returncode == 0, result.stdout + result.stderr
+    more = ["--after-release", "--usm"] if is_fpgart else []  # others may crash then, and the specification lets them
+    fuzz("fuzz.py", "--seed", seed, "--steps", 400, *more, FPGART_BOARD=board)
 
 
+@pytest.mark.usefixtures("fpgart_alone")
 @pytest.mark.parametrize(("boards", "seed"), [("a10_ref", 1), ("hetero,usm_s10", 101), ("k2h", 201)])
 def test_hosts_that_release_everything_early_are_given_all_memory_again(
-    driver_library: str, driver_environment: dict[str, str], boards: str, seed: int, isolated: str
+    fuzz: Fuzz, boards: str, seed: int, isolated: str
 ) -> None:
-    if "fpgart" not in Path(driver_library).name:
-        pytest.skip("other drivers have no boards to choose, and failures may pass no chain of commands")
-    environment = {**driver_environment, "FPGART_BOARD": boards, "FPGART_ISOLATE": isolated}
-    command = [sys.executable, str(FUZZ.with_name("fuzz_releases.py")), "--seed", str(seed), "--rounds", "12"]
-    result = subprocess.run(command, env=environment, capture_output=True, text=True)
-    assert result.returncode == 0, result.stdout + result.stderr
+    """With other drivers failures may pass no chain of commands."""
+    fuzz("fuzz_releases.py", "--seed", seed, "--rounds", 12, FPGART_BOARD=boards, FPGART_ISOLATE=isolated)
 
 
+@pytest.mark.usefixtures("fpgart_alone")
 @pytest.mark.parametrize("seed", [2, 1002])
-def test_faults_that_cost_only_time_leave_every_byte_right(
-    driver_library: str, driver_environment: dict[str, str], seed: int
-) -> None:
-    if "fpgart" not in Path(driver_library).name:
-        pytest.skip("other drivers have no faults on request")
+def test_faults_that_cost_only_time_leave_every_byte_right(fuzz: Fuzz, seed: int) -> None:
     delays = "read,write,copy,kernel:delay=300us:fraction=0.1;program:fail:nth=1;read:ecc=correctable:every=5"
-    environment = {**driver_environment, "FPGART_BOARD": "hetero", "FPGART_FAULTS": f"{delays};seed={seed}"}
-    command = [sys.executable, str(FUZZ), "--seed", str(seed), "--steps", "300"]
-    result = subprocess.run(command, env=environment, capture_output=True, text=True)
-    assert result.returncode == 0, result.stdout + result.stderr
+    faults = f"{delays};seed={seed}"
+    fuzz("fuzz.py", "--seed", seed, "--steps", 300, FPGART_BOARD="hetero", FPGART_FAULTS=faults)
 
 
-def test_random_calls_of_every_entry_point_are_answered(
-    driver_library: str, driver_environment: dict[str, str]
-) -> None:
-    if "fpgart" not in Path(driver_library).name:
-        pytest.skip("other drivers read through what is no handle")
-    command = [sys.executable, str(FUZZ.with_name("fuzz_calls.py")), driver_library, "--calls", "1500", "--seed", "3"]
-    result = subprocess.run(command, env=driver_environment, capture_output=True, text=True)
-    assert result.returncode == 0, result.stdout[-2000:] + result.stderr[-2000:]
+@pytest.mark.usefixtures("fpgart_alone")
+def test_random_calls_of_every_entry_point_are_answered(driver_library: str, fuzz: Fuzz) -> None:
+    """Other drivers read through what is no handle."""
+    fuzz("fuzz_calls.py", driver_library, "--calls", 1500, "--seed", 3)

@@ -39,7 +39,7 @@ def runnable(reference: str) -> list[str]:
     name, _, _ = reference.partition("::")
     if not name.endswith(".c"):
         return [reference]
-    text, program = (ROOT / RUNNER).read_text(), f'build("{Path(name).stem}")'
+    text, program = (ROOT / RUNNER).read_text(), f'run("{Path(name).stem}"'
     tests = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
     return [f"{RUNNER}::{test.name}" for test in tests if program in (ast.get_source_segment(text, test) or "")]
 
