@@ -176,6 +176,12 @@ class Host:
     def buffer(self, size: int, flags: int = 1, data: Any = None) -> int:
         return self.cl.make("clCreateBuffer", self.context, flags, size, data)
 
+    def written(self, data: bytes) -> int:
+        """A buffer that these bytes were written to."""
+        made = self.buffer(len(data))
+        self.write(made, data)
+        return made
+
     def program(self, source: str, options: str = "") -> int:
         """A program that is built; the same one for the same text."""
         if source + options not in self._programs:

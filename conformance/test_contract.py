@@ -41,6 +41,29 @@ kernel void spin(global uint *x, uint n) {
 """
 
 
+def order_of_destructors(host: Host, kind: str, made: int) -> list[int]:
+    """Releases an object that three destructor callbacks are registered for; returns their numbers as they run."""
+    seen: list[int] = []
+    functions = [
+        callback(lambda handle, data, number=number: seen.append(number), ctypes.c_void_p, ctypes.c_void_p)
+        for number in range(3)
+    ]
+    for function in functions:
+        host.cl.check(f"clSet{kind}DestructorCallback", made, function, None)
+    host.cl.check(f"clRelease{kind}", made)
+    return seen
+
+
+def result_of(host: Host, program: int) -> int:
+    """The number that the kernel k of a program leaves in a buffer, its only argument."""
+    kernel, buffer = host.cl.make("clCreateKernel", program, b"k"), host.buffer(4)
+    host.cl.check("clSetKernelArg", kernel, 0, 8, handles(buffer))
+    host.launch(kernel, 1)
+    (number,) = host.ints(buffer, 1)
+    host.cl.check("clReleaseKernel", kernel)
+    return number
+
+
 class TestPlatform:
     """4.1"""
 
@@ -114,15 +137,7 @@ class TestContext:
 
     def test_destructor_callbacks_run_last_registered_first(self, host: Host) -> None:
         context = host.cl.make("clCreateContext", None, 1, handles(host.device), None, None)
-        seen: list[int] = []
-        functions = [
-            callback(lambda handle, data, number=number: seen.append(number), ctypes.c_void_p, ctypes.c_void_p)
-            for number in range(3)
-        ]
-        for function in functions:
-            host.cl.check("clSetContextDestructorCallback", context, function, None)
-        host.cl.check("clReleaseContext", context)
-        assert seen == [2, 1, 0]
+        assert order_of_destructors(host, "Context", context) == [2, 1, 0]
 
     def test_a_context_lives_as_long_as_its_objects(self, host: Host) -> None:
         context = host.cl.make("clCreateContext", None, 1, handles(host.device), None, None)
@@ -165,16 +180,14 @@ class TestCommandQueue:
         assert struct.unpack("3Q", answer) == (cl.CL_QUEUE_PROPERTIES, cl.CL_QUEUE_PROFILING_ENABLE, 0)
 
     def test_commands_of_an_in_order_queue_see_each_other(self, host: Host) -> None:
-        buffer = host.buffer(4, data=None)
-        host.write(buffer, struct.pack("i", 0))
+        buffer = host.written(struct.pack("i", 0))
         kernel = host.kernel(INTS, "add", buffer, struct.pack("i", 1))
         for _ in range(50):
             host.launch(kernel, 1)
         assert host.ints(buffer, 1) == [50]
 
     def test_a_queue_that_is_released_finishes_its_commands(self, host: Host) -> None:
-        queue, buffer = host.new_queue(), host.buffer(4)
-        host.write(buffer, struct.pack("i", 1))
+        queue, buffer = host.new_queue(), host.written(struct.pack("i", 1))
         kernel, event = host.kernel(INTS, "add", buffer, struct.pack("i", 2)), event_slot()
         host.launch(kernel, 1, queue=queue, event=event)
         host.cl.check("clReleaseCommandQueue", queue)
@@ -207,8 +220,7 @@ class TestEvents:
     """5.11 to 5.14"""
 
     def test_a_command_waits_for_a_user_event(self, host: Host) -> None:
-        buffer = host.buffer(4)
-        host.write(buffer, struct.pack("i", 0))
+        buffer = host.written(struct.pack("i", 0))
         user = host.cl.make("clCreateUserEvent", host.context)
         event = event_slot()
         data = struct.pack("i", 7)
@@ -316,8 +328,7 @@ class TestBuffers:
     """5.2, 5.4"""
 
     def test_what_is_written_is_read(self, host: Host) -> None:
-        buffer = host.buffer(1000)
-        host.write(buffer, bytes(1000))
+        buffer = host.written(bytes(1000))
         host.write(buffer, b"hello", 500)
         assert host.read(buffer, 1000) == bytes(500) + b"hello" + bytes(495)
 
@@ -356,8 +367,7 @@ class TestBuffers:
         assert host.read(buffer, 256) == b"x" * 256
 
     def test_a_rectangle_goes_where_its_pitches_say(self, host: Host) -> None:
-        buffer = host.buffer(8 * 8)
-        host.write(buffer, bytes(64))
+        buffer = host.written(bytes(64))
         data = bytes(range(1, 7))
         host.cl.check(
             "clEnqueueWriteBufferRect", host.queue, buffer, 1, handles(2, 3, 0), handles(0, 0, 0), handles(3, 2, 1),
@@ -373,8 +383,7 @@ class TestBuffers:
         assert back.raw == data
 
     def test_a_rectangle_is_copied_within_a_buffer(self, host: Host) -> None:
-        buffer = host.buffer(64)
-        host.write(buffer, bytes(range(64)))
+        buffer = host.written(bytes(range(64)))
         host.cl.check(
             "clEnqueueCopyBufferRect", host.queue, buffer, buffer, handles(0, 0, 0), handles(4, 4, 0),
             handles(4, 4, 1), 8, 0, 8, 0, 0, None, None,
@@ -391,15 +400,12 @@ class TestBuffers:
         assert host.read(buffer, 1024 - 2 * size, size) == pattern * ((1024 - 2 * size) // size)
 
     def test_a_copy_takes_its_part(self, host: Host) -> None:
-        source, target = host.buffer(100), host.buffer(100)
-        host.write(source, bytes(range(100)))
-        host.write(target, bytes(100))
+        source, target = host.written(bytes(range(100))), host.written(bytes(100))
         host.cl.check("clEnqueueCopyBuffer", host.queue, source, target, 10, 50, 20, 0, None, None)
         assert host.read(target, 100) == bytes(50) + bytes(range(10, 30)) + bytes(30)
 
     def test_a_mapped_region_can_be_changed(self, host: Host) -> None:
-        buffer = host.buffer(100)
-        host.write(buffer, bytes(range(100)))
+        buffer = host.written(bytes(range(100)))
         pointer = host.cl.make("clEnqueueMapBuffer", host.queue, buffer, 1, 1 | 2, 10, 20, 0, None, None)
         assert ctypes.string_at(pointer, 20) == bytes(range(10, 30))
         ctypes.memset(pointer, 255, 20)
@@ -411,8 +417,7 @@ class TestBuffers:
     def test_what_the_host_wrote_into_a_mapped_region_stays_when_the_buffer_migrates(
         self, host: Host, mapped: str, migrated: str
     ) -> None:
-        buffer = host.buffer(100)
-        host.write(buffer, bytes(100))
+        buffer = host.written(bytes(100))
         part = host.cl.make("clCreateSubBuffer", buffer, 0, cl.CL_BUFFER_CREATE_TYPE_REGION, handles(0, 50))
         owner = part if mapped == "sub-buffer" else buffer
         pointer = host.cl.make("clEnqueueMapBuffer", host.queue, owner, 1, cl.CL_MAP_WRITE, 10, 20, 0, None, None)
@@ -438,8 +443,7 @@ class TestBuffers:
         assert memory.raw == b"\7" * 100
 
     def test_a_sub_buffer_that_migrates_without_contents_leaves_those_beside_it(self, host: Host) -> None:
-        buffer = host.buffer(100)
-        host.write(buffer, b"\7" * 100)
+        buffer = host.written(b"\7" * 100)
         part = host.cl.make("clCreateSubBuffer", buffer, 0, cl.CL_BUFFER_CREATE_TYPE_REGION, handles(0, 50))
         flags = cl.CL_MIGRATE_MEM_OBJECT_HOST | cl.CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED
         host.cl.check("clEnqueueMigrateMemObjects", host.queue, 1, handles(part), flags, 0, None, None)
@@ -461,15 +465,7 @@ class TestBuffers:
         assert host.cl.number("clGetMemObjectInfo", buffer, cl.CL_MEM_MAP_COUNT) == 0
 
     def test_destructor_callbacks_run_last_registered_first(self, host: Host) -> None:
-        buffer, seen = host.buffer(64), list[int]()
-        functions = [
-            callback(lambda handle, data, number=number: seen.append(number), ctypes.c_void_p, ctypes.c_void_p)
-            for number in range(3)
-        ]
-        for function in functions:
-            host.cl.check("clSetMemObjectDestructorCallback", buffer, function, None)
-        host.cl.check("clReleaseMemObject", buffer)
-        assert seen == [2, 1, 0]
+        assert order_of_destructors(host, "MemObject", host.buffer(64)) == [2, 1, 0]
 
     def test_a_sub_buffer_is_a_part_of_its_buffer(self, host: Host) -> None:
         align = host.cl.number("clGetDeviceInfo", host.device, cl.CL_DEVICE_MEM_BASE_ADDR_ALIGN) // 8
@@ -506,11 +502,7 @@ class TestPrograms:
 
     def test_options_define_macros(self, host: Host) -> None:
         source = "kernel void k(global int *x) { x[0] = VALUE; }"
-        program, buffer = host.program(source, "-DVALUE=42"), host.buffer(4)
-        kernel = host.cl.make("clCreateKernel", program, b"k")
-        host.cl.check("clSetKernelArg", kernel, 0, 8, handles(buffer))
-        host.launch(kernel, 1)
-        assert host.ints(buffer, 1) == [42]
+        assert result_of(host, host.program(source, "-DVALUE=42")) == 42
 
     def test_a_wrong_program_fails_with_a_log(self, host: Host) -> None:
         program = host.cl.make("clCreateProgramWithSource", host.context, 1, strings("kernel void k( {"), None)
@@ -551,8 +543,7 @@ class TestPrograms:
         )  # fmt: skip
         assert state.value == 0
         host.cl.check("clBuildProgram", again, 0, None, None, None, None)
-        buffer = host.buffer(4)
-        host.write(buffer, struct.pack("i", 4))
+        buffer = host.written(struct.pack("i", 4))
         kernel = host.cl.make("clCreateKernel", again, b"add")
         host.cl.check("clSetKernelArg", kernel, 0, 8, handles(buffer))
         host.cl.check("clSetKernelArg", kernel, 1, 4, struct.pack("i", 5))
@@ -632,10 +623,7 @@ class TestPrograms:
         names = strings("two.h", "two.h")
         host.cl.check("clCompileProgram", made[0], 0, None, None, 2, handles(*made[1:]), names, None, None)
         linked = host.cl.make("clLinkProgram", host.context, 0, None, None, 1, handles(made[0]), None, None)
-        kernel, buffer = host.cl.make("clCreateKernel", linked, b"k"), host.buffer(4)
-        host.cl.check("clSetKernelArg", kernel, 0, 8, handles(buffer))
-        host.launch(kernel, 1)
-        assert host.ints(buffer, 1) == [1]
+        assert result_of(host, linked) == 1
 
     def test_a_program_with_kernels_is_not_built_again(self, host: Host) -> None:
         program = host.program(INTS)
@@ -649,15 +637,10 @@ class TestPrograms:
         kernel void two() {}
         #endif"""
         program = host.cl.make("clCreateProgramWithSource", host.context, 1, strings(source), None)
-        buffer = host.buffer(4)
         for value, names in ((1, {"k"}), (2, {"k", "two"})):
             host.cl.check("clBuildProgram", program, 0, None, f"-DVALUE={value}".encode(), None, None)
             assert set(host.cl.text("clGetProgramInfo", program, cl.CL_PROGRAM_KERNEL_NAMES).split(";")) == names
-            kernel = host.cl.make("clCreateKernel", program, b"k")
-            host.cl.check("clSetKernelArg", kernel, 0, 8, handles(buffer))
-            host.launch(kernel, 1)
-            assert host.ints(buffer, 1) == [value]
-            host.cl.check("clReleaseKernel", kernel)
+            assert result_of(host, program) == value
 
 
 ARG_INFO = "kernel void k(global const int *restrict a, float b, local char *c, constant uint4 *d) {}"
@@ -723,8 +706,7 @@ class TestKernels:
         assert host.ints(buffer, 1) == [42]
 
     def test_arguments_are_taken_when_the_kernel_is_enqueued(self, host: Host) -> None:
-        buffer = host.buffer(4)
-        host.write(buffer, bytes(4))
+        buffer = host.written(bytes(4))
         kernel = host.kernel(INTS, "add", buffer, struct.pack("i", 1))
         user = host.cl.make("clCreateUserEvent", host.context)
         host.launch(kernel, 1, wait=(user,))
@@ -733,8 +715,7 @@ class TestKernels:
         assert host.ints(buffer, 1) == [1]
 
     def test_a_clone_has_the_arguments_and_then_its_own(self, host: Host) -> None:
-        buffer = host.buffer(4)
-        host.write(buffer, bytes(4))
+        buffer = host.written(bytes(4))
         kernel = host.kernel(INTS, "add", buffer, struct.pack("i", 1))
         clone = host.cl.make("clCloneKernel", kernel)
         host.cl.check("clSetKernelArg", kernel, 1, 4, struct.pack("i", 100))
@@ -764,9 +745,7 @@ class TestExecution:
 
     @pytest.mark.parametrize("group", [1, 16, 64])
     def test_local_memory_and_barriers(self, host: Host, group: int) -> None:
-        data = struct.pack("256i", *range(256))
-        source, target = host.buffer(1024), host.buffer(4 * (256 // group))
-        host.write(source, data)
+        source, target = host.written(struct.pack("256i", *range(256))), host.buffer(4 * (256 // group))
         kernel = host.kernel(INTS, "total", source, target)
         host.cl.check("clSetKernelArg", kernel, 2, 4 * group, None)
         host.cl.check(
@@ -775,15 +754,13 @@ class TestExecution:
         assert host.ints(target, 256 // group) == [sum(range(k, k + group)) for k in range(0, 256, group)]
 
     def test_vectors_by_value(self, host: Host) -> None:
-        buffer = host.buffer(32)
-        host.write(buffer, struct.pack("8f", *range(8)))
+        buffer = host.written(struct.pack("8f", *range(8)))
         kernel = host.kernel(INTS, "vectors", buffer, struct.pack("4f", 10, 20, 30, 40))
         host.launch(kernel, 2)
         assert struct.unpack("8f", host.read(buffer, 32)) == (13, 22, 31, 40, 17, 26, 35, 44)
 
     def test_atomics_count_every_work_item(self, host: Host) -> None:
-        buffer = host.buffer(4)
-        host.write(buffer, bytes(4))
+        buffer = host.written(bytes(4))
         host.launch(host.kernel(INTS, "count", buffer), 1000)
         assert host.ints(buffer, 1) == [1000]
 
@@ -792,14 +769,12 @@ class TestExecution:
             size_t i = get_global_id(0);
             x[i] = i ? x[i] / 5 : x[i] / by;
         }"""
-        buffer = host.buffer(16)
-        host.write(buffer, struct.pack("4i", 5, 10, 15, 20))
+        buffer = host.written(struct.pack("4i", 5, 10, 15, 20))
         host.launch(host.kernel(source, "k", buffer, struct.pack("i", 0)), 4)
         assert host.ints(buffer, 4)[1:] == [2, 3, 4]
 
     def test_a_task_is_one_work_item(self, host: Host) -> None:
-        buffer = host.buffer(4)
-        host.write(buffer, bytes(4))
+        buffer = host.written(bytes(4))
         kernel = host.kernel(INTS, "count", buffer)
         host.cl.check("clEnqueueTask", host.queue, kernel, 0, None, None)
         assert host.ints(buffer, 1) == [1]
@@ -809,8 +784,7 @@ class TestExecution:
     def test_a_launch_of_no_work_items_ends_in_its_turn(
         self, host: Host, sizes: tuple[int, ...], is_launched_before: bool
     ) -> None:
-        buffer, event = host.buffer(4), event_slot()
-        host.write(buffer, bytes(4))
+        buffer, event = host.written(bytes(4)), event_slot()
         kernel = host.kernel(INTS, "count", buffer)
         if is_launched_before:
             host.launch(kernel, 1)
@@ -838,8 +812,7 @@ class TestExecution:
         fails(host, -52, "clEnqueueNDRangeKernel", host.queue, kernel, 1, None, handles(0), None, 0, None, None)
 
     def test_non_blocking_commands_return_before_the_kernel_in_front_has_ended(self, host: Host) -> None:
-        buffer, event = host.buffer(4), event_slot()
-        host.write(buffer, bytes(4))
+        buffer, event = host.written(bytes(4)), event_slot()
         user = host.cl.make("clCreateUserEvent", host.context)
         kernel = host.kernel(INTS, "spin", buffer, struct.pack("I", 1000))
         host.launch(kernel, 1, wait=(user,))
@@ -852,8 +825,7 @@ class TestExecution:
         assert target.raw != b"\xee" * 4
 
     def test_kernels_of_two_queues_are_ordered_by_events(self, host: Host) -> None:
-        other, buffer = host.new_queue(), host.buffer(4)
-        host.write(buffer, bytes(4))
+        other, buffer = host.new_queue(), host.written(bytes(4))
         add = host.kernel(INTS, "add", buffer, struct.pack("i", 1))
         last: tuple[int, ...] = ()
         for turn in range(20):

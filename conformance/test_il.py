@@ -37,8 +37,7 @@ def built(host: Host, il: bytes) -> int:
 def scaled(host: Host, program: int, values: list[int], add: int) -> list[int]:
     """What kernel `scale` makes of some values."""
     kernel = host.cl.make("clCreateKernel", program, b"scale")
-    buffer = host.buffer(4 * len(values))
-    host.write(buffer, struct.pack(f"{len(values)}I", *values))
+    buffer = host.written(struct.pack(f"{len(values)}I", *values))
     host.cl.check("clSetKernelArg", kernel, 0, 8, handles(buffer))
     host.cl.check("clSetKernelArg", kernel, 1, 4, struct.pack("I", add))
     host.launch(kernel, len(values))
