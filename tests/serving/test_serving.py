@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -314,27 +314,31 @@ def test_without_a_private_folder_there_are_no_services(monkeypatch: pytest.Monk
     assert sockets.names() == []
 
 
+@contextmanager
+def listening(path: Path) -> Iterator[socket.socket]:
+    """The socket of a service that a test plays."""
+    guard, listener = listen(str(path))
+    with listener:
+        yield listener
+    os.close(guard)
+
+
 def test_a_service_that_was_killed_is_in_nobodys_way(runtime: Path) -> None:
     runtime.mkdir(0o700)
-    path = str(runtime / "lab.service")
-    guard, listener = listen(path)
-    listener.close()
-    os.close(guard)
-    guard, listener = listen(path)
-    assert os.stat(path).st_mode & 0o777 == 0o600
-    listener.close()
-    os.close(guard)
+    path = runtime / "lab.service"
+    with listening(path):
+        pass
+    with listening(path):
+        assert path.stat().st_mode & 0o777 == 0o600
 
 
 def test_files_that_are_made_after_a_services_socket_have_the_modes_that_the_user_wants(tmp_path: Path) -> None:
     before = os.umask(0o027)
     try:
-        guard, listener = listen(str(tmp_path / "s"))
-        found = os.umask(0o027)
+        with listening(tmp_path / "s"):
+            found = os.umask(0o027)
     finally:
         os.umask(before)
-    listener.close()
-    os.close(guard)
     assert found == 0o027
 
 
@@ -387,10 +391,8 @@ def test_a_service_refuses_a_folder_of_another_user(tmp_path: Path, monkeypatch:
 
 
 def test_as_many_hosts_as_a_service_accepts_may_come_at_once(tmp_path: Path) -> None:
-    guard, listener = listen(str(tmp_path / "s"))
     with ExitStack() as stack:
-        stack.callback(os.close, guard)
-        stack.enter_context(listener)
+        stack.enter_context(listening(tmp_path / "s"))
         for _ in range(MOST_CLIENTS):
             stack.enter_context(connection.connected(str(tmp_path / "s")))
 
@@ -398,7 +400,6 @@ def test_as_many_hosts_as_a_service_accepts_may_come_at_once(tmp_path: Path) -> 
 def test_an_answer_that_comes_too_late_is_not_taken_for_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    guard, listener = listen(str(tmp_path / "s"))
     asked = threading.Event()
 
     def serve() -> None:
@@ -412,30 +413,28 @@ def test_an_answer_that_comes_too_late_is_not_taken_for_another(
                 m.send(other, m.Boards(()))
                 m.receive(other)
 
-    thread = threading.Thread(target=serve)
-    thread.start()
-    client = Connection(str(tmp_path / "s"))
-    monkeypatch.setattr(connection, "ANSWER_S", 0.3)
-    with pytest.raises(ServiceError, match="does not answer: timed out"):
-        client.ask(m.OpenBoard(0), m.Boards)
-    asked.set()
-    thread.join()
-    with pytest.raises(ServiceError, match="does not answer"):
-        client.ask(m.GetBoards(), m.Boards)
-    listener.close()
-    os.close(guard)
+    with listening(tmp_path / "s") as listener:
+        thread = threading.Thread(target=serve)
+        thread.start()
+        client = Connection(str(tmp_path / "s"))
+        monkeypatch.setattr(connection, "ANSWER_S", 0.3)
+        with pytest.raises(ServiceError, match="does not answer: timed out"):
+            client.ask(m.OpenBoard(0), m.Boards)
+        asked.set()
+        thread.join()
+        with pytest.raises(ServiceError, match="does not answer"):
+            client.ask(m.GetBoards(), m.Boards)
 
 
 Answers = Callable[[object, list[int]], Connection]
+Connect = Callable[[], Connection]
 
 
 @pytest.fixture
 def answering(tmp_path: Path) -> Iterator[Answers]:
     """`answering(message, files)`: a connection with a service that answers what it is asked next with these."""
     with ExitStack() as stack:
-        guard, listener = listen(str(tmp_path / "s"))
-        stack.callback(os.close, guard)
-        stack.enter_context(listener)
+        listener = stack.enter_context(listening(tmp_path / "s"))
 
         def answer(message: object, files: list[int]) -> Connection:
             def serve() -> None:
@@ -486,15 +485,13 @@ def test_who_connects_to_another_users_service_hangs_up(tmp_path: Path, monkeypa
         raise ServiceError("it belongs to another user")
 
     monkeypatch.setattr(connection, "peer_of", refuse)
-    guard, listener = listen(str(tmp_path / "s"))
-    with listener:
+    with listening(tmp_path / "s") as listener:
         with pytest.raises(ServiceError, match="another user") as refused:
             connection.connected(str(tmp_path / "s"))
         with listener.accept()[0] as other:
             other.setblocking(False)
             assert other.recv(1) == b""
         del refused  # which keeps what was not closed
-    os.close(guard)
 
 
 NOBODY = 1 << 23
@@ -579,65 +576,64 @@ def test_a_board_is_open_in_one_client_whatever_they_ask(service: Service, asked
     await_that(lambda: has_nothing_left(service))
 
 
-def test_more_clients_than_a_service_accepts_are_refused(
-    service: Service, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("fpgart.serving.service.MOST_CLIENTS", 1)
-    first = Connection(service.path)
-    first.ask(m.OpenBoard(0), m.Boards)
-    before = len(os.listdir("/proc/self/fd"))
-    for _ in range(3):
-        with pytest.raises(ServiceError):
-            Connection(service.path)
-    await_that(lambda: len(os.listdir("/proc/self/fd")) <= before)
-    assert "1 clients use boards already, the most that a service accepts" in capfd.readouterr().err
-    first.close()
+@pytest.fixture
+def connect(service: Service) -> Iterator[Connect]:
+    """`connect()`: a client of the service; when all have hung up, the service has nothing left."""
+    with ExitStack() as stack:
+
+        def client() -> Connection:
+            made = Connection(service.path)
+            stack.callback(made.close)
+            return made
+
+        yield client
     await_that(lambda: has_nothing_left(service))
 
 
-def test_of_too_many_clients_those_that_use_nothing_give_way(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_clients_than_a_service_accepts_are_refused(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("fpgart.serving.service.MOST_CLIENTS", 1)
+    connect().ask(m.OpenBoard(0), m.Boards)
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(3):
+        with pytest.raises(ServiceError):
+            connect()
+    await_that(lambda: len(os.listdir("/proc/self/fd")) <= before)
+    assert "1 clients use boards already, the most that a service accepts" in capfd.readouterr().err
+
+
+def test_of_too_many_clients_those_that_use_nothing_give_way(
+    service: Service, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """First those that have said nothing, then who has said nothing for longest."""
     monkeypatch.setattr("fpgart.serving.service.MOST_CLIENTS", 4)
-    holder, asks, quiet = (Connection(service.path) for _ in range(3))
+    holder, asks, quiet = (connect() for _ in range(3))
     holder.ask(m.OpenBoard(0), m.Boards)
     silent = connection.connected(service.path)
     await_that(lambda: len(service._clients) == 4)
     asks.ask(m.GetBoards(), m.Boards)
-    newcomers = [Connection(service.path)]
+    connect()
     assert silent.recv(1) == b"", "it was closed first"
-    newcomers.append(Connection(service.path))
+    connect()
     with pytest.raises(ServiceError):
         quiet.ask(m.GetBoards(), m.Boards)
     assert asks.ask(m.GetBoards(), m.Boards).boards[0].holder == os.getpid()
     holder.ask(m.CloseBoard(0), m.Done)
     silent.close()
-    for each in (holder, asks, quiet, *newcomers):
-        each.close()
-    await_that(lambda: has_nothing_left(service))
 
 
-def test_idle_connections_keep_no_host_from_a_service(service: Service) -> None:
+def test_idle_connections_keep_no_host_from_a_service(service: Service, connect: Connect) -> None:
     with ExitStack() as stack:
         for _ in range(MOST_CLIENTS + 10):
             stack.enter_context(connection.connected(service.path))
-        host = Connection(service.path)
-        assert host.ask(m.OpenBoard(1), m.Boards).boards[0].holder == os.getpid()
-        host.close()
-    await_that(lambda: has_nothing_left(service))
+        assert connect().ask(m.OpenBoard(1), m.Boards).boards[0].holder == os.getpid()
 
 
 @pytest.fixture
-def shared(service: Service) -> Iterator[Callable[[int], SharedBoard]]:
+def shared(connect: Connect) -> Callable[[int], SharedBoard]:
     """`shared(number)`: a board of the service, as another host has it each time."""
-    with ExitStack() as stack:
-
-        def share(number: int) -> SharedBoard:
-            client = Connection(service.path)
-            stack.callback(client.close)
-            return SharedBoard(SimulatedBoard(describe("usm_s10")), client, number)
-
-        yield share
-    await_that(lambda: has_nothing_left(service))
+    return lambda number: SharedBoard(SimulatedBoard(describe("usm_s10")), connect(), number)
 
 
 LOADED = Loaded("program", ("k",), (True, False))
@@ -682,14 +678,13 @@ def test_bytes_of_a_shared_board_move_as_those_of_an_own_one(shared: Callable[[i
         assert getattr(board, name) == getattr(own, name)
 
 
-def test_each_board_that_a_host_names_is_another_one_of_the_service(service: Service) -> None:
-    client = Connection(service.path)
+def test_each_board_that_a_host_names_is_another_one_of_the_service(connect: Connect) -> None:
+    client = connect()
     assert numbers_of(["a10_ref", "usm_s10"], client) == [1, 0]
     for names in (["hetero"], ["usm_s10", "usm_s10"]):
         words = f"has no other board '{names[-1]}' for this host; its boards are usm_s10, a10_ref"
         with pytest.raises(ServiceError, match=words):
             numbers_of(names, client)
-    client.close()
 
 
 @pytest.mark.parametrize(
@@ -732,8 +727,8 @@ def process(service: Service, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proce
     made.close()
 
 
-def test_a_host_gets_the_ends_of_its_board_process_which_ends_with_the_host(service: Service, process: Process) -> None:
-    client = Connection(service.path)
+def test_a_host_gets_the_ends_of_its_board_process_which_ends_with_the_host(connect: Connect, process: Process) -> None:
+    client = connect()
     made = client.new_process()
     for ours, theirs in ((made.session, process.session[1]), (made.life, process.life[1])):
         ours.send(b"host")
@@ -746,11 +741,10 @@ def test_a_host_gets_the_ends_of_its_board_process_which_ends_with_the_host(serv
     made.life.close()
     client.close()
     assert process.has_ended()
-    await_that(lambda: has_nothing_left(service))
 
 
 def test_a_board_process_that_has_to_end_while_it_is_given_to_its_host_ends(
-    service: Service, process: Process, monkeypatch: pytest.MonkeyPatch
+    service: Service, connect: Connect, process: Process, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     send = m.send_with_descriptors
 
@@ -758,13 +752,11 @@ def test_a_board_process_that_has_to_end_while_it_is_given_to_its_host_ends(
         next(client for client in service._clients if client.connection is connection).end_process()
         send(connection, message, files)
 
-    client = Connection(service.path)
+    client = connect()
     monkeypatch.setattr(m, "send_with_descriptors", reset_meanwhile)
     made = client.new_process()
     assert process.has_ended()
     made.discard()
-    client.close()
-    await_that(lambda: has_nothing_left(service))
 
 
 def test_a_service_that_stops_ends_the_board_processes_of_its_clients(
@@ -787,17 +779,14 @@ def test_a_service_that_stops_ends_the_board_processes_of_its_clients(
 
 
 def test_a_host_whose_end_cannot_be_watched_is_served_until_it_hangs_up(
-    service: Service, monkeypatch: pytest.MonkeyPatch
+    connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("fpgart.serving.service.descriptor_of", lambda process: -1)
-    client = Connection(service.path)
-    client.ask(m.OpenBoard(0), m.Boards)
-    client.close()
-    await_that(lambda: has_nothing_left(service))
+    connect().ask(m.OpenBoard(0), m.Boards)
 
 
-def test_only_by_force_a_board_is_reset_under_the_host_that_has_it(service: Service, process: Process) -> None:
-    holder, other = Connection(service.path), Connection(service.path)
+def test_only_by_force_a_board_is_reset_under_the_host_that_has_it(connect: Connect, process: Process) -> None:
+    holder, other = connect(), connect()
     holder.ask(m.OpenBoard(0), m.Boards)
     holder.ask(m.SetProgram(0, "program", ("k",), ()), m.Done)
     made = holder.new_process()
@@ -811,32 +800,24 @@ def test_only_by_force_a_board_is_reset_under_the_host_that_has_it(service: Serv
     holder.ask(m.ResetBoard(0, force=False), m.Done)
     assert other.ask(m.GetBoards(), m.Boards).boards[0].identity == "", "it is the holder's own"
     made.discard()
-    holder.close()
-    other.close()
-    await_that(lambda: has_nothing_left(service))
 
 
 @pytest.mark.parametrize("name", ["", "a\x1b[2J", "a b", "a" * 257, "\udcff"])
-def test_names_that_a_terminal_should_not_show_are_refused(service: Service, name: str) -> None:
-    client = Connection(service.path)
+def test_names_that_a_terminal_should_not_show_are_refused(connect: Connect, name: str) -> None:
+    client = connect()
     client.ask(m.OpenBoard(0), m.Boards)
     for program in (m.SetProgram(0, name, (), ()), m.SetProgram(0, "good", ("good", name), ())):
         with pytest.raises(ServiceError, match="a program has an identity, kernels with names"):
             client.ask(program, m.Done)
-    client.close()
-    await_that(lambda: has_nothing_left(service))
 
 
-def test_a_board_that_cannot_be_opened_stays_free(service: Service) -> None:
+def test_a_board_that_cannot_be_opened_stays_free(connect: Connect) -> None:
     mmd = SimulatedBoard(describe("a10_ref"))
-    client = Connection(service.path)
-    board = SharedBoard(mmd, client, 1)
+    board = SharedBoard(mmd, connect(), 1)
     mmd.open = fails  # type: ignore[method-assign]
     with pytest.raises(BoardError, match="there is no memory for the board"):
         board.open()
     assert board.is_available()
-    client.close()
-    await_that(lambda: has_nothing_left(service))
 
 
 def fails() -> None:
