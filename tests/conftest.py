@@ -20,8 +20,9 @@ import pytest
 from accounts import check_accounts
 from fpgart._native import lib
 from hypothesis import settings
-from machine import Machine, machine_of
+from machine import Boards, Machine, SetOption, machine_of
 
+from fpgart.base.config import Option
 from fpgart.board.stretch import PAGE, Stretch
 from fpgart.engine.choice import choose_engine
 from fpgart.engine.interface import Engine, NoEngine
@@ -87,8 +88,7 @@ def memory() -> Stretch:
 
 
 @pytest.fixture
-def boards() -> Iterator[Callable[..., Machine]]:
-    """`boards("a10_ref", "hetero")`: a machine with these boards."""
+def boards() -> Iterator[Boards]:
     with ExitStack() as open_machines:
 
         def make(*names: Any, simulator: bool = False, modelled: bool = False) -> Machine:
@@ -96,6 +96,25 @@ def boards() -> Iterator[Callable[..., Machine]]:
             return open_machines.enter_context(made)
 
         yield make
+
+
+@pytest.fixture
+def set_option() -> Iterator[SetOption]:
+    """`set_option(config.BOARD, "hetero")`: the option has the value until the test ends; None: it is not set."""
+    changed: list[Option[Any]] = []
+    with pytest.MonkeyPatch.context() as environment:
+
+        def change(option: Option[Any], value: str | None) -> None:
+            if value is None:
+                environment.delenv(option.name, raising=False)
+            else:
+                environment.setenv(option.name, value)
+            option.forget()
+            changed.append(option)
+
+        yield change
+    for option in changed:
+        option.forget()
 
 
 @pytest.fixture

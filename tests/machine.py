@@ -15,6 +15,7 @@ from struct import unpack_from
 from typing import Any
 
 from fpgart.base import opencl as cl
+from fpgart.base.config import Option
 from fpgart.base.notices import NOTICES
 from fpgart.base.personality import Personality
 from fpgart.board.catalogue import describe
@@ -33,11 +34,15 @@ from fpgart.runtime.objects.platform import Board, Platform
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.programs.kernel import Kernel
 from fpgart.runtime.programs.program import Program
-from fpgart.runtime.scheduling.event import Event
+from fpgart.runtime.scheduling.event import SUBMITTED, Event
 from fpgart.runtime.scheduling.scheduler import Scheduler
 
 KERNEL_NAME = "k"
 Function = Callable[..., None]
+
+
+def nothing(*values: int) -> None:
+    """A kernel that leaves its buffers alone."""
 
 
 def increment(*addresses: int) -> None:
@@ -269,6 +274,9 @@ class Machine:
         self.queues[device].finish()
         assert event.status == 0
 
+    def user_event(self) -> Event:
+        return Event(self.context, None, cl.CL_COMMAND_USER, None, SUBMITTED)
+
     def calls(self, device: int = 0) -> dict[str, tuple[int, int]]:
         """Calls and bytes of each MMD call made so far, programming left out."""
         traffic = self.devices[device].mmd.traffic
@@ -278,6 +286,11 @@ class Machine:
         """To be called with the last references: `machine.destroy(buffers.pop())`."""
         del buffers
         self.context.reap()
+
+
+SetOption = Callable[[Option[Any], "str | None"], None]
+Boards = Callable[..., Machine]
+"""`boards("a10_ref", "hetero")`: a machine with these boards."""
 
 
 @contextmanager

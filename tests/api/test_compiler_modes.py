@@ -6,9 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from processes import fpgart, output
+from processes import ROOT, fpgart, output
 
-ROOT = Path(__file__).resolve().parents[2]
 HOST = f"""
 import sys
 sys.path.insert(0, {str(ROOT / "conformance")!r})

@@ -4,17 +4,14 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-from machine import Machine
+from machine import Boards, Machine
 
 from fpgart.base.errors import CLError, DeviceNotAvailable, OutOfResources
 from fpgart.runtime.memory import usm
 from fpgart.runtime.objects.context import Context
-
-Boards = Callable[..., Machine]
 
 
 def test_a_context_begins_in_the_mode_that_compiles_and_with_nothing_in_it(boards: Boards) -> None:

@@ -48,10 +48,6 @@ def work_of(machine: Machine) -> HostWork:
     return HostWork(machine.device, lambda: None)
 
 
-def user_event(machine: Machine) -> Event:
-    return Event(machine.context, None, cl.CL_COMMAND_USER, None, SUBMITTED)
-
-
 # Events
 
 
@@ -65,19 +61,19 @@ def test_an_event_begins_queued_with_no_time_and_no_handle(machine: Machine) -> 
 
 def test_watchers_hear_of_each_event(machine: Machine) -> None:
     with heard() as notices:
-        event = user_event(machine)
+        event = machine.user_event()
     assert notices == [("event_made", event)]
 
 
 @pytest.mark.parametrize("status", [-1, QUEUED, 4])
 def test_a_callback_is_for_submitted_running_or_complete_only(machine: Machine, status: int) -> None:
     with pytest.raises(InvalidValue):
-        user_event(machine).when(status, lambda event, status: None)
+        machine.user_event().when(status, lambda event, status: None)
 
 
 @pytest.mark.parametrize("status", [SUBMITTED, RUNNING, COMPLETE])
 def test_a_callback_is_called_when_its_status_is_reached(machine: Machine, status: int) -> None:
-    event, called = user_event(machine), []
+    event, called = machine.user_event(), []
     event.when(status, lambda event, status: called.append(status))
     event.set_status(COMPLETE)
     assert called == [status]
@@ -85,7 +81,7 @@ def test_a_callback_is_called_when_its_status_is_reached(machine: Machine, statu
 
 @pytest.mark.parametrize("status", [1, 2])
 def test_a_user_event_ends_complete_or_failed(machine: Machine, status: int) -> None:
-    event = user_event(machine)
+    event = machine.user_event()
     with pytest.raises(InvalidValue):
         event.set_status(status)
     assert event.status == SUBMITTED
@@ -93,7 +89,7 @@ def test_a_user_event_ends_complete_or_failed(machine: Machine, status: int) -> 
 
 @pytest.mark.parametrize("status", [COMPLETE, -7])
 def test_a_user_event_ends_once(machine: Machine, status: int) -> None:
-    event = user_event(machine)
+    event = machine.user_event()
     with heard() as notices:
         event.set_status(status)
         with pytest.raises(InvalidOperation):
@@ -103,7 +99,7 @@ def test_a_user_event_ends_once(machine: Machine, status: int) -> None:
 
 
 def test_of_two_threads_that_end_a_user_event_one_is_refused(machine: Machine) -> None:
-    event = user_event(machine)
+    event = machine.user_event()
     refused: list[str] = []
 
     def other_thread(ending: Event) -> None:
@@ -135,10 +131,10 @@ def test_a_host_that_asks_is_told_the_status_and_the_scheduler_that_it_asked(mac
 def test_profiling_is_for_commands_of_queues_made_for_it_that_have_completed(machine: Machine) -> None:
     profiled = CommandQueue(machine.context, machine.device, cl.CL_QUEUE_PROFILING_ENABLE)
     with pytest.raises(ProfilingInfoNotAvailable, match="user events"):
-        user_event(machine).profiling_time("end")
+        machine.user_event().profiling_time("end")
     with pytest.raises(ProfilingInfoNotAvailable, match="CL_QUEUE_PROFILING_ENABLE"):
         machine.queue.run(cl.CL_COMMAND_TASK, work_of(machine), blocking=True).profiling_time("end")
-    gate = user_event(machine)
+    gate = machine.user_event()
     event = profiled.enqueue(cl.CL_COMMAND_TASK, work_of(machine), (gate,))
     with pytest.raises(ProfilingInfoNotAvailable, match="not completed"):
         event.profiling_time("end")
@@ -197,7 +193,7 @@ def test_watchers_hear_of_a_command_before_it_runs_and_of_the_hosts_seeing_its_e
 
 
 def test_watchers_hear_of_an_enqueued_command_with_its_wait_list(machine: Machine) -> None:
-    gate = user_event(machine)
+    gate = machine.user_event()
     with heard() as notices:
         event = machine.queue.enqueue(cl.CL_COMMAND_TASK, work_of(machine), (gate,))
     assert notices == [("event_made", event), ("command_enqueued", event, (gate,), False)]
@@ -251,7 +247,7 @@ def test_a_marker_that_is_not_taken_has_nothing_to_give_back(closed: Machine, bl
 def test_a_blocking_command_whose_wait_is_broken_off_stays_in_its_queue(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    gate, work = user_event(machine), Kept(machine.device, lambda: None)
+    gate, work = machine.user_event(), Kept(machine.device, lambda: None)
 
     def breaks_off(event: Event) -> None:
         raise KeyboardInterrupt

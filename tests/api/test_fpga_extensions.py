@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 from c_hosts import build
-from processes import finished, fpgart
+from processes import ROOT, finished, fpgart
 
-ROOT = Path(__file__).resolve().parents[2]
 HOST = f"""
 import ctypes, sys
 sys.path.insert(0, {str(ROOT / "conformance")!r})

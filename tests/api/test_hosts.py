@@ -4,13 +4,11 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
-from processes import finished, output
+from processes import ROOT, finished, output
 
 from fpgart.cli import running
 
-ROOT = Path(__file__).resolve().parents[2]
 HOST = f"""
 import sys, threading
 sys.path.insert(0, {str(ROOT / "conformance")!r})

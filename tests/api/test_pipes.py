@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
 
 import pytest
-from machine import Machine
+from machine import Boards, Machine
 
 from fpgart.base import config
 from fpgart.base import opencl as cl
@@ -24,7 +23,6 @@ from fpgart.base.errors import (
 from fpgart.kernels.interface import PipeArgument
 from fpgart.runtime.programs.pipe import FAST_BYTES, FAST_LEAST, Pipe
 
-Boards = Callable[..., Machine]
 TO_HOST, TO_KERNEL = cl.CL_MEM_HOST_READ_ONLY, cl.CL_MEM_HOST_WRITE_ONLY
 BYTES, DEPTH = 4, 3
 

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 from c_hosts import plain_environment
-from processes import fpgart
+from processes import ROOT, fpgart
 
-ROOT = Path(__file__).resolve().parents[2]
 BOARD = (ROOT / "fpgart/board/boards/usm_s10.xml").read_text()
 HOST = f"""
 import ctypes, functools, sys

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 
 import pytest
-from machine import Machine, machine_of
+from machine import Machine, SetOption, machine_of
 
 from fpgart.base import config, log
 from fpgart.base import opencl as cl
@@ -22,23 +21,12 @@ def machine() -> Iterator[Machine]:
     yield from machine_of("usm_s10")
 
 
-@contextmanager
-def logging_to(target: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv(config.LOG.name, target)
-    config.LOG.forget()
-    try:
-        yield
-    finally:
-        monkeypatch.undo()
-        config.LOG.forget()
-
-
 def test_a_log_that_cannot_be_written_is_told_about_once_and_fails_nothing(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    set_option: SetOption, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    with logging_to("/dev/full", monkeypatch):
-        log.error(OutOfResources("first"))
-        log.error(OutOfResources("second"))
+    set_option(config.LOG, "/dev/full")
+    log.error(OutOfResources("first"))
+    log.error(OutOfResources("second"))
     words = capfd.readouterr().err
     assert words.count("FPGART_LOG=/dev/full cannot be written: No space left on device") == 1
     assert "first" in words

@@ -14,13 +14,13 @@ from pathlib import Path
 import processes
 import pytest
 from c_hosts import plain_environment
-from processes import finished
+from machine import SetOption
+from processes import ROOT, finished
 
 from fpgart.base import config, option_paths, option_values
 from fpgart.base.option_paths import Holds
 from fpgart.cli.validation import wrong_options
 
-ROOT = Path(__file__).resolve().parents[2]
 HOST = """
 import os, sys
 os.chdir("/")
@@ -332,16 +332,13 @@ def test_no_engine_names_the_file_that_was_tried_and_what_it_said(tmp_path: Path
     assert "is no shared library" in result.stderr
 
 
-def test_an_engine_that_is_not_installed_comes_with_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_engine_that_is_not_installed_comes_with_how_to_get_it(
+    set_option: SetOption, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from fpgart.engine import choice
 
-    monkeypatch.setenv("FPGART_ENGINE", "intel")
-    config.ENGINE.forget()
+    set_option(config.ENGINE, "intel")
     monkeypatch.setattr(choice, "of_intel", lambda _: iter(()))
-    try:
-        assert choice.missing() == (
-            "FPGART_ENGINE=intel: this engine is not installed; Intel's CPU runtime: pip install 'fpgart[intel]'"
-        )
-    finally:
-        monkeypatch.undo()
-        config.ENGINE.forget()
+    assert choice.missing() == (
+        "FPGART_ENGINE=intel: this engine is not installed; Intel's CPU runtime: pip install 'fpgart[intel]'"
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
+from machine import SetOption
 
 from fpgart.base import config
 from fpgart.board.description import BoardDescription, Timing
@@ -44,15 +45,10 @@ def test_a_memory_that_begins_at_0_is_used_from_its_second_kibibyte() -> None:
     assert (DDR.usable_begin, DDR.usable_size) == (GIB, 3 * MIB)
 
 
-def test_a_memory_that_begins_at_0_is_used_from_there_when_0_may_be_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(config.NULL_ADDRESS.name, "1")
-    config.NULL_ADDRESS.forget()
-    try:
-        memory = GlobalMemory("m", 0, MIB)
-        assert (memory.usable_begin, memory.usable_size) == (0, MIB)
-    finally:
-        monkeypatch.undo()
-        config.NULL_ADDRESS.forget()
+def test_a_memory_that_begins_at_0_is_used_from_there_when_0_may_be_an_address(set_option: SetOption) -> None:
+    set_option(config.NULL_ADDRESS, "1")
+    memory = GlobalMemory("m", 0, MIB)
+    assert (memory.usable_begin, memory.usable_size) == (0, MIB)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from machine import SetOption
 
 from fpgart.base import config
 from fpgart.board.board_spec import BoardSpecError
@@ -349,14 +350,10 @@ def test_a_board_of_ones_own_is_read_from_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", ["1", "0", "no", ""])
-def test_ti_ocl_dsp_nomap_restricts_whatever_its_value(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+def test_ti_ocl_dsp_nomap_restricts_whatever_its_value(set_option: SetOption, value: str) -> None:
     assert partition.describe("k2h").maps
-    monkeypatch.setenv("TI_OCL_DSP_NOMAP", value)
-    config.NO_MAPPING.forget()
-    try:
-        assert partition.describe("k2h") == shipped("k2h").without_mapping()
-    finally:
-        config.NO_MAPPING.forget()
+    set_option(config.NO_MAPPING, value)
+    assert partition.describe("k2h") == shipped("k2h").without_mapping()
 
 
 def test_a_partition_joins_what_follows_a_part_without_a_gap() -> None:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from typing import Any
 
-from machine import Machine
+from machine import Boards, Machine
 
 from fpgart.base import opencl as cl
 from fpgart.runtime.commands.host_work import HostWork
@@ -15,7 +14,7 @@ from fpgart.runtime.scheduling.event import COMPLETE, Event
 PAGE = 4096
 
 
-def test_what_was_moved_is_forgotten(boards: Callable[..., Machine]) -> None:
+def test_what_was_moved_is_forgotten(boards: Boards) -> None:
     machine = boards("hetero")
     buffer = machine.buffer(PAGE)
     machine.run(_with_argument(machine, buffer))
@@ -29,7 +28,7 @@ def test_what_was_moved_is_forgotten(boards: Callable[..., Machine]) -> None:
 
 
 def test_live_blocks_keep_place_and_contents_to_the_byte_and_the_rest_reads_as_0(
-    boards: Callable[..., Machine],
+    boards: Boards,
 ) -> None:
     """Blocks begin and end within pages, some with a freed neighbour in the same page."""
     machine = boards("hetero")
@@ -50,7 +49,7 @@ def test_live_blocks_keep_place_and_contents_to_the_byte_and_the_rest_reads_as_0
         buffers.append(fresh)
 
 
-def test_a_program_is_loaded_anew(boards: Callable[..., Machine]) -> None:
+def test_a_program_is_loaded_anew(boards: Boards) -> None:
     machine = boards("hetero")
     buffer = machine.buffer(PAGE)
     kernel = _with_argument(machine, buffer)
@@ -61,7 +60,7 @@ def test_a_program_is_loaded_anew(boards: Callable[..., Machine]) -> None:
     assert machine.device.mmd.traffic["program"].calls == 1
 
 
-def test_a_simulator_no_longer_knows_its_memories(boards: Callable[..., Machine]) -> None:
+def test_a_simulator_no_longer_knows_its_memories(boards: Boards) -> None:
     machine = boards("hetero", simulator=True)
     buffer = machine.buffer(PAGE)
     machine.run(_with_argument(machine, buffer))
@@ -70,7 +69,7 @@ def test_a_simulator_no_longer_knows_its_memories(boards: Callable[..., Machine]
     assert not machine.device.knows_memories
 
 
-def test_settling_waits_for_what_runs_and_not_for_what_the_host_holds_back(boards: Callable[..., Machine]) -> None:
+def test_settling_waits_for_what_runs_and_not_for_what_the_host_holds_back(boards: Boards) -> None:
     machine = boards("hetero")
     began, end = threading.Event(), threading.Event()
 

@@ -5,19 +5,17 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from pathlib import Path
 from time import monotonic_ns
 from typing import Any
 
 import pytest
 from c_hosts import host_of
 from fpgart._native import ffi
-from processes import fpgart
+from processes import ROOT, fpgart
 
 from fpgart.channels.network import Fifo, watch_channels
 from fpgart.watch import lanes, report
 
-ROOT = Path(__file__).resolve().parents[2]
 PACKET = 4
 PIPELINE = ROOT / "examples" / "pipeline" / "pipeline.c"
 

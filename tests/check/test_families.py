@@ -9,14 +9,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from processes import fpgart
+from processes import ROOT, fpgart
 
 from fpgart.watch import report
 from fpgart.watch.page import as_html
 from fpgart.watch.report import difference
 from fpgart.watch.report.model import Traffic
 
-ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = ROOT / "fpgart" / "libfpgart.so"
 OF_FPGAS = re.compile(r"aocl_mmd|programming|programmed|\baocx?\b|\.aocx|DMA engine|INTELFPGA|\bbank \d|ALTERA")
 HOST = """

@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from machine import Machine
+from machine import Boards, Machine
 
 from fpgart.base import opencl as cl
 from fpgart.board.description import BoardDescription
@@ -21,9 +20,7 @@ from fpgart.check.pages.guarded import PAGE, GuardedMemories
 from fpgart.kernels.opencl_c import Use, argument_uses
 from fpgart.runtime.commands.host_work import HostWork
 from fpgart.runtime.objects.queue import CommandQueue
-from fpgart.runtime.scheduling.event import QUEUED, SUBMITTED, Event
-
-Boards = Callable[..., Machine]
+from fpgart.runtime.scheduling.event import QUEUED, Event
 
 
 class Host:
@@ -47,9 +44,6 @@ class Host:
         made, _ = self.order.enqueue(event, wait_list, "")
         self.events[made] = event
         return made
-
-    def user_event(self) -> Event:
-        return Event(self.machine.context, None, cl.CL_COMMAND_USER, None, SUBMITTED)
 
     def observe(self, command: ClockedCommand) -> None:
         self.order.observed(self.events[command])
@@ -136,7 +130,7 @@ def test_repeated_launches_are_those_that_are_enqueued_one_by_one(host: Host) ->
 
 
 def test_a_user_event_is_after_what_the_host_knew_when_it_ended_it(host: Host) -> None:
-    gate = host.user_event()
+    gate = host.machine.user_event()
     gated = host.enqueue(host.queue(), gate)
     between, unseen = host.enqueue(host.queue()), host.enqueue(host.queue())
     assert gated.clock is None

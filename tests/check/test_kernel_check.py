@@ -14,7 +14,6 @@ from processes import fpgart
 
 from fpgart.engine.choice import oclgrind_libraries
 
-ROOT = Path(__file__).resolve().parents[2]
 NOTHING = r"(fpgart: no findings in \d+ commands; looked at: memory accesses of kernels\n)?"
 needs_oclgrind = pytest.mark.skipif(
     not any(path.exists() for path in oclgrind_libraries()), reason="Oclgrind is not installed: apt install oclgrind"

@@ -11,13 +11,12 @@ from typing import Any
 
 import pytest
 from c_hosts import host_of, line
-from processes import fpgart
+from processes import ROOT, fpgart
 
 from fpgart.watch.callers import Site
 from fpgart.watch.code_location import CodeLocation
 from fpgart.watch.places import Places
 
-ROOT = Path(__file__).resolve().parents[2]
 INCLUDES = ["-I", str(ROOT / "include"), "-I", str(ROOT / "conformance" / "c")]
 C_HOST = """
 #include "usm.h"

@@ -14,12 +14,11 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
-from processes import fpgart
+from processes import ROOT, fpgart
 
 from fpgart.watch import report
 from fpgart.watch.report import Advice, Report, difference
 
-ROOT = Path(__file__).resolve().parents[2]
 HEAD = """
 import sys, threading, warnings
 import numpy as np, pyopencl as cl, pyopencl.array

@@ -6,17 +6,14 @@ from __future__ import annotations
 import os
 import re
 import sys
-from pathlib import Path
 
 import click
 import pytest
 from click.shell_completion import ShellComplete
-from processes import finished, fpgart, output
+from processes import ROOT, finished, fpgart, output
 
 from fpgart.cli.information import as_typed
 from fpgart.cli.main import cli
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize(

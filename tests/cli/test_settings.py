@@ -11,12 +11,11 @@ from pathlib import Path
 import processes
 import pytest
 from c_hosts import plain_environment
-from processes import finished
+from processes import ROOT, finished
 
 from fpgart.base.config import OptionError
 from fpgart.cli import settings
 
-ROOT = Path(__file__).resolve().parents[2]
 OPTIONS = """
 board = "a10_ref"
 check = ["usm", "order"]

@@ -13,12 +13,11 @@ from pathlib import Path
 import processes
 import pytest
 from c_hosts import host_of
-from processes import finished
+from processes import ROOT, finished
 
 from fpgart.engine.interface import Engine
 from fpgart.watch import lanes
 
-ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples" / "cluster"
 JOB = f"test-{os.getpid()}"
 MPI_RUN = ("mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "4")

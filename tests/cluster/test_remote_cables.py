@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from fpgart._native import ffi
+from machine import SetOption
 
 from fpgart.base import config
 from fpgart.base.errors import OutOfResources
@@ -124,25 +125,19 @@ def test_the_folder_is_left_as_it_was(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_cables_between_machines_need_a_folder_where_they_meet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("FPGART_MEETING", raising=False)
-    config.MEETING.forget()
+def test_cables_between_machines_need_a_folder_where_they_meet(set_option: SetOption) -> None:
+    set_option(config.MEETING, None)
     wiring = Wiring(topology.read("0:out->1:in", 2), Place(0, 2, 0, 1, "job-without-folder"), 0, 1.0)
     with pytest.raises(OutOfResources, match="cables between machines need a folder that all of them see"):
         wiring.plug_in(0)
 
 
 @pytest.fixture
-def meeting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def meeting(tmp_path: Path, set_option: SetOption) -> Path:
     """FPGART_MEETING, a folder of its own."""
-    monkeypatch.setenv("FPGART_MEETING", str(tmp_path))
-    monkeypatch.setenv("FPGART_ADDRESS", "127.0.0.1")
-    for option in (config.MEETING, config.ADDRESS):
-        option.forget()
-    yield tmp_path
-    monkeypatch.undo()
-    for option in (config.MEETING, config.ADDRESS):
-        option.forget()
+    set_option(config.MEETING, str(tmp_path))
+    set_option(config.ADDRESS, "127.0.0.1")
+    return tmp_path
 
 
 def left(meeting: Path) -> list[str]:

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from machine import SetOption
 
 from fpgart.base import config, option_values
 from fpgart.board.catalogue import describe
@@ -218,12 +219,7 @@ def test_a_process_without_a_launcher_is_alone() -> None:
     assert launcher.place({}) == Place(job=f"process-{os.getpid()}")
 
 
-def test_the_rank_that_the_user_gives_goes_before_launchers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FPGART_RANK", "1/3")
-    monkeypatch.setenv("FPGART_JOB", "mine")
-    config.RANK.forget()
-    config.JOB.forget()
+def test_the_rank_that_the_user_gives_goes_before_launchers(set_option: SetOption) -> None:
+    set_option(config.RANK, "1/3")
+    set_option(config.JOB, "mine")
     assert launcher.place({"PMI_RANK": "0", "PMI_SIZE": "2"}) == Place(1, 3, 1, 3, "mine")
-    monkeypatch.undo()
-    config.RANK.forget()
-    config.JOB.forget()

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 from effort import MOST_SCHEDULES
-from processes import finished
+from processes import ROOT, finished
 
-ROOT = Path(__file__).resolve().parents[2]
 CORE = ROOT / "core"
 
 

@@ -10,9 +10,8 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from processes import finished
+from processes import ROOT, finished
 
-ROOT = Path(__file__).resolve().parents[2]
 HOST = """
 def run_my_host():
     import numpy as np, pyopencl as cl

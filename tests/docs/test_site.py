@@ -12,10 +12,9 @@ from pathlib import Path
 
 import pytest
 from c_hosts import plain_environment
-from processes import finished, fpgart
+from processes import ROOT, finished, fpgart
 
 pytest.importorskip("sphinx", reason="the extra `site` is not installed")
-ROOT = Path(__file__).resolve().parents[2]
 LESSON = (ROOT / "docs" / "banks.md").read_text()
 BOARDS = {"first": "a10_ref", "apart": "a10_ref", "late": "hetero", "early": "hetero"}
 

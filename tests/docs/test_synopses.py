@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from processes import finished
+from processes import ROOT, finished
 
 from fpgart.watch import report
 
-ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "examples" / "synopses"
 MIB = 1 << 20
 

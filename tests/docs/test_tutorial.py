@@ -8,13 +8,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from processes import fpgart
+from processes import ROOT, fpgart
 
 from fpgart.watch import report
 from fpgart.watch.report.model import CERTAIN
 from fpgart.watch.report.text import places_in_words, saved
 
-ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "examples" / "tutorial" / "sums.c"
 TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text()
 

@@ -17,7 +17,7 @@ from effort import EFFORT
 from fpgart._native import lib
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from machine import at_once
+from machine import SetOption, at_once
 from processes import finished
 
 from fpgart.base import config
@@ -382,10 +382,6 @@ def arguments_of(number: int) -> bytes:
     return pack_arguments([(BYTES, 4, struct.pack("i", number))])
 
 
-def no_lane(process: BoardProcess) -> Lane:
-    raise OutOfResources("there is no memory for a lane")
-
-
 def test_kernels_that_begin_together_after_a_fault_talk_through_the_same_channels(engine: IsolatedEngine) -> None:
     program = engine.from_source(
         "#pragma OPENCL EXTENSION cl_intel_channels : enable\n"
@@ -426,12 +422,9 @@ def test_a_board_process_that_has_died_leaves_no_memory_behind(
     assert counting.allocated == before
 
 
-def test_signals_of_the_host_do_not_let_a_kernel_run_longer(
-    engine: IsolatedEngine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_signals_of_the_host_do_not_let_a_kernel_run_longer(engine: IsolatedEngine, set_option: SetOption) -> None:
     kernel, process = spinning(engine), engine.process
-    monkeypatch.setenv("FPGART_KERNEL_TIMEOUT", "0.3")
-    config.KERNEL_TIMEOUT.forget()
+    set_option(config.KERNEL_TIMEOUT, "0.3")
     guard = threading.Timer(20, process.stop, ["was never ended"])
     guard.start()
     before = signal.signal(signal.SIGALRM, lambda number, frame: None)
@@ -443,8 +436,6 @@ def test_signals_of_the_host_do_not_let_a_kernel_run_longer(
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
         guard.cancel()
-        monkeypatch.undo()
-        config.KERNEL_TIMEOUT.forget()
 
 
 class EmptiedMeanwhile(list[Lane]):

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from machine import Boards, SetOption, nothing
 from processes import fpgart, output
 
 from fpgart.aocx import container as sections
@@ -13,6 +14,8 @@ from fpgart.aocx import system as s
 from fpgart.aocx.autodiscovery import format as written
 from fpgart.aocx.compiler import memories_of
 from fpgart.aocx.container import Container
+from fpgart.base import config
+from fpgart.board import simulated_board
 from fpgart.board.catalogue import describe
 from fpgart.engine import models
 
@@ -144,21 +147,16 @@ def test_a_model_that_cannot_be_loaded_is_told(tmp_path: Path) -> None:
     assert "models.py cannot be loaded: ModuleNotFoundError: No module named 'no_such_module'" in result.stderr
 
 
-def test_programming_takes_as_long_as_it_is_told(boards: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    from fpgart.base import config
-    from fpgart.board import simulated_board
-
+def test_programming_takes_as_long_as_it_is_told(
+    boards: Boards, set_option: SetOption, monkeypatch: pytest.MonkeyPatch
+) -> None:
     slept: list[float] = []
-    monkeypatch.setenv("FPGART_PROGRAM_SECONDS", "1.5")
-    config.PROGRAM_SECONDS.forget()
+    set_option(config.PROGRAM_SECONDS, "1.5")
     monkeypatch.setattr(simulated_board.time, "sleep", slept.append)
-    try:
-        machine = boards("usm_s10")  # type: ignore[operator]
-        for source in ("one", "two", "two"):
-            machine.run(machine.kernel(lambda: None, source=source))
-    finally:
-        monkeypatch.undo()
-        config.PROGRAM_SECONDS.forget()
+    machine = boards("usm_s10")
+    for source in ("one", "two", "two"):
+        machine.run(machine.kernel(nothing, source=source))
+    monkeypatch.undo()
     assert slept == [1.5, 1.5]
 
 

@@ -22,7 +22,6 @@ from test_resident import HOST
 
 from fpgart.engine.interface import Engine
 
-ROOT = Path(__file__).resolve().parents[2]
 POCLD = os.environ.get("POCLD", "")
 PORTS = 3
 """The server listens on so many, from the given one on."""

@@ -20,7 +20,6 @@ from fpgart.engine.driver import open_driver
 from fpgart.engine.interface import BYTES, NULL, POINTER, BuildFailed, Engine, Reach, pack_arguments
 from fpgart.engine.opencl_engine.kernel import required_size
 
-ROOT = Path(__file__).resolve().parents[2]
 SIZES = Struct("9Q")
 COUNT = 64
 SOURCE = """

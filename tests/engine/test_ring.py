@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from fpgart._native import ffi, lib
+from machine import SetOption
 
 from fpgart.base import config
 from fpgart.base import opencl as cl
@@ -327,9 +328,8 @@ def test_a_board_process_that_finds_other_numbers_in_the_ring_says_so(words: dic
     os.close(count)
 
 
-def test_a_command_that_runs_too_long_ends(memory: Stretch, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FPGART_KERNEL_TIMEOUT", "0.3")
-    config.KERNEL_TIMEOUT.forget()
+def test_a_command_that_runs_too_long_ends(memory: Stretch, set_option: SetOption) -> None:
+    set_option(config.KERNEL_TIMEOUT, "0.3")
     try:
         host = Host(memory)
         lane = host.lane()
@@ -340,9 +340,6 @@ def test_a_command_that_runs_too_long_ends(memory: Stretch, monkeypatch: pytest.
         host.close()
     except ProcessError as error:
         pytest.skip(str(error))
-    finally:
-        monkeypatch.undo()
-        config.KERNEL_TIMEOUT.forget()
 
 
 def test_the_watching_thread_may_forget_a_process_while_its_end_is_told(

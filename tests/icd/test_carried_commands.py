@@ -3,45 +3,37 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 from pathlib import Path
 
 import pytest
-from both_ways import output
+from both_ways import calls_in, output, same_output
 from c_hosts import ROOT, build, plain_environment, wrapped_engine
 from processes import finished
 
 
 def test_launches_that_c_carries_are_as_those_of_python(tmp_path: Path) -> None:
     trace = tmp_path / "trace.json"
-    by_python = output("launches.py", "--trace", str(trace))
-    assert output("launches.py") == by_python
-    words = by_python.splitlines()
+    words = same_output("launches.py", trace).splitlines()
     assert {line.split()[-1] for line in words if line.startswith("launch")} >= {"0", "-34", "-52", "-54"}
-    calls = [event["name"] for event in json.loads(trace.read_text()) if event.get("cat") == "api"]
+    calls = calls_in(trace)
     (in_rows,) = (int(line.split()[1]) for line in words if line.startswith("rows"))
     assert calls.count("clEnqueueNDRangeKernel") == in_rows + sum(line.startswith("launch") for line in words)
 
 
 def test_launches_on_allocations_that_c_carries_are_as_those_of_python(tmp_path: Path) -> None:
-    options = ("--board", "usm_s10")
-    assert output("usm_launches.py", *options) == output(
-        "usm_launches.py", *options, "--trace", str(tmp_path / "trace.json")
-    )
+    same_output("usm_launches.py", tmp_path / "trace.json", "--board", "usm_s10")
 
 
 def test_kernels_of_a_keystone_that_c_carries_run_one_at_a_time_and_as_those_of_python(tmp_path: Path) -> None:
-    by_python = output("keystone.py", "--board", "k2h", "--trace", str(tmp_path / "trace.json"))
-    assert by_python.endswith("one at a time True\n")
-    assert output("keystone.py", "--board", "k2h") == by_python
+    words = same_output("keystone.py", tmp_path / "trace.json", "--board", "k2h")
+    assert words.endswith("one at a time True\n")
 
 
 @pytest.mark.parametrize("seed", ["1", "2", "3"])
 def test_commands_that_c_carries_may_stand_behind_those_of_python(seed: str, tmp_path: Path) -> None:
-    by_python = output("mixed_commands.py", "--trace", str(tmp_path / "trace.json"), arguments=(seed,))
-    assert output("mixed_commands.py", arguments=(seed,)) == by_python
-    assert "-14" in by_python, "some wait for what fails"
+    words = same_output("mixed_commands.py", tmp_path / "trace.json", arguments=(seed,))
+    assert "-14" in words, "some wait for what fails"
 
 
 @pytest.mark.parametrize("order", ["in order", "out of order"])
@@ -160,5 +152,4 @@ def test_a_launch_without_room_is_refused_each_time_and_no_other_is(tmp_path: Pa
 
 @pytest.mark.parametrize("how", ["svm later", "svm first"])
 def test_objects_that_c_makes_are_as_those_of_python(how: str, tmp_path: Path) -> None:
-    by_python = output("made_objects.py", "--trace", str(tmp_path / "trace.json"), arguments=(how,))
-    assert output("made_objects.py", arguments=(how,)) == by_python
+    same_output("made_objects.py", tmp_path / "trace.json", arguments=(how,))

@@ -3,46 +3,37 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
-from both_ways import output
+from both_ways import calls_in, output, same_output
 from c_hosts import build, plain_environment
 from processes import finished
 
 
 def test_blocking_transfers_in_c_are_as_those_of_python(tmp_path: Path) -> None:
     trace = tmp_path / "trace.json"
-    by_python = output("transfers.py", "--trace", str(trace))
-    assert output("transfers.py") == by_python
-    words = by_python.splitlines()
+    words = same_output("transfers.py", trace).splitlines()
     assert {line.split()[-1] for line in words if line.startswith("transfer")} >= {
         *("0", "-5", "-30", "-34", "-36", "-38", "-57", "-59"),
     }
-    calls = [event["name"] for event in json.loads(trace.read_text()) if event.get("cat") == "api"]
+    calls = calls_in(trace)
     made = sum(calls.count(name) for name in ("clEnqueueReadBuffer", "clEnqueueWriteBuffer"))
     assert made == sum(line.startswith("transfer") for line in words)
 
 
-def test_rectangles_within_a_buffer_and_copies_by_pointers_in_c_are_as_those_of_python(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("FPGART_BOARD", "usm_s10")
-    by_python = output("copies_within.py", "--trace", str(tmp_path / "trace.json"))
-    assert output("copies_within.py") == by_python
-    statuses = {tuple(line.split()[:2]) for line in by_python.splitlines() if line.startswith("rectangle")}
+def test_rectangles_within_a_buffer_and_copies_by_pointers_in_c_are_as_those_of_python(tmp_path: Path) -> None:
+    words = same_output("copies_within.py", tmp_path / "trace.json", "--board", "usm_s10").splitlines()
+    statuses = {tuple(line.split()[:2]) for line in words if line.startswith("rectangle")}
     assert statuses == {("rectangle", "0"), ("rectangle", "-8"), ("rectangle", "-30")}
-    assert "copy device freed 64 -30" in by_python
-    assert "copy device host 64 0" in by_python
+    assert "copy device freed 64 -30" in words
+    assert "copy device host 64 0" in words
 
 
-def test_contents_on_another_device_are_read_and_written_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FPGART_BOARD", "hetero,hetero")
-    by_python = output("two_boards.py", "--trace", str(tmp_path / "trace.json"))
-    assert output("two_boards.py") == by_python
-    assert "read True" in by_python
-    assert "read False" not in by_python
+def test_contents_on_another_device_are_read_and_written_there(tmp_path: Path) -> None:
+    words = same_output("two_boards.py", tmp_path / "trace.json", "--board", "hetero,hetero")
+    assert "read True" in words
+    assert "read False" not in words
 
 
 @pytest.mark.parametrize(("boards", "when_enqueued"), [(1, 4096), (2, 0)])

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-from processes import finished
+from processes import ROOT, finished
 
-ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = ROOT / "fpgart" / "libfpgart.so"
 
 sys.path.insert(0, str(ROOT / "icd" / "entry"))

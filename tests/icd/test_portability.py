@@ -10,12 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from processes import finished
+from processes import ROOT, finished
 
-ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from build_icd import OPENCL_3, WARNINGS, option_names  # noqa: E402
+from build_icd import OPENCL_3, WARNINGS, option_names
 
 CROSS_COMPILER = shutil.which("aarch64-linux-gnu-gcc")
 OF_A_SYSTEM = re.compile(

@@ -10,11 +10,10 @@ from pathlib import Path
 
 import pytest
 from c_hosts import shared_library
-from processes import finished, fpgart
+from processes import ROOT, finished, fpgart
 
 from fpgart.cli import running
 
-ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = ROOT / "fpgart" / "libfpgart.so"
 HEAD = f"""
 import ctypes, sys

@@ -17,12 +17,11 @@ from pathlib import Path
 
 import pytest
 from c_hosts import library_that_creates
-from processes import finished
+from processes import ROOT, finished
 
 from fpgart.base import config
 from fpgart.base.output_file import open_output
 
-ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "fpgart"
 SOURCE = ROOT / "tests" / "programs" / "secure_host.c"
 NOBODY = 65534

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from both_ways import calls_in
 from c_hosts import ROOT, build, plain_environment
 from processes import finished, fpgart
 
@@ -89,8 +89,7 @@ def test_a_start_that_fails_late_is_told_once_and_gives_no_device(host: Path) ->
 def test_a_trace_has_the_first_call_of_the_host(host: Path, tmp_path: Path) -> None:
     trace = tmp_path / "trace.json"
     run(host, FPGART_RUN="a", FPGART_TRACE=str(trace))
-    calls = [event["name"] for event in json.loads(trace.read_text()) if event.get("cat") == "api"]
-    assert calls[:2] == ["clGetPlatformIDs", "clGetPlatformInfo"]
+    assert calls_in(trace)[:2] == ["clGetPlatformIDs", "clGetPlatformInfo"]
 
 
 def test_a_misspelt_option_is_told_of_hosts_that_only_list_platforms_too(host: Path) -> None:

@@ -8,11 +8,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from processes import fpgart
+from processes import ROOT, fpgart
 
 from fpgart.kernels.cpp_names import kernel_name, plain, without_parameters
 
-ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = ROOT / "fpgart" / "libfpgart.so"
 HOST = """
 #include <CL/cl.h>

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from copy import deepcopy
 from types import SimpleNamespace
 
@@ -11,7 +10,7 @@ from calls import calls_of
 from effort import EFFORT
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from machine import Machine, listening
+from machine import Boards, Machine, listening
 
 from fpgart.board.catalogue import describe
 from fpgart.board.timing import Access, Bank, Jump, Pace
@@ -23,8 +22,6 @@ from fpgart.runtime.memory.usm import allocate_host
 from fpgart.runtime.model.board_clock import StepTime
 from fpgart.runtime.programs.kernel import Kernel
 from fpgart.watch import report
-
-Boards = Callable[..., Machine]
 
 
 def found(body: str, *, work_items: int = 1, width: int = 1) -> list[tuple[str, int, int, int]]:

@@ -12,14 +12,13 @@ from pathlib import Path
 
 import pytest
 from c_hosts import gcc
-from processes import finished, fpgart, output
+from processes import ROOT, finished, fpgart, output
 
 from fpgart.aocx.compiler import Options, compile_source
 from fpgart.aocx.container import BOARD_IMAGE
 from fpgart.board.catalogue import describe
 from fpgart.engine.choice import choose_engine
 
-ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = ROOT / "fpgart" / "libfpgart_mmd.so"
 PROGRAM = Path(__file__).resolve().parents[1] / "programs" / "mmd.c"
 RULES = re.findall(r"RULE\((\w+)\),", PROGRAM.read_text())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import random
 import sys
 from pathlib import Path
@@ -11,9 +10,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "conformance"))
 
 import opencl_api as cl
+from board_traffic import traffic
 from opencl_api import Host, Loader, Usm, handles
-
-from fpgart.watch import asking
 
 SIZE, ROUNDS = 256, 400
 host = Host(Loader())
@@ -39,13 +37,6 @@ def copy_rectangle() -> None:
     status = call("clEnqueueCopyBufferRect", host.queue, buffer, target, *boxes, *pitches, 0, None, None)
     call("clEnqueueReadBuffer", host.queue, buffer, 1, 0, SIZE, got, 0, None, None)
     print("rectangle", status, got.raw.hex() if status == 0 else "")
-
-
-def counts() -> None:
-    """Prints the board's traffic."""
-    facts = asking.ask(os.getpid())
-    assert facts is not None, "the driver tells nothing"
-    print("moved", facts["devices"][0]["traffic"])
 
 
 def allocate(function: str, *owner: int) -> int:
@@ -99,7 +90,7 @@ def move_by_pointers() -> None:
             status = usm.status("clEnqueueMemAdviseINTEL", host.queue, to, 64, advice, 0, None, None)
             print("advise", target, advice, status)
         host.finish(host.queue)
-        counts()
+        print("moved", *traffic())
     for name in ("device", "host", "shared"):
         status = usm.status("clEnqueueMemcpyINTEL", host.queue, 1, got, places[name], SIZE, 0, None, None)
         print("left", name, status, got.raw.hex())

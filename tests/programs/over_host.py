@@ -7,16 +7,14 @@ The first buffer is small, the second one is large.
 from __future__ import annotations
 
 import ctypes
-import os
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "conformance"))
 
 import opencl_api as cl
+from board_traffic import traffic
 from opencl_api import Host, Loader, handles
-
-from fpgart.watch import asking
 
 SMALL, LARGE = 4096, 2 << 20
 host = Host(Loader(), int(sys.argv[1]))
@@ -31,9 +29,7 @@ def launch(buffer: int, *waits: int) -> None:
 
 
 def written() -> int:
-    facts = asking.ask(os.getpid())
-    assert facts is not None, "the driver tells nothing"
-    return sum(int(device["traffic"]["write"][1]) for device in facts["devices"])
+    return sum(int(moved["write"][1]) for moved in traffic())
 
 
 for _ in range(2):  # the kernel and its program are known behind that

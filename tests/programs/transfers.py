@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "conformance"))
 
 import opencl_api as cl
+from board_traffic import traffic
 from opencl_api import Host, Loader, handles
 
 import fpgart.faults
-from fpgart.watch import asking
 
 SIZE = 64
 SOURCE = "kernel void add(global uchar *x, uchar a) { x[get_global_id(0)] += a; }"
@@ -65,13 +64,6 @@ def sub_buffer(buffer: int, origin: int, size: int) -> int:
     return host.cl.make("clCreateSubBuffer", buffer, 0, cl.CL_BUFFER_CREATE_TYPE_REGION, handles(origin, size))
 
 
-def counts() -> None:
-    """Prints the board's traffic."""
-    facts = asking.ask(os.getpid())
-    assert facts is not None, "the driver tells nothing"
-    print("moved", facts["devices"][0]["traffic"])
-
-
 def number(answer: str, queried: str, item: int, size: int = 4) -> int:
     return int.from_bytes(host.cl.info(answer, item, getattr(cl, queried))[:size], "little")
 
@@ -85,7 +77,7 @@ for _ in range(3):  # in turn
         both(buffer, times=1)
 both(first, 8, 16)
 both(second, 4032)
-counts()
+print("moved", *traffic())
 for offset, size in ((1, SIZE), (SIZE, 1), (0, SIZE + 1), (2**64 - 1, 2), (2, 2**64 - 1), (0, 0), (SIZE, 0)):
     both(first, offset, size)
 both(first, null=True)
@@ -109,14 +101,14 @@ for name in ("Write", "Read"):
 both(first, blocking=0)
 both(first, queue=host.out_of_order)
 both(second)
-counts()
+print("moved", *traffic())
 
 for flags in (cl.CL_MEM_HOST_READ_ONLY, cl.CL_MEM_HOST_WRITE_ONLY, cl.CL_MEM_HOST_NO_ACCESS, cl.CL_MEM_READ_ONLY):
     both(host.buffer(SIZE, flags))
 own = ctypes.create_string_buffer(data(), SIZE)
 for flags in (cl.CL_MEM_USE_HOST_PTR, cl.CL_MEM_COPY_HOST_PTR):
     both(host.buffer(SIZE, flags, own))
-counts()
+print("moved", *traffic())
 
 kernel = host.kernel(SOURCE, "add", first, b"\3")
 both(first)
@@ -131,7 +123,7 @@ for _ in range(4):  # behind launches, which C records
     host.finish()
     transfer("Read", first)
     both(first)
-counts()
+print("moved", *traffic())
 
 for _ in range(2):  # to the host's memory and back
     host.cl.check("clEnqueueMigrateMemObjects", host.queue, 1, handles(first), 1, 0, None, None)
@@ -146,7 +138,7 @@ ctypes.memset(mapped, 5, 8)
 host.cl.check("clEnqueueUnmapMemObject", host.queue, first, ctypes.c_void_p(mapped), 0, None, None)
 both(first, 4, 8)
 transfer("Read", first)
-counts()
+print("moved", *traffic())
 
 both(second)
 with fpgart.faults.injecting("write:fail:nth=2;read:fail:nth=3") as faults:
@@ -167,4 +159,4 @@ both(first, queue=queue)
 print("released", call("clReleaseCommandQueue", queue), call("clReleaseCommandQueue", queue))
 both(first, queue=queue)
 both(first)
-counts()
+print("moved", *traffic())

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "conformance"))
 
 import opencl_api as cl
+from board_traffic import traffic
 from opencl_api import Host, Loader, handles
-
-from fpgart.watch import asking
 
 SIZE, TIMES = 64, 3
 host = Host(Loader())
@@ -39,21 +37,13 @@ def transfers(queue: int, buffer: int) -> None:
         print("read", got.raw == data)
 
 
-def counts() -> None:
-    """Prints the boards' traffic."""
-    facts = asking.ask(os.getpid())
-    assert facts is not None, "the driver tells nothing"
-    for device in facts["devices"]:
-        print("moved", device["traffic"])
-
-
 for queue, buffer in zip(queues, buffers, strict=True):
     transfers(queue, buffer)
 for _ in range(2):
     for buffer in buffers:
         for queue in queues:  # one of them is that of the other device
             transfers(queue, buffer)
-        counts()
+        print("moved", *traffic())
     for buffer, queue in zip(buffers, reversed(queues), strict=True):
         call.check("clEnqueueMigrateMemObjects", queue, 1, handles(buffer), 0, 0, None, None)
         call.check("clFinish", queue)
@@ -67,6 +57,6 @@ for queue, other in (queues, reversed(queues)):
     transfers(other, made)
     filled = call.make("clCreateBuffer", context, cl.CL_MEM_READ_WRITE | cl.CL_MEM_COPY_HOST_PTR, SIZE, bytes(SIZE))
     transfers(other, filled)
-    counts()
+    print("moved", *traffic())
     for buffer in (made, filled):
         call.check("clReleaseMemObject", buffer)

@@ -10,9 +10,8 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
-from processes import finished, output
+from processes import ROOT, finished, output
 
-ROOT = Path(__file__).resolve().parents[2]
 HOST = ROOT / "examples" / "host.c"
 pytestmark = pytest.mark.timeout(1800)  # the wheel is compiled: 40 s of a processor, which others may want, too
 

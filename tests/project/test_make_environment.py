@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 from c_hosts import plain_environment
-from processes import finished
+from processes import ROOT, finished
 
 from fpgart.engine.choice import pocl_libraries
 
-ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = ROOT / "scripts" / "environment"
 FIND_PYTHON = ROOT / "scripts" / "find-python"
 ENGINE_PACKAGE = ROOT / "scripts" / "engine-package"

@@ -16,10 +16,9 @@ from types import FrameType, SimpleNamespace
 from typing import Any
 
 import pytest
-from processes import finished
+from processes import ROOT, finished
 
 pytest.importorskip("cosmic_ray", reason="comes with fpgart[mutants]")
-ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts" / "mutants"), str(ROOT / "scripts")]
 
 import covering  # type: ignore[import-not-found]  # noqa: E402

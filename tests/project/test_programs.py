@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 from processes import fpgart
 
-ROOT = Path(__file__).resolve().parents[2]
-
 
 def test_doctor_finds_a_whole_installation() -> None:
     result = fpgart("doctor")

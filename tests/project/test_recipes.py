@@ -7,9 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from processes import finished, output
+from processes import ROOT, finished, output
 
-ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "clients"), str(ROOT / "scripts")]
 
 import measured  # noqa: E402

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-from machine import Machine
+from machine import Boards
 
 from fpgart.base import opencl as cl
 from fpgart.runtime.memory.board_malloc import BoardMalloc
@@ -21,7 +20,6 @@ from fpgart.runtime.scheduling.event import COMPLETE, Event
 from fpgart.runtime.scheduling.readiness import Aftermath, Readiness
 from fpgart.runtime.scheduling.reaper import Reaper
 
-Boards = Callable[..., Machine]
 DATA = bytes(range(64))
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import processes
 import pytest
-from processes import finished, output
+from processes import ROOT, finished, output
 
 from fpgart import __version__
 from fpgart.aocx.compiler import Options, compile_source
@@ -20,7 +20,6 @@ from fpgart.engine.interface import Engine
 from fpgart.sdk import aocl
 from fpgart.sdk import folder as sdk
 
-ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples" / "intel-host"
 SET_BY_US = ("INTELFPGAOCLSDKROOT", "ALTERAOCLSDKROOT", "AOCL_BOARD_PACKAGE_ROOT")
 HOST = """

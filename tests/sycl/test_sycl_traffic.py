@@ -7,11 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from processes import fpgart
+from processes import ROOT, fpgart
 
 from fpgart.watch import report
 
-ROOT = Path(__file__).resolve().parents[2]
 N = 4096
 HEAD = f"""
 import numpy as np, pyopencl as cl

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from machine import Machine, listening
-from processes import fpgart
+from processes import ROOT, fpgart
 
 from fpgart.base.option_values import Launches, launches
 from fpgart.board.catalogue import shipped
@@ -20,7 +20,6 @@ from fpgart.cli.comparison import Elements, compare
 from fpgart.watch.capture import Capture
 from fpgart.watch.captured import CapturedLaunch, CaptureError
 
-ROOT = Path(__file__).resolve().parents[2]
 CONFORMANCE = ROOT / "conformance"
 sys.path.insert(0, str(CONFORMANCE))
 

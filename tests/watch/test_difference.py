@@ -15,8 +15,6 @@ from fpgart.watch.report import difference
 from fpgart.watch.report.difference import Unit
 from fpgart.watch.report.model import Advice, KernelRuns, Modelled, Report, Traffic
 
-ROOT = Path(__file__).resolve().parents[2]
-
 
 def run_of(written: int, kernel_ns: int, *advice: Advice, launches: int = 1) -> Report:
     return Report(

@@ -12,14 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from processes import fpgart
+from processes import ROOT, fpgart
 
 from fpgart.base import json_input
 from fpgart.cli import progress, reading
 from fpgart.watch import report
 from fpgart.watch.report import inflating, trace_events
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(params=["orjson", "json"], autouse=True)

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 from c_hosts import host_of, line
-from processes import fpgart
+from processes import ROOT, fpgart
 
-ROOT = Path(__file__).resolve().parents[2]
 C_HOST = """
 #include "host.h"
 static cl_mem make_buffers(struct host *host, int count)

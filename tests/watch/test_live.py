@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from processes import finished
+from processes import ROOT, finished
 from rich.console import Console
 
 from fpgart.base.output_file import runtime_folder
@@ -23,7 +23,6 @@ from fpgart.cli import following, top
 from fpgart.watch import asking
 from fpgart.watch.live import Live
 
-ROOT = Path(__file__).resolve().parents[2]
 HOST = """
 import sys
 import numpy as np, pyopencl as cl

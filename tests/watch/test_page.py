@@ -25,7 +25,6 @@ from fpgart.watch.page import colours, figures, tables
 from fpgart.watch.report.advice import Adviser
 from fpgart.watch.report.text import saved
 
-ROOT = Path(__file__).resolve().parents[2]
 MEMORIES = [
     {"name": "DDR", "begin": "0x0", "size": 4096, "banks": 2, "interleaved": True, "buffers": True, "bandwidth": 100},
     {

@@ -5,13 +5,11 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-from processes import fpgart
+from processes import ROOT, fpgart
 
 pytest.importorskip("pyopencl")
-ROOT = Path(__file__).resolve().parents[2]
 LAUNCH = """
 import numpy as np, pyopencl as cl
 context = cl.Context(cl.get_platforms()[0].get_devices())

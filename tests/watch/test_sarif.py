@@ -18,12 +18,11 @@ import jsonschema
 import processes
 import pytest
 from c_hosts import plain_environment
-from processes import output
+from processes import ROOT, output
 
-ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "conformance"))
 
-from compilation import compiled  # noqa: E402
+from compilation import compiled
 
 CHECKS = ROOT / "tests" / "checks"
 ADVICE = ROOT / "tests" / "programs" / "advice.c"

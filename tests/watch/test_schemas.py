@@ -11,12 +11,11 @@ from typing import Any
 
 import jsonschema
 import pytest
-from processes import fpgart
+from processes import ROOT, fpgart
 
 from fpgart.watch import report
 from fpgart.watch.report import Advice, CheckFinding, Report, difference, export
 
-ROOT = Path(__file__).resolve().parents[2]
 SCHEMAS = ROOT / "fpgart" / "schemas"
 sys.path.insert(0, str(ROOT / "conformance"))
 

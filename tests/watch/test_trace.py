@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from c_hosts import host_of
-from processes import fpgart, output
+from processes import ROOT, fpgart, output
 
 from fpgart.version import __version__
 from fpgart.watch import report
@@ -27,7 +27,6 @@ from fpgart.watch.report.model import CERTAIN
 from fpgart.watch.trace.file import TraceFile
 from fpgart.watch.trace.recorder import Trace
 
-ROOT = Path(__file__).resolve().parents[2]
 HETERO_KERNEL = """
 __kernel void twice(__global __attribute__((buffer_location("HBM"))) int *x) { x[get_global_id(0)] *= 2; }
 __kernel void once(__global int *x) { x[get_global_id(0)] += 1; }

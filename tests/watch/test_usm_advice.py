@@ -7,12 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from processes import finished
+from processes import ROOT, finished
 
 from fpgart.cli import running
 from fpgart.watch import report
 
-ROOT = Path(__file__).resolve().parents[2]
 N = 4096
 HEAD = f"""
 import ctypes, sys

@@ -6,22 +6,20 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from c_hosts import host_of, line
-from machine import Machine
-from processes import finished
+from machine import Boards
+from processes import ROOT, finished
 
 from fpgart.base import opencl as cl
 from fpgart.base.notices import NOTICES
 from fpgart.runtime.objects.queue import CommandQueue
-from fpgart.runtime.scheduling.event import COMPLETE, SUBMITTED, Event
+from fpgart.runtime.scheduling.event import COMPLETE, Event
 from fpgart.watch.callers import Callers
 from fpgart.watch.watchdog import LOOKS, Watchdog
 
-ROOT = Path(__file__).resolve().parents[2]
 CONFORMANCE = ROOT / "conformance"
 sys.path.insert(0, str(CONFORMANCE))
 
@@ -173,19 +171,15 @@ class Ear:
         NOTICES.silence(self.dog)
 
 
-def user_event(machine: Machine) -> Event:
-    return Event(machine.context, None, cl.CL_COMMAND_USER, None, SUBMITTED)
-
-
 def marker(queue: CommandQueue, *events: Event) -> Event:
     return queue.enqueue(cl.CL_COMMAND_MARKER, None, events)
 
 
-def test_each_standstill_is_told_once(boards: Callable[..., Machine]) -> None:
+def test_each_standstill_is_told_once(boards: Boards) -> None:
     machine = boards("a10_ref")
     with Ear(0.02) as ear:
         for count in (1, 2):
-            gate = user_event(machine)
+            gate = machine.user_event()
             marker(machine.queue, gate)
             ear.spoke.wait()
             ear.let_look(5 * LOOKS)  # five times as often as it takes to speak again
@@ -194,10 +188,10 @@ def test_each_standstill_is_told_once(boards: Callable[..., Machine]) -> None:
             gate.set_status(COMPLETE)
 
 
-def test_user_events_that_nobody_waits_for_are_no_standstill(boards: Callable[..., Machine]) -> None:
+def test_user_events_that_nobody_waits_for_are_no_standstill(boards: Boards) -> None:
     machine = boards("a10_ref")
     with Ear(60) as ear:
-        gate = user_event(machine)
+        gate = machine.user_event()
         assert ear.dog.report() == ""
         last = marker(machine.queue, gate)
         assert "1 command waits for it" in ear.dog.report()
@@ -206,7 +200,7 @@ def test_user_events_that_nobody_waits_for_are_no_standstill(boards: Callable[..
         assert ear.dog.report() == ""
 
 
-def test_a_kernel_without_an_end_is_told_as_running(boards: Callable[..., Machine]) -> None:
+def test_a_kernel_without_an_end_is_told_as_running(boards: Boards) -> None:
     machine = boards("a10_ref")
     end = threading.Event()
 
@@ -225,10 +219,10 @@ def test_a_kernel_without_an_end_is_told_as_running(boards: Callable[..., Machin
     assert "NDRANGE_KERNEL 'k' has been running for" in ear.said[-1]
 
 
-def test_what_stands_behind_in_a_queue_is_counted(boards: Callable[..., Machine]) -> None:
+def test_what_stands_behind_in_a_queue_is_counted(boards: Boards) -> None:
     machine = boards("a10_ref")
     with Ear(60) as ear:
-        gate = user_event(machine)
+        gate = machine.user_event()
         marker(machine.queue, gate)
         for _ in range(3):
             marker(machine.queue)
@@ -240,7 +234,7 @@ def test_what_stands_behind_in_a_queue_is_counted(boards: Callable[..., Machine]
     assert told.count("MARKER") == 1
 
 
-def test_events_that_ended_are_forgotten(boards: Callable[..., Machine]) -> None:
+def test_events_that_ended_are_forgotten(boards: Boards) -> None:
     machine = boards("a10_ref")
     with Ear(60) as ear:
         for _ in range(100):

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
-from machine import Machine
+from machine import Boards, nothing
 
 from fpgart.base import opencl as cl
 from fpgart.runtime.commands.access import Accesses, AccessMode, joined, whole
@@ -25,17 +23,12 @@ from fpgart.runtime.objects.blocking_free import uses
 from fpgart.runtime.scheduling.occupancy import Claim
 from fpgart.runtime.scheduling.unclaimable import Unclaimable
 
-Boards = Callable[..., Machine]
 SIZE = 4096
 HOST = 1 << 40
 READ, WRITE, MOVE, REACH = AccessMode
 BOX = Box((8, 1, 0), 64, 64 * 4)
 HOST_BOX = Box((0, 0, 0), 16, 32)
 ROWS = ((72, 88), (136, 152))
-
-
-def nothing(*addresses: int) -> None:
-    """A kernel."""
 
 
 def to_host(mode: AccessMode, begin: int = HOST, end: int = HOST + 8) -> Access:

@@ -3,22 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
-from machine import Machine
+from machine import Boards, nothing
 
 from fpgart.base import opencl as cl
 from fpgart.engine.interface import NOWHERE, Reach
 from fpgart.runtime.commands.new_launch import new_launch
 from fpgart.runtime.memory import svm, usm
 
-Boards = Callable[..., Machine]
 SIZE = 4096
-
-
-def nothing(*addresses: int) -> None:
-    """A kernel."""
 
 
 @pytest.mark.parametrize("dimensions", [1, 2, 3])

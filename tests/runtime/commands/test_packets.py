@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from machine import Machine, listening
+from machine import Boards, Machine, listening, nothing
 
 from fpgart.base import opencl as cl
 from fpgart.base.errors import InvalidArgValue, InvalidValue
@@ -18,7 +17,6 @@ from fpgart.runtime.commands.programming import load_onto
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.scheduling.occupancy import Claim, Direction
 
-Boards = Callable[..., Machine]
 BYTES = 4
 PROGRAM = "the program that is loaded"
 
@@ -188,10 +186,6 @@ def test_a_variable_has_a_name(device: Device) -> None:
     with_network(device)
     with pytest.raises(InvalidArgValue, match="no program-scope variable 'w'"):
         variable(device, "w", 0x1000, 1, 0, writing=False).run()
-
-
-def nothing() -> None:
-    """A kernel."""
 
 
 class TwoPrograms:

@@ -4,18 +4,15 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from machine import Machine, listening
+from machine import Boards, Machine, listening, nothing
 
 from fpgart.base.errors import OutOfResources
 from fpgart.board.mmd import BoardError
 from fpgart.runtime.commands.programming import ProgramDevice, load_onto
-
-Boards = Callable[..., Machine]
 
 
 class Network:
@@ -72,10 +69,6 @@ def test_who_watches_hears_of_channels_and_not_of_programs_without_any(boards: B
         load_onto(machine.device, program_with(machine, network, "with"))
         load_onto(machine.device, program_with(machine, None, "without"))
     assert heard == [(machine.device, network)]
-
-
-def nothing(*addresses: int) -> None:
-    """A kernel."""
 
 
 def test_a_board_begins_an_epoch_when_its_memories_become_known_and_not_with_each_program(boards: Boards) -> None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Callable
 from itertools import product
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from machine import Machine
+from machine import Boards, Machine
 
 from fpgart.base import opencl as cl
 from fpgart.runtime.commands.boxes import Box, pieces
@@ -20,8 +19,6 @@ from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.scheduling.event import COMPLETE, SUBMITTED
 from fpgart.runtime.scheduling.occupancy import Claim, Direction
-
-Boards = Callable[..., Machine]
 
 
 @pytest.fixture

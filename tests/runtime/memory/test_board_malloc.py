@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
 
-from machine import Machine
+from machine import Boards
 
 from fpgart.base import opencl as cl
-
-Boards = Callable[..., Machine]
 
 
 def test_a_buffer_over_such_memory_never_moves(boards: Boards) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 
 import pytest
-from machine import Machine, listening
+from machine import Boards, Machine, increment, listening
 
 from fpgart.base import opencl as cl
 from fpgart.base.errors import InvalidBinary, InvalidKernelArgs, OutOfHostMemory
@@ -29,15 +29,7 @@ from fpgart.runtime.scheduling.event import Operation
 from fpgart.runtime.scheduling.occupancy import Claim, Direction
 
 MIB = 1 << 20
-Boards = Callable[..., Machine]
 DATA = bytes(range(256)) * 16
-
-
-def increment(*addresses: int) -> None:
-    """A kernel that adds 1 to the first byte of each buffer."""
-    for address in addresses:
-        byte = ctypes.c_ubyte.from_address(address)
-        byte.value += 1
 
 
 def first_byte(machine: Machine, buffer: object) -> int:

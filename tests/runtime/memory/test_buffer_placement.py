@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
 
 import pytest
-from machine import Machine
+from machine import Boards, SetOption, nothing
 
 from fpgart.base import config
 from fpgart.base.errors import MemObjectAllocationFailure
@@ -15,11 +14,6 @@ from fpgart.board.description import BoardDescription
 from fpgart.runtime.memory.buffer import Buffer
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
-Boards = Callable[..., Machine]
-
-
-def nothing(*values: int) -> None:
-    """A kernel that leaves its buffers alone."""
 
 
 def two_banks(bank: int = 16 * MIB, begin: int = 32 * MIB) -> BoardDescription:
@@ -95,16 +89,11 @@ def test_an_argument_without_a_location_says_nothing_of_where_a_buffer_goes(boar
     assert machine.bind(buffer) == KIB
 
 
-def test_address_0_is_usable_when_the_environment_allows_it(boards: Boards, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CL_ALLOW_GLOBAL_MEM_AT_NULL_ADDRESS_INTELFPGA", "1")
-    config.NULL_ADDRESS.forget()
-    try:
-        machine = boards("a10_ref")
-        assert machine.bind(machine.buffer(1)) == 0
-        assert machine.device.max_mem_alloc_size == 2 * GIB
-    finally:
-        monkeypatch.undo()
-        config.NULL_ADDRESS.forget()
+def test_address_0_is_usable_when_the_environment_allows_it(boards: Boards, set_option: SetOption) -> None:
+    set_option(config.NULL_ADDRESS, "1")
+    machine = boards("a10_ref")
+    assert machine.bind(machine.buffer(1)) == 0
+    assert machine.device.max_mem_alloc_size == 2 * GIB
 
 
 def test_buffers_begin_at_multiples_of_1024_bytes(boards: Boards) -> None:

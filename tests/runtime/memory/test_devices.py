@@ -3,18 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from machine import Machine, listening
+from machine import Boards, Machine, listening, nothing
 
 from fpgart.base.errors import DeviceNotAvailable
 from fpgart.board.mmd import BoardError, Capability, Info
 from fpgart.runtime.memory.device import Device
 
-Boards = Callable[..., Machine]
 KIB = 1 << 10
 
 
@@ -31,10 +29,6 @@ def new_device(machine: Machine, *, simulator: bool = False) -> Device:
     """Another device of the machine's first board."""
     mmd = machine.device.mmd
     return Device(machine.platform, machine.scheduler, 7, mmd, machine.device.memories, simulator=simulator)
-
-
-def nothing(*addresses: int) -> None:
-    """A kernel."""
 
 
 # Opening

@@ -4,19 +4,17 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from machine import Machine, listening
+from machine import Boards, listening
 
 from fpgart.base.errors import OutOfHostMemory
 from fpgart.runtime.memory import svm
 from fpgart.runtime.memory.board_malloc import BoardMalloc
 from fpgart.runtime.memory.host_store import HostStore
 
-Boards = Callable[..., Machine]
 PAGE = 4096
 
 

@@ -10,8 +10,9 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from machine import Machine, increment, listening
+from machine import Boards, Machine, SetOption, increment, listening, nothing
 
+from fpgart.base import config
 from fpgart.base import opencl as cl
 from fpgart.base.errors import InvalidOperation, MemObjectAllocationFailure, OutOfResources
 from fpgart.board.catalogue import describe
@@ -28,7 +29,6 @@ from fpgart.watch import report
 from fpgart.watch.page import as_html
 from fpgart.watch.trace.recorder import Trace
 
-Boards = Callable[..., Machine]
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 FIXED, MAPPED, ON_CHIP = range(3)
 SMALL_BOARD = """<keystone name="small">
@@ -37,10 +37,6 @@ SMALL_BOARD = """<keystone name="small">
   <fixed from="A000:0000" to="A7FF:FFFF"/>
   <destination from="8000:0000" to="803F:FFFF"/>
 </keystone>"""
-
-
-def nothing(*addresses: int) -> None:
-    """A kernel that only has to be launched."""
 
 
 def small_board() -> BoardDescription:
@@ -79,16 +75,9 @@ def test_the_low_2_gib_are_one_fixed_heap(boards: Boards) -> None:
     assert (buffer.memory, machine.device.board.global_size) == (FIXED, 1488 * MIB)
 
 
-def test_nomap_restricts_a_board_to_the_low_2_gib(monkeypatch: pytest.MonkeyPatch) -> None:
-    from fpgart.base import config
-
-    monkeypatch.setenv("TI_OCL_DSP_NOMAP", "1")
-    config.NO_MAPPING.forget()
-    try:
-        board = describe("k2h")
-    finally:
-        monkeypatch.undo()
-        config.NO_MAPPING.forget()
+def test_nomap_restricts_a_board_to_the_low_2_gib(set_option: SetOption) -> None:
+    set_option(config.NO_MAPPING, "1")
+    board = describe("k2h")
     assert [memory.name for memory in board.memories] == ["fixed", "msmc"]
     assert board.largest_allocation < 2 * GIB
 

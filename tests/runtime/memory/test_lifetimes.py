@@ -15,7 +15,7 @@ import pytest
 from effort import EFFORT
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from machine import Machine
+from machine import Boards, Machine, nothing
 
 from fpgart.base import opencl as cl
 from fpgart.base.errors import CLError, OutOfResources
@@ -38,20 +38,15 @@ from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.programs.kernel import Kernel
 from fpgart.runtime.programs.pipe import Pipe
 from fpgart.runtime.programs.program import Program
-from fpgart.runtime.scheduling.event import COMPLETE, QUEUED, SUBMITTED, Event, Operation
+from fpgart.runtime.scheduling.event import COMPLETE, QUEUED, Event, Operation
 from fpgart.runtime.scheduling.occupancy import Direction
 
-Boards = Callable[..., Machine]
 SIZE = 4096
 HOST = ctypes.create_string_buffer(SIZE)
 ADDRESS = ctypes.addressof(HOST)
 FAILED = -1
 BOX = Box((0, 0, 0), 64, SIZE)
 EXTENT = (32, 4, 1)
-
-
-def nothing(*_: int) -> None:
-    """A kernel that does nothing."""
 
 
 @dataclass
@@ -135,9 +130,6 @@ class Ending:
     def enqueue(self, operation: Operation, *waits: Event) -> Event:
         return self.queue.enqueue(cl.CL_COMMAND_TASK, operation, waits)
 
-    def user_event(self) -> Event:
-        return Event(self.machine.context, None, cl.CL_COMMAND_USER, None, SUBMITTED)
-
 
 class Completes(Ending):
     def __call__(self, operation: Operation) -> int:
@@ -148,7 +140,7 @@ class Completes(Ending):
 
 class WaitListFails(Ending):
     def __call__(self, operation: Operation) -> int:
-        before = self.user_event()
+        before = self.machine.user_event()
         event = self.enqueue(operation, before)
         before.set_status(FAILED)
         return event.status
@@ -156,14 +148,14 @@ class WaitListFails(Ending):
 
 class WaitListHasFailed(Ending):
     def __call__(self, operation: Operation) -> int:
-        before = self.user_event()
+        before = self.machine.user_event()
         before.set_status(FAILED)
         return self.enqueue(operation, before).status
 
 
 class WaitListOfAnotherFails(Ending):
     def __call__(self, operation: Operation) -> int:
-        before = self.user_event()
+        before = self.machine.user_event()
         other = CommandQueue(self.machine.context, self.device)
         between = other.enqueue(cl.CL_COMMAND_TASK, HostWork(self.device, lambda: None), (before,))
         event = self.enqueue(operation, between)
@@ -203,7 +195,7 @@ class IsForgotten(Ending):
     """The host releases the queue, and the user event that nobody will end any more."""
 
     def __call__(self, operation: Operation) -> int:
-        self.enqueue(operation, self.user_event())
+        self.enqueue(operation, self.machine.user_event())
         del operation, self.queue
         gc.collect()
         return QUEUED
@@ -323,10 +315,11 @@ def test_a_region_whose_contents_could_not_be_read_is_not_written_back(
 
 def test_a_write_keeps_its_place_when_the_launch_that_claimed_it_does_not_run(boards: Boards) -> None:
     setting = Setting.on(boards("usm_s10"))
-    machine, before = setting.machine, Ending(setting).user_event()
+    machine = setting.machine
+    before = machine.user_event()
     other = CommandQueue(machine.context, setting.target)
     other.enqueue(cl.CL_COMMAND_TASK, OPERATIONS["launch"](setting), (before,))
-    late = Ending(setting).user_event()
+    late = machine.user_event()
     data = ctypes.create_string_buffer(b"y" * SIZE, SIZE)
     write = WriteBuffer(setting.target, setting.bound(setting.empty), 0, SIZE, ctypes.addressof(data))
     machine.queue.enqueue(cl.CL_COMMAND_WRITE_BUFFER, write, (late,))

@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
 
 import pytest
-from machine import Machine, increment
+from machine import Boards, Machine, increment
 
 from fpgart.base import opencl as cl
 from fpgart.runtime.commands import migration
@@ -16,7 +15,6 @@ from fpgart.runtime.commands.mapping import MapBuffer, UnmapBuffer
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.device import Block
 
-Boards = Callable[..., Machine]
 SIZE = 4096
 DATA = bytes(range(256)) * (SIZE // 256)
 

@@ -6,7 +6,7 @@ import ctypes
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from interleavings import Explored, schedules
-from machine import Machine, increment, listening
+from machine import Boards, Machine, SetOption, increment, listening
 from processes import finished
 
 from fpgart.base import config
@@ -36,7 +36,6 @@ from fpgart.runtime.programs.kernel import Kernel
 from fpgart.runtime.scheduling.event import Event
 from fpgart.runtime.scheduling.occupancy import Direction
 
-Boards = Callable[..., Machine]
 PAGE = 4096
 
 
@@ -99,12 +98,8 @@ def test_mapped_pointers_are_where_the_boards_memory_is_in_the_process(boards: B
 
 
 @pytest.fixture
-def encoded(monkeypatch: pytest.MonkeyPatch) -> object:
-    monkeypatch.setenv("FPGART_USM_POINTERS", "encoded")
-    config.USM_POINTERS.forget()
-    yield
-    monkeypatch.undo()
-    config.USM_POINTERS.forget()
+def encoded(set_option: SetOption) -> None:
+    set_option(config.USM_POINTERS, "encoded")
 
 
 @pytest.mark.usefixtures("encoded")
@@ -826,11 +821,6 @@ def test_large_host_allocations_are_where_the_system_can_make_huge_pages(boards:
     allocation = allocate(boards("usm_s10"), Kind.HOST, (4 << 20) + PAGE)
     assert allocation.address % (2 << 20) == 0
     assert flags_of_mapping(allocation.address) & {"hg", "ht"}
-
-
-def test_host_allocations_are_locked(boards: Boards) -> None:
-    allocation = allocate(boards("usm_s10"), Kind.HOST)
-    assert "lo" in flags_of_mapping(allocation.address)
 
 
 UNLOCKED = """

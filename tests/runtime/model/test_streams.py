@@ -15,7 +15,7 @@ from calls import calls_of
 from effort import EFFORT
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from machine import Machine, PythonKernel, listening
+from machine import Boards, Machine, PythonKernel, listening
 
 from fpgart.base import opencl as cl
 from fpgart.base.errors import OutOfHostMemory
@@ -37,7 +37,6 @@ from fpgart.runtime.scheduling.event import Event
 from fpgart.runtime.scheduling.scheduler import Scheduler
 from fpgart.watch import lanes, report
 
-Boards = Callable[..., Machine]
 LOOP, NEXT, READ, WRITE, PASS, END = range(6)
 
 # The clock of processes

@@ -21,7 +21,7 @@ import pytest
 from effort import EFFORT
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from machine import Machine, at_once, listening, machine_of
+from machine import Boards, Machine, SetOption, at_once, listening, machine_of, nothing
 from processes import fpgart, output
 
 from fpgart.aocx import container, system
@@ -67,13 +67,8 @@ MIB = 1 << 20
 MS = 1_000_000
 OUT_OF_ORDER = cl.CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE
 PROFILING = cl.CL_QUEUE_PROFILING_ENABLE
-Boards = Callable[..., Machine]
 SINK = ctypes.create_string_buffer(16 * MIB)
 HOST = ctypes.addressof(SINK)
-
-
-def nothing(*addresses: int) -> None:
-    """A kernel whose work takes no time."""
 
 
 @dataclass
@@ -422,19 +417,12 @@ def test_first_launch_programs_the_board_before_its_start(boards: Boards) -> Non
     assert times(second)[2] - times(first)[3] == latency
 
 
-def test_the_option_for_programming_is_its_time_in_the_model_too(
-    boards: Boards, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(config.PROGRAM_SECONDS.name, "0.001")
-    config.PROGRAM_SECONDS.forget()
-    try:
-        machine = boards("a10_ref", modelled=True)
-        event = launch(machine.queue, kernel_on(machine, machine.buffer(1024)), 1)
-        machine.queue.finish()
-        assert times(event)[2] - times(event)[1] == MS + 10_000
-    finally:
-        monkeypatch.undo()
-        config.PROGRAM_SECONDS.forget()
+def test_the_option_for_programming_is_its_time_in_the_model_too(boards: Boards, set_option: SetOption) -> None:
+    set_option(config.PROGRAM_SECONDS, "0.001")
+    machine = boards("a10_ref", modelled=True)
+    event = launch(machine.queue, kernel_on(machine, machine.buffer(1024)), 1)
+    machine.queue.finish()
+    assert times(event)[2] - times(event)[1] == MS + 10_000
 
 
 def test_a_migration_lies_between_submit_and_start(boards: Boards) -> None:
@@ -687,7 +675,7 @@ def test_finishing_counts_what_has_really_ended_before(boards: Boards) -> None:
 
 def test_who_asks_what_is_unfinished_is_as_late_as_all_that_is_in_the_queues(boards: Boards) -> None:
     machine = boards("a10_ref", "a10_ref", modelled=True)
-    gate = Event(machine.context, None, cl.CL_COMMAND_USER, None, SUBMITTED)
+    gate = machine.user_event()
     events = [write(queue, machine.buffer(MIB), MIB) for queue in machine.queues]
     waiting = write(machine.queue, machine.buffer(MIB), MIB, wait=(gate,))
     assert waiting in machine.scheduler.unfinished(machine.queues)
@@ -732,7 +720,7 @@ def test_a_callback_begins_when_its_event_reached_the_status(boards: Boards) -> 
 def test_what_waits_for_a_user_event_has_its_turn_when_that_is_set(boards: Boards) -> None:
     machine = boards("usm_s10", modelled=True)
     queue, other = machine.queue, CommandQueue(machine.context, machine.device)
-    gate = Event(machine.context, None, cl.CL_COMMAND_USER, None, SUBMITTED)
+    gate = machine.user_event()
     held = write(queue, machine.buffer(MIB), MIB, wait=(gate, gate))
     behind = write(queue, machine.buffer(MIB), MIB)
     free = write(other, machine.buffer(MIB), MIB)
@@ -748,7 +736,7 @@ def test_what_waits_for_a_user_event_has_its_turn_when_that_is_set(boards: Board
 def test_what_a_failed_user_event_keeps_from_running_takes_no_time(boards: Boards) -> None:
     machine = boards("usm_s10", modelled=True)
     queue = CommandQueue(machine.context, machine.device, PROFILING)
-    gate = Event(machine.context, None, cl.CL_COMMAND_USER, None, SUBMITTED)
+    gate = machine.user_event()
     held = write(queue, machine.buffer(MIB), MIB, wait=(gate,))
     free = write(queue, machine.buffer(MIB), MIB)
     gate.set_status(-5)
@@ -763,7 +751,7 @@ def test_what_a_failed_user_event_keeps_from_running_takes_no_time(boards: Board
 
 def test_what_is_behind_a_command_that_failed_begins_when_those_before_that_have_ended(boards: Boards) -> None:
     machine = boards("usm_s10", modelled=True)
-    gate = Event(machine.context, None, cl.CL_COMMAND_USER, None, SUBMITTED)
+    gate = machine.user_event()
     gate.set_status(-5)
     first = write(machine.queue, machine.buffer(MIB), MIB)
     failed = write(machine.queue, machine.buffer(MIB), MIB, wait=(gate,))
@@ -1042,7 +1030,6 @@ def test_a_timeline_forgets_what_is_long_ago_and_fits_nothing_in_there() -> None
 
 # Through the API, with a trace
 
-ROOT = Path(__file__).resolve().parents[3]
 PROFILED = """
 import numpy as np, pyopencl as cl
 context = cl.Context(cl.get_platforms()[0].get_devices())

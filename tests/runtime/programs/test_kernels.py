@@ -3,23 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from types import SimpleNamespace
 
 import pytest
-from machine import Machine, listening
+from machine import Boards, listening, nothing
 
 from fpgart.base.errors import InvalidArgIndex, InvalidArgSize, InvalidArgValue
 from fpgart.engine.interface import BYTES, LOCAL, NULL, POINTER
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.usm_use import Indirect
 from fpgart.runtime.programs.kernel import Kernel
-
-Boards = Callable[..., Machine]
-
-
-def nothing(*arguments: int) -> None:
-    """A kernel."""
 
 
 class Recorder:

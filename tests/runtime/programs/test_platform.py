@@ -3,16 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from time import monotonic_ns
 from typing import Any
 
 import pytest
-from machine import Machine
+from machine import Boards
 
 from fpgart.runtime.objects.platform import Platform
-
-Boards = Callable[..., Machine]
 
 
 class Engine:

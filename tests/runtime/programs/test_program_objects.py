@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from machine import Machine, machine_of
+from machine import Boards, Machine, machine_of
 
 from fpgart.aocx.binary import ProgramBinary
 from fpgart.aocx.container import Container
@@ -86,9 +86,6 @@ class Engine:
         if not programs:
             raise BuildFailed(LinkProgramFailure.status, "ld: nothing\nerror: no program")
         return Made("\n".join(program.text for program in programs)), "linked"
-
-
-Boards = Callable[..., Machine]
 
 
 @pytest.fixture

@@ -7,18 +7,15 @@ Without an engine, a user event stands for a carried command: C sets it.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-from machine import Machine
+from machine import Boards, Machine
 
 from fpgart.base import opencl as cl
 from fpgart.runtime.commands.host_work import HostWork
 from fpgart.runtime.scheduling.event import COMPLETE, RUNNING, SUBMITTED, Event
 from fpgart.runtime.scheduling.occupancy import Claim
-
-Boards = Callable[..., Machine]
 
 
 class CarriedBoard:
