@@ -147,31 +147,29 @@ def test_document_types_with_their_entities_are_refused(tmp_path: Path, read: Ca
         read(tmp_path / "a.xml")
 
 
-@pytest.mark.parametrize("words", ["(", "!", "-", "1 ? ", "1 ? 1 : ", "(1 + "])
-def test_conditions_that_are_too_deep_are_refused(words: str) -> None:
-    source = f"#if {words * 5000}1\n#endif\nchannel int c;\n"
-    with pytest.raises(PreprocessorError, match="#if"):
-        translate(source, "", {}, Compiler(macros, TABLE, half=False))
+def translated(source: str, *, everything: bool = False) -> str:
+    return translate(source, "", {}, Compiler(macros, TABLE, half=False), everything=everything).text
 
 
-def test_calls_of_macros_that_are_too_deep_are_refused() -> None:
-    source = f"#define F(x) (x)\nchannel int c;\nint x = {'F(' * 1000}1{')' * 1000};\n"
-    with pytest.raises(PreprocessorError, match="macros have macros as their arguments, more than 64 deep"):
-        translate(source, "", {}, Compiler(macros, TABLE, half=False))
+DOUBLING = "".join(f"#define A{n} A{n + 1} A{n + 1}\n" for n in range(60))
+TOO_DEEP = [
+    *((f"#if {words * 5000}1\n#endif\n", "#if") for words in ("(", "!", "-", "1 ? ", "1 ? 1 : ", "(1 + ")),
+    (
+        f"#define F(x) (x)\nint x = {'F(' * 1000}1{')' * 1000};\n",
+        "macros have macros as their arguments, more than 64 deep",
+    ),
+    (f"{DOUBLING}int x = A0;\n", r"macros are expanded into more than \d+ tokens"),
+]
 
 
-def doubling(levels: int) -> str:
-    return "".join(f"#define A{n} A{n + 1} A{n + 1}\n" for n in range(levels))
-
-
-def test_macros_that_double_each_other_are_refused() -> None:
-    source = f"{doubling(60)}channel int c;\nint x = A0;\n"
-    with pytest.raises(PreprocessorError, match=r"macros are expanded into more than \d+ tokens"):
-        translate(source, "", {}, Compiler(macros, TABLE, half=False))
+@pytest.mark.parametrize(("source", "words"), TOO_DEEP)
+def test_conditions_and_macros_that_are_too_deep_are_refused(source: str, words: str) -> None:
+    with pytest.raises(PreprocessorError, match=words):
+        translated(f"channel int c;\n{source}")
 
 
 def test_macros_that_double_each_other_do_not_keep_readers_of_declarations_busy() -> None:
-    source = f'{doubling(60)}kernel void k(global __attribute__((buffer_location("A0"))) int *x) {{ A0; }}'
+    source = f'{DOUBLING}kernel void k(global __attribute__((buffer_location("A0"))) int *x) {{ A0; }}'
 
     def read() -> None:
         assert opencl_c.buffer_locations(source) == {"k": ("A0",)}
@@ -184,14 +182,14 @@ def test_functions_that_call_each_other_in_a_long_chain_get_their_local_variable
     functions = ["int f0(int a) { local int x[4]; x[0] = a; return x[0]; }"]
     functions += [f"int f{n}(int a) {{ return f{n - 1}(a); }}" for n in range(1, 2000)]
     source = "\n".join((*functions, "kernel void k(global int *y) { y[0] = f1999(1); }"))
-    made = translate(source, "", {}, Compiler(macros, TABLE, half=False), everything=True).text
+    made = translated(source, everything=True)
     assert made.count("struct __fpgart_locals_f1999 {") == 1
     assert made.index("struct __fpgart_locals_f0 {") < made.index("struct __fpgart_locals_f1 {")
 
 
 def test_loops_within_loops_are_chosen_however_deep_they_are() -> None:
     source = "#pragma unroll\nfor (int i = 0; i < 2; i++) {\n" * 3000 + "x++;" + "}" * 3000
-    made = translate(f"kernel void k(global int *x) {{ {source} }}", "", {}, Compiler(macros, TABLE, half=False)).text
+    made = translated(f"kernel void k(global int *x) {{ {source} }}")
     assert 0 < made.count("#pragma unroll") < 12
 
 
@@ -216,7 +214,7 @@ def read_long(form: str, size: int) -> None:
     body = "".join(form.format(n=n) for n in range(size // len(form)))
     source = f"#define M(x) x\nchannel int first;\n{body}"
     reads: tuple[Callable[[], object], ...] = (
-        lambda: translate(source, "", {}, Compiler(macros, TABLE, half=False), everything=True),
+        lambda: translated(source, everything=True),
         lambda: opencl_c.argument_uses(source),
         lambda: opencl_c.kernel_attributes(source),
         lambda: call_graph.CallGraph(source).names_used("k1"),

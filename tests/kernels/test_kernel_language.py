@@ -9,7 +9,7 @@ from struct import pack, unpack
 
 import pytest
 from compiling import compile_file
-from machine import Machine
+from machine import Machine, SetOption
 
 from fpgart.aocx.compiler import CompileError, Options
 from fpgart.aocx.container import Container
@@ -255,16 +255,8 @@ def test_channels_may_come_out_of_macros_and_carry_any_type(board: Machine) -> N
     assert ints(board, CHANNELS, 1, 2, 3, names=("first", "second"))[0] == 1 + 4 + 9
 
 
-def test_channels_declared_in_a_header_are_found(board: Machine, tmp_path: Path) -> None:
-    (tmp_path / "links.h").write_text("#pragma once\nchannel int link;\n")
-    source = """#include <links.h>
-#include "links.h"
-kernel void a(global int *x) { write_channel_intel(link, x[0] + N); }
-kernel void b(global int *x) { x[1] = read_channel_intel(link); }"""
-    assert ints(board, source, 5, 0, options=f"-I {tmp_path} -DN=3", names=("a", "b"))[1] == 8
-
-
 HIDDEN_DECLARATIONS = [
+    ("a header is included in both ways", '#include <links.h>\n#include "links.h"'),
     ("the branches of a condition have more braces than it", """
 #ifdef WIDE
 void f(global int *x, int y) {
@@ -289,7 +281,7 @@ channel int link;"""),
 
 @pytest.mark.parametrize("declaration", [d[1] for d in HIDDEN_DECLARATIONS], ids=[d[0] for d in HIDDEN_DECLARATIONS])
 def test_channels_are_found_whatever_hides_their_declarations(board: Machine, tmp_path: Path, declaration: str) -> None:
-    (tmp_path / "links.h").write_text("channel int link;\n")
+    (tmp_path / "links.h").write_text("#pragma once\nchannel int link;\n")
     source = f"""{declaration}
 kernel void a(global int *x) {{ write_channel_intel(link, x[0]); }}
 kernel void b(global int *x) {{ x[1] = read_channel_intel(link); }}"""
@@ -417,20 +409,8 @@ def test_a_library_that_aocl_makes_runs_as_its_models_say(board: Machine, tmp_pa
         )
         (tmp_path / f"{name}.cl").unlink()
     objects = [f"{tmp_path}/{name}.aoco" for name in ("add", "more")]
-    words = [
-        "library",
-        "create",
-        "-name",
-        "x",
-        "-vendor",
-        "y",
-        "-version",
-        "1.0",
-        "-o",
-        f"{tmp_path}/x.aoclib",
-        *objects,
-    ]
-    assert aocl.run(words) == 0
+    create = ["library", "create", "-name", "x", "-vendor", "y", "-version", "1.0"]
+    assert aocl.run([*create, "-o", f"{tmp_path}/x.aoclib", *objects]) == 0
     source = "int add(int, int); int more(int, int); kernel void k(global int *x) { x[0] = add(more(x[0], 1), 2); }"
     (tmp_path / "k.cl").write_text(source)
     options = Options(libraries=(f"-L{tmp_path}", "-lx.aoclib"))
@@ -450,18 +430,14 @@ kernel void drain(global int *x) { x[0] = read_channel_intel(line); }
 @pytest.mark.parametrize(("model", "chosen", "packets"), [("strict", None, 2), ("default", None, 2),
                          ("ignore-depth", None, 100), ("strict", "ignoredepth", 100)])  # fmt: skip
 def test_channels_are_as_deep_as_the_compilation_says_unless_the_host_chooses(
-    board: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str, chosen: str | None, packets: int
+    board: Machine, tmp_path: Path, set_option: SetOption, model: str, chosen: str | None, packets: int
 ) -> None:
-    if chosen:
-        monkeypatch.setenv(config.CHANNEL_DEPTH.name, chosen)
-    config.CHANNEL_DEPTH.forget()
+    set_option(config.CHANNEL_DEPTH, chosen)
     (tmp_path / "k.cl").write_text(FILLED)
     options = [f"{tmp_path}/k.cl", f"-emulator-channel-depth-model={model}", "-o", f"{tmp_path}/k.aocx"]
     assert compile_command(["-march=emulator", *options]) == 0
     program = from_binary(board.context, board.devices, (tmp_path / "k.aocx").read_bytes())
     assert unpack("i", launched(board, program, pack("i", 0), "fill")) == (packets,)
-    monkeypatch.undo()
-    config.CHANNEL_DEPTH.forget()
 
 
 def test_a_specification_without_a_model_makes_no_library(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
