@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from machine import Machine, at_once, increment
+from machine import Boards, Machine, at_once, increment
+from processes import ROOT
 from processes import fpgart as command
 
 import fpgart.faults
@@ -37,12 +38,10 @@ from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.objects.context import Context
 
 pytestmark = pytest.mark.usefixtures("faults_of_this_interpreter")
-ROOT = Path(__file__).resolve().parents[2]
 MIB = 1 << 20
 SIZE = 4096
 DATA = bytes(range(256)) * 16
 OTHER = DATA[::-1]
-Boards = Callable[..., Machine]
 W, R, C = Call.WRITE, Call.READ, Call.COPY
 
 # The language
@@ -194,8 +193,11 @@ class Bench:
         return 0
 
 
+Benches = Callable[..., Bench]
+
+
 @pytest.fixture
-def bench(boards: Boards) -> Iterator[Callable[..., Bench]]:
+def bench(boards: Boards) -> Iterator[Benches]:
     benches: list[Bench] = []
     fpgart.faults.clear()  # what tests without a bench have injected is counted, too
 
@@ -227,7 +229,7 @@ CHOICES = [
 
 
 @pytest.mark.parametrize(("text", "hits"), CHOICES)
-def test_conditions_choose_among_the_calls(bench: Callable[..., Bench], text: str, hits: str) -> None:
+def test_conditions_choose_among_the_calls(bench: Benches, text: str, hits: str) -> None:
     made = bench()
     buffer = made.machine.buffer(64)
     with fpgart.faults.injecting(text) as faults:
@@ -243,7 +245,7 @@ def pattern(made: Bench, text: str, count: int = 200) -> str:
         return "".join(".x"[made.status(lambda: made.machine.write(buffer, DATA[:64])) != 0] for _ in range(count))
 
 
-def test_a_fraction_is_about_that_many_and_its_seed_makes_it_repeat(bench: Callable[..., Bench]) -> None:
+def test_a_fraction_is_about_that_many_and_its_seed_makes_it_repeat(bench: Benches) -> None:
     made = bench()
     first = pattern(made, "write:fail:fraction=0.3;seed=1")
     assert 30 < first.count("x") < 90
@@ -251,13 +253,13 @@ def test_a_fraction_is_about_that_many_and_its_seed_makes_it_repeat(bench: Calla
     assert pattern(made, "write:fail:fraction=0.3;seed=2") != first
 
 
-def test_what_a_rule_hits_does_not_depend_on_other_rules(bench: Callable[..., Bench]) -> None:
+def test_what_a_rule_hits_does_not_depend_on_other_rules(bench: Benches) -> None:
     made = bench()
     alone = pattern(made, "write:fail:fraction=0.3;seed=1")
     assert pattern(made, "read:fail:fraction=0.5;write:delay=1us:fraction=0.5;write:fail:fraction=0.3;seed=1") == alone
 
 
-def test_without_faults_nothing_is_wrapped(bench: Callable[..., Bench]) -> None:
+def test_without_faults_nothing_is_wrapped(bench: Benches) -> None:
     made = bench()
     mmd, memories = made.device.mmd, made.device.memories
     with fpgart.faults.injecting("write:fail"), fpgart.faults.injecting("read:fail"):
@@ -267,7 +269,7 @@ def test_without_faults_nothing_is_wrapped(bench: Callable[..., Bench]) -> None:
     assert made.device.before_kernel is None
 
 
-def test_clear_ends_all_faults_and_counts_anew(bench: Callable[..., Bench]) -> None:
+def test_clear_ends_all_faults_and_counts_anew(bench: Benches) -> None:
     made = bench()
     buffer = made.buffer()
     fpgart.faults.add("read:fail")
@@ -278,7 +280,7 @@ def test_clear_ends_all_faults_and_counts_anew(bench: Callable[..., Bench]) -> N
     assert made.machine.read(buffer) == DATA
 
 
-def test_faults_that_end_leave_the_others_in_force(bench: Callable[..., Bench]) -> None:
+def test_faults_that_end_leave_the_others_in_force(bench: Benches) -> None:
     made = bench()
     buffer = made.buffer()
     with fpgart.faults.injecting("read:fail"):
@@ -288,7 +290,7 @@ def test_faults_that_end_leave_the_others_in_force(bench: Callable[..., Bench]) 
         made.machine.write(buffer, DATA)
 
 
-def test_a_device_that_goes_has_no_faults_and_the_others_keep_theirs(bench: Callable[..., Bench]) -> None:
+def test_a_device_that_goes_has_no_faults_and_the_others_keep_theirs(bench: Benches) -> None:
     made = bench("a10_ref", "usm_s10")
     first, second = made.machine.devices
     mmd, memories = first.mmd, first.memories
@@ -302,7 +304,7 @@ def test_a_device_that_goes_has_no_faults_and_the_others_keep_theirs(bench: Call
     assert second.before_kernel is None
 
 
-def test_a_call_that_shall_take_longer_and_fail_does_both(bench: Callable[..., Bench]) -> None:
+def test_a_call_that_shall_take_longer_and_fail_does_both(bench: Benches) -> None:
     made = bench()
     buffer = made.machine.buffer(64)
     with fpgart.faults.injecting("write:fail;write:delay=20ms"):
@@ -312,7 +314,7 @@ def test_a_call_that_shall_take_longer_and_fail_does_both(bench: Callable[..., B
         assert fpgart.faults.injected() == 2
 
 
-def test_a_device_that_comes_later_has_the_faults_that_are_in_force(bench: Callable[..., Bench]) -> None:
+def test_a_device_that_comes_later_has_the_faults_that_are_in_force(bench: Benches) -> None:
     with fpgart.faults.injecting("write:fail"):
         made = bench()
         assert made.status(made.buffer) == cl.CL_OUT_OF_RESOURCES
@@ -355,7 +357,7 @@ COMMANDS: list[tuple[str, Callable[[Bench, Buffer, Buffer], object]]] = [
 
 @pytest.mark.parametrize(("text", "command"), COMMANDS)
 def test_a_command_whose_call_fails_changes_nothing_and_works_the_next_time(
-    bench: Callable[..., Bench], text: str, command: Callable[[Bench, Buffer, Buffer], object]
+    bench: Benches, text: str, command: Callable[[Bench, Buffer, Buffer], object]
 ) -> None:
     made = bench("a10_ref", "usm_s10")
     x, y, z = made.buffer(), made.buffer(OTHER), made.buffer(OTHER)
@@ -369,7 +371,7 @@ def test_a_command_whose_call_fails_changes_nothing_and_works_the_next_time(
     assert made.status(lambda: command(made, x, y)) == 0
 
 
-def test_a_failing_piece_of_a_copy_between_boards_ends_the_copy(bench: Callable[..., Bench]) -> None:
+def test_a_failing_piece_of_a_copy_between_boards_ends_the_copy(bench: Benches) -> None:
     made = bench("a10_ref", "usm_s10")
     data = bytes(range(251)) * (4 * CHUNK // 251 + 1)
     source, target = made.buffer(data), made.machine.buffer(len(data))
@@ -381,7 +383,7 @@ def test_a_failing_piece_of_a_copy_between_boards_ends_the_copy(bench: Callable[
     assert made.machine.read(target) == data
 
 
-def test_the_words_name_the_fault(bench: Callable[..., Bench]) -> None:
+def test_the_words_name_the_fault(bench: Benches) -> None:
     made = bench()
     told: list[str] = []
     made.machine.context._notify = lambda error: told.append(str(error))
@@ -403,7 +405,7 @@ def test_a_call_is_told_by_its_name_in_the_mmd_if_it_has_one(call: Call, words: 
     assert in_words(call, "k") == words
 
 
-def test_what_could_not_be_mapped_is_not_written_back(bench: Callable[..., Bench]) -> None:
+def test_what_could_not_be_mapped_is_not_written_back(bench: Benches) -> None:
     made = bench()
     buffer = made.buffer()
     region = (0, SIZE, cl.CL_MAP_READ | cl.CL_MAP_WRITE)
@@ -416,7 +418,7 @@ def test_what_could_not_be_mapped_is_not_written_back(bench: Callable[..., Bench
     assert made.machine.read(buffer) == DATA
 
 
-def test_memory_is_where_it_would_be_without_faults(bench: Callable[..., Bench]) -> None:
+def test_memory_is_where_it_would_be_without_faults(bench: Benches) -> None:
     device = bench("hetero").device
     plain = device.memories.allocate(SIZE, 1)
     assert plain is not None
@@ -425,7 +427,7 @@ def test_memory_is_where_it_would_be_without_faults(bench: Callable[..., Bench])
         assert device.memories.allocate(SIZE, 1) == plain
 
 
-def test_board_memory_can_run_out_at_a_size(bench: Callable[..., Bench]) -> None:
+def test_board_memory_can_run_out_at_a_size(bench: Benches) -> None:
     made = bench("usm_s10")
     small, big = made.machine.buffer(MIB - 1), made.machine.buffer(MIB)
     with fpgart.faults.injecting("alloc:fail:size=1M"):
@@ -437,7 +439,7 @@ def test_board_memory_can_run_out_at_a_size(bench: Callable[..., Bench]) -> None
     made.machine.bind(big)
 
 
-def test_board_memory_can_be_smaller_in_all(bench: Callable[..., Bench]) -> None:
+def test_board_memory_can_be_smaller_in_all(bench: Benches) -> None:
     made = bench()
     made.machine.bind(first := made.machine.buffer(MIB))
     with fpgart.faults.injecting("alloc:fail:total=2M"):
@@ -450,7 +452,7 @@ def test_board_memory_can_be_smaller_in_all(bench: Callable[..., Bench]) -> None
         made.machine.bind(third)
 
 
-def test_copies_of_unified_shared_memory_fail_as_transfers_do(bench: Callable[..., Bench]) -> None:
+def test_copies_of_unified_shared_memory_fail_as_transfers_do(bench: Benches) -> None:
     made = bench("usm_s10")
     context = made.machine.context
     first, second = (usm.allocate_device(context, made.device, SIZE).pointer for _ in range(2))
@@ -470,7 +472,7 @@ def test_copies_of_unified_shared_memory_fail_as_transfers_do(bench: Callable[..
         usm.free(context, pointer)
 
 
-def test_memory_of_the_host_can_run_out(bench: Callable[..., Bench]) -> None:
+def test_memory_of_the_host_can_run_out(bench: Benches) -> None:
     made = bench("usm_s10")
     context = made.machine.context
     with fpgart.faults.injecting("host_alloc:fail:nth=1;shared_alloc:fail:nth=1;host_alloc:fail:nth=3"):
@@ -514,12 +516,11 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_a_board_that_cannot_keep_its_memory_is_programmed_with_the_contents_saved(
-    bench: Callable[..., Bench], tried: list[str]
+    bench: Benches, tried: list[str]
 ) -> None:
     made = bench()
     x, y = made.buffer(), made.buffer(OTHER)
-    kernel = made.machine.kernel(increment, "")
-    kernel.set_buffer(0, x)
+    kernel = made.machine.kernel(increment, "", given=[x])
     with fpgart.faults.injecting("program:fail:nth=1"):
         made.machine.run(kernel)
     assert tried == ["program", "read", "read", "program", "write", "write", "kernel"]
@@ -531,13 +532,10 @@ PROGRAM_FAULTS = ["program:fail", "program:fail:nth=1;read:fail:nth=2", "program
 
 
 @pytest.mark.parametrize("text", PROGRAM_FAULTS)
-def test_a_board_that_cannot_be_programmed_fails_the_launch_and_keeps_all_buffers(
-    bench: Callable[..., Bench], text: str
-) -> None:
+def test_a_board_that_cannot_be_programmed_fails_the_launch_and_keeps_all_buffers(bench: Benches, text: str) -> None:
     made = bench()
     x, y = made.buffer(), made.buffer(OTHER)
-    kernel = made.machine.kernel(increment, "")
-    kernel.set_buffer(0, x)
+    kernel = made.machine.kernel(increment, "", given=[x])
     with fpgart.faults.injecting(text):
         event = made.machine.enqueue(kernel)
         made.machine.queue.finish()
@@ -558,13 +556,10 @@ KERNEL_FAULTS = [
 
 
 @pytest.mark.parametrize(("text", "status"), KERNEL_FAULTS)
-def test_a_launch_that_fails_leaves_its_buffers_as_they_were(
-    bench: Callable[..., Bench], text: str, status: int
-) -> None:
+def test_a_launch_that_fails_leaves_its_buffers_as_they_were(bench: Benches, text: str, status: int) -> None:
     made = bench("hetero")
     x, y = made.buffer(), made.buffer(OTHER)
-    kernel = made.machine.kernel(increment, "HBM")
-    kernel.set_buffer(0, x)
+    kernel = made.machine.kernel(increment, "HBM", given=[x])
     with fpgart.faults.injecting(text):
         event = made.machine.enqueue(kernel)
         made.machine.queue.finish()
@@ -578,12 +573,11 @@ def test_a_launch_that_fails_leaves_its_buffers_as_they_were(
 
 
 def test_what_follows_a_failed_command_in_its_queue_runs_and_what_waits_for_it_fails(
-    bench: Callable[..., Bench],
+    bench: Benches,
 ) -> None:
     made = bench()
     x = made.buffer()
-    kernel = made.machine.kernel(increment, "")
-    kernel.set_buffer(0, x)
+    kernel = made.machine.kernel(increment, "", given=[x])
     queue = made.machine.queue
     with fpgart.faults.injecting("kernel:fail:nth=1"):
         failing = made.machine.enqueue(kernel)
@@ -598,11 +592,10 @@ def until_a_kernel_hangs() -> None:
         time.sleep(0.001)
 
 
-def test_a_hung_kernel_keeps_other_queues_and_transfers_going(bench: Callable[..., Bench]) -> None:
+def test_a_hung_kernel_keeps_other_queues_and_transfers_going(bench: Benches) -> None:
     made = bench("a10_ref", "usm_s10")
     x, y = made.buffer(), made.buffer(OTHER)
-    kernel = made.machine.kernel(increment, "")
-    kernel.set_buffer(0, x)
+    kernel = made.machine.kernel(increment, "", given=[x])
     fpgart.faults.add("kernel:hang:limit=600s:device=0")
     hung = made.machine.enqueue(kernel, 0)
     made.machine.queues[0].flush()
@@ -615,10 +608,10 @@ def test_a_hung_kernel_keeps_other_queues_and_transfers_going(bench: Callable[..
     assert hung.status == cl.CL_OUT_OF_RESOURCES
 
 
-def test_the_end_of_the_process_does_not_wait_for_a_hung_kernel(bench: Callable[..., Bench]) -> None:
+def test_the_end_of_the_process_does_not_wait_for_a_hung_kernel(bench: Benches) -> None:
     made = bench()
-    kernel, buffer = made.machine.kernel(increment, ""), made.buffer()
-    kernel.set_buffer(0, buffer)
+    buffer = made.buffer()
+    kernel = made.machine.kernel(increment, "", given=[buffer])
     fpgart.faults.add("kernel:hang:limit=600s")
     made.machine.enqueue(kernel)
     made.machine.queue.flush()
@@ -627,7 +620,7 @@ def test_the_end_of_the_process_does_not_wait_for_a_hung_kernel(bench: Callable[
     assert made.machine.scheduler.close(1e6)
 
 
-def test_a_delay_takes_its_time_and_changes_nothing(bench: Callable[..., Bench]) -> None:
+def test_a_delay_takes_its_time_and_changes_nothing(bench: Benches) -> None:
     made = bench()
     buffer = made.buffer()
     with fpgart.faults.injecting("read:delay=50ms:nth=1"):
@@ -640,9 +633,7 @@ def test_a_delay_takes_its_time_and_changes_nothing(bench: Callable[..., Bench])
 
 
 @pytest.mark.parametrize(("mask", "heard"), [(1, [1]), (2, [2]), (3, [1, 2]), (0, [])])
-def test_the_host_is_told_of_the_exceptions_that_it_listens_to(
-    bench: Callable[..., Bench], mask: int, heard: list[int]
-) -> None:
+def test_the_host_is_told_of_the_exceptions_that_it_listens_to(bench: Benches, mask: int, heard: list[int]) -> None:
     made = bench()
     buffer = made.buffer()
     told: list[int] = []
@@ -658,7 +649,7 @@ def wrong_bits(data: bytes, right: bytes = DATA) -> list[int]:
 
 
 def test_correctable_errors_are_corrected_and_others_change_two_bits_of_what_was_moved(
-    bench: Callable[..., Bench],
+    bench: Benches,
 ) -> None:
     made = bench()
     x, y = made.buffer(), made.machine.buffer(SIZE)
@@ -682,7 +673,7 @@ def test_correctable_errors_are_corrected_and_others_change_two_bits_of_what_was
 
 @pytest.mark.parametrize(("place", "changed"), [(0.0, 0), (0.5, SIZE // 2), (0.9999, SIZE - 1)])
 def test_the_wrong_bits_may_be_anywhere_in_what_was_moved(
-    bench: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch, place: float, changed: int
+    bench: Benches, monkeypatch: pytest.MonkeyPatch, place: float, changed: int
 ) -> None:
     made = bench()
     x = made.buffer()
@@ -693,18 +684,18 @@ def test_the_wrong_bits_may_be_anywhere_in_what_was_moved(
     assert [index for index, byte in enumerate(found) if byte != DATA[index]] == [changed]
 
 
-def test_a_kernel_can_meet_an_exception(bench: Callable[..., Bench]) -> None:
+def test_a_kernel_can_meet_an_exception(bench: Benches) -> None:
     made = bench()
     told: list[int] = []
     made.device.when_exception(3, told.append)
-    kernel, buffer = made.machine.kernel(increment, ""), made.buffer()
-    kernel.set_buffer(0, buffer)
+    buffer = made.buffer()
+    kernel = made.machine.kernel(increment, "", given=[buffer])
     with fpgart.faults.injecting("kernel:ecc=non_correctable"):
         made.machine.run(kernel)
     assert told == [2]
 
 
-def test_faults_from_many_threads_are_counted_one_by_one(bench: Callable[..., Bench]) -> None:
+def test_faults_from_many_threads_are_counted_one_by_one(bench: Benches) -> None:
     made = bench()
     buffers = [made.machine.buffer(64) for _ in range(4)]
     failures: list[int] = []
@@ -935,7 +926,7 @@ print(made(), fpgart.faults.injected())
     assert result.stdout.split() == ["0", "0", "-6", "0", "1", "3", "0", "1"], result.stderr
 
 
-def test_boards_are_not_wrapped_for_calls_of_the_api(bench: Callable[..., Bench]) -> None:
+def test_boards_are_not_wrapped_for_calls_of_the_api(bench: Benches) -> None:
     made = bench()
     mmd = made.device.mmd
     with fpgart.faults.injecting("api:clFinish:CL_OUT_OF_RESOURCES"):
