@@ -35,8 +35,6 @@ text-align:left;vertical-align:top}code{font:13px ui-monospace,monospace}h1{font
 
 @dataclass(frozen=True, slots=True)
 class SourceLine:
-    """A line of a source file."""
-
     file: str
     line: int
 

@@ -258,7 +258,6 @@ def _ignore(asks: bool) -> None:
 
 
 def in_words(call: Call, name: str) -> str:
-    """Returns the words for a call."""
     if call is Call.KERNEL:
         return f"kernel '{name}'"
     return "claiming memory" if call is Call.ALLOC else f"aocl_mmd_{call.value}"

@@ -182,7 +182,6 @@ class GlobalMemories:
         return max((size for _, size in self.holes(memory)), default=0)
 
     def free_bytes(self, memory: int) -> int:
-        """Returns the free bytes of a memory."""
         return self._heaps[memory].free_bytes
 
     def holes(self, memory: int) -> list[tuple[int, int]]:

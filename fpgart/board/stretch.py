@@ -59,7 +59,6 @@ class Stretch:
         raise BoardError(f"no addresses from {FIRST_BEGIN:#x} on are free for memory that is shared{limit}")
 
     def offset(self, address: int) -> int:
-        """Returns the offset of an address in the file."""
         return address - self.begin
 
     def allocate(self, size: int, alignment: int = PAGE, *, huge: bool = False) -> int:

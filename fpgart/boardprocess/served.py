@@ -91,7 +91,6 @@ class Served:
             self._engine.queues.release(queue)
 
     def answer(self, request: object) -> object:
-        """Returns the answer to a request."""
         act = self._answers.get(type(request))
         if act is None:
             return m.Failed(InvalidValue.status, f"a {type(request).__name__} is not a request")

@@ -46,8 +46,6 @@ def serve_session(descriptor: int, secure: int, loading: threading.Thread | None
 
 
 class Session:
-    """The session of one host."""
-
     def __init__(self, connection: socket.socket, loading: threading.Thread | None = None) -> None:
         self._connection = connection
         self._loading = loading

@@ -92,11 +92,9 @@ class Fifo:
         return int(lib.fifo_level(self.handle))
 
     def read(self, address: int, wait_ms: int = 0) -> bool:
-        """Moves one packet to the host's memory; false if there was none for `wait_ms`."""
         return bool(lib.fifo_read(self.handle, ffi.cast("void *", address), wait_ms))
 
     def write(self, address: int, wait_ms: int = 0) -> bool:
-        """Moves one packet from the host's memory; false if there was no room for `wait_ms`."""
         return bool(lib.fifo_write(self.handle, ffi.cast("void *", address), wait_ms))
 
     def history(self) -> History:

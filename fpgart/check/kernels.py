@@ -104,8 +104,6 @@ def _allocation_at(launch: LaunchKernel, address: int) -> bool:
 
 
 class MisuseInWords:
-    """A misuse in words."""
-
     def __init__(
         self, launch: LaunchKernel, call: str, misuse: Misuse, origins: Origins, launched_at: Site | None
     ) -> None:

@@ -23,7 +23,6 @@ class Ranges:
         self._ends: list[int] = []
 
     def remove(self, begin: int, end: int) -> None:
-        """Removes the bytes from `begin` to `end`."""
         first, last = self._touched(begin, end)
         if first == last:
             return
@@ -36,7 +35,6 @@ class Ranges:
         self._ends[first:last] = ends
 
     def add(self, begin: int, end: int) -> None:
-        """Adds the bytes from `begin` to `end`."""
         if begin >= end:
             return
         self.remove(begin, end)

@@ -44,8 +44,6 @@ ENDINGS = {Wanted.OBJECTS: ".o", Wanted.ASSEMBLY: ".s"}
 
 @dataclass
 class CommandLine:
-    """The command line of `icpx`."""
-
     wanted: Wanted = Wanted.PROGRAM
     end: str = ""
     """The first option of ENDS that was given."""

@@ -36,8 +36,6 @@ REQUESTED_BY = re.compile(r"^(.*?:\d+):\d+: note: in instantiation of .* request
 
 @dataclass(frozen=True)
 class Tools:
-    """The tools of the passes."""
-
     runtime: SyclRuntime
     device: DeviceCompiler
     host: Path

@@ -82,8 +82,6 @@ CHARACTER_BITS = 6
 
 
 class Record(NamedTuple):
-    """A record of a block."""
-
     block: int
     code: int
     numbers: list[int]

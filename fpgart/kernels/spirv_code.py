@@ -125,7 +125,6 @@ def _constants(module: Module, specialized: Mapping[int, bytes]) -> dict[int, in
 
 
 def _add(function: FunctionCode, block: Block, code: int, operands: list[int]) -> None:
-    """Adds an instruction to a block."""
     if code in WITHOUT_RESULT or len(operands) < 2:
         made = Instruction(code, 0, 0, tuple(operands))
     else:

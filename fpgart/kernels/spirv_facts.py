@@ -72,7 +72,6 @@ class SpirvFacts:
 
 
 def read_facts(module: Module) -> SpirvFacts:
-    """Returns the facts of a module."""
     semantics = {id: text_of(text) for id, text in module.decorated(Decoration.USER_SEMANTIC)}
     parameters: dict[int, list[int]] = {}
     callers: dict[int, set[int]] = {}

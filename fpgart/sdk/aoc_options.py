@@ -36,8 +36,6 @@ class Answer(enum.Enum):
 
 @dataclass
 class CommandLine:
-    """The command line of `aoc`."""
-
     sources: list[Path] = field(default_factory=list)
     output: Path | None = None
     last: Last = Last.IMAGE

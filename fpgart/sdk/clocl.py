@@ -54,8 +54,6 @@ class ClOclUsageError(Exception):
 
 @dataclass
 class CommandLine:
-    """The command line of `clocl`."""
-
     switches: set[str] = field(default_factory=set)
     compiler: list[str] = field(default_factory=list)
     files: list[Path] = field(default_factory=list)

@@ -28,17 +28,14 @@ def load() -> None:
 
 
 def platform_handle() -> int:
-    """Returns the cl_platform_id."""
     return int(control.ask("platform_handle"))
 
 
 def settle(patience_s: float) -> bool:
-    """Waits for the commands that run or are ready; false if that takes longer than `patience_s`."""
     return bool(control.ask("settle", patience_s))
 
 
 def renew_boards() -> None:
-    """Resets the boards when no command runs; live objects on them keep their places and contents."""
     control.ask("renew_boards")
 
 
@@ -53,7 +50,6 @@ def memory_in_use() -> dict[int, str]:
 
 
 def unfinished() -> int:
-    """Returns the number of commands that have not ended."""
     return int(control.ask("unfinished"))
 
 

@@ -131,7 +131,6 @@ class KeystoneHeaps:
         return self._sizes[memory]
 
     def free_bytes(self, memory: int) -> int:
-        """Returns the free bytes of a heap."""
         return self._heaps[memory].free_bytes
 
     def holes(self, memory: int) -> list[tuple[int, int]]:

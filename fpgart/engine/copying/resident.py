@@ -104,8 +104,6 @@ class ResidentEngine(OwnBuffersEngine):
 
 
 class ResidentKernel(OwnBuffersKernel):
-    """A kernel of a `ResidentEngine`."""
-
     def __init__(self, program: DriverProgram, name: str, engine: ResidentEngine) -> None:
         super().__init__(program, name, engine)
         self._resident = engine

@@ -41,8 +41,6 @@ class Processes(Protocol):
 
 
 class KernelProgram(Protocol):
-    """The program of a kernel."""
-
     def on(self, process: BoardProcess) -> int:
         """Returns its number in a board process, where it is made again if that is another one."""
 
@@ -90,7 +88,6 @@ class IsolatedKernel:
 
     @property
     def argument_count(self) -> int:
-        """The number of arguments of a launch."""
         return len(self.interface.arguments)
 
     def accepts(self, index: int, size: int) -> bool:

@@ -23,8 +23,6 @@ PIECE = 1 << 24
 
 
 class NetworkProgram(Protocol):
-    """The program of a network."""
-
     @property
     def process(self) -> BoardProcess:
         """The board process that serves it now."""

@@ -26,7 +26,6 @@ def has_objects(binary: bytes) -> bool:
 
 
 def with_objects(objects: Objects) -> bytes:
-    """Returns a binary of the objects."""
     return OBJECTS + encoded(objects)
 
 

@@ -183,7 +183,6 @@ def created(driver: Driver, inputs: Sequence[ProgramInput]) -> Iterator[list[int
 
 
 def specialize(driver: Driver, handle: int, id: int, value: bytes) -> None:
-    """Sets a specialisation constant; raises CLError."""
     driver.call("clSetProgramSpecializationConstant", handle, id, len(value), ffi.new("char[]", value))
 
 

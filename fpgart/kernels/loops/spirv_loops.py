@@ -50,7 +50,6 @@ CALLED = {14: "cos", 19: "exp", 20: "exp2", 26: "fma", 37: "log", 38: "log2", 42
 
 
 def loops_of_code(code: Code) -> dict[str, KernelLoops]:
-    """Returns the loops of each kernel."""
     module = _Module(code)
     return {
         name: module.kernel(name) for name, kernel in code.module.kernels.items() if kernel.function in code.functions

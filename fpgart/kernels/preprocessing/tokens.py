@@ -63,7 +63,6 @@ def _hide(found: re.Match[str]) -> str:
 
 
 def tokens_of(text: str) -> tuple[Token, ...]:
-    """Returns the text's tokens."""
     return _kept_tokens_of(text) if len(text) <= LONGEST_KEPT else _tokens_of(text)
 
 

@@ -74,7 +74,6 @@ class Transfer:
         raise NotImplementedError
 
     def describe(self) -> dict[str, object]:
-        """Returns facts about the operation for traces, by name."""
         return {}
 
 

@@ -70,7 +70,6 @@ class KernelPlans:
         return self._streams[program]
 
     def _with_patterns(self, run: Run, known: KernelLoops, launch: LaunchKernel) -> Run:
-        """Returns the run with the access patterns of its loops."""
         found = self._patterns_of(run, known, launch) if known.touches else []
         if not found:
             return run
