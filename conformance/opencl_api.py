@@ -217,6 +217,15 @@ class Host:
     def ints(self, buffer: int, count: int) -> list[int]:
         return list(struct.unpack(f"{count}i", self.read(buffer, 4 * count)))
 
+    def result_of(self, program: int) -> int:
+        """The number that the kernel k of a program leaves in a buffer, its only argument."""
+        kernel, buffer = self.cl.make("clCreateKernel", program, b"k"), self.buffer(4)
+        self.cl.check("clSetKernelArg", kernel, 0, 8, handles(buffer))
+        self.launch(kernel, 1)
+        (number,) = self.ints(buffer, 1)
+        self.cl.check("clReleaseKernel", kernel)
+        return number
+
     def finish(self, queue: int = 0) -> None:
         self.cl.check("clFinish", queue or self.queue)
 

@@ -19,14 +19,6 @@ static cl_uint device_count;
 static cl_program program;
 static cl_int data[COUNT], got[COUNT];
 
-static cl_mem buffer_of(cl_mem_flags flags, void *host)
-{
-    cl_int status;
-    cl_mem buffer = clCreateBuffer(context, flags, SIZE, host, &status);
-    must(status, "clCreateBuffer");
-    return buffer;
-}
-
 static void write_all(cl_command_queue queue, cl_mem buffer)
 {
     write_buffer(queue, buffer, SIZE, data);
@@ -54,7 +46,7 @@ static void both_call_orders(void)
     for (cl_uint i = 0; i < device_count; i++) {
         for (int set_first = 0; set_first < 2; set_first++) {
             cl_kernel kernel = kernel_in(program, "scale");
-            cl_mem buffer = buffer_of(CL_MEM_READ_WRITE, NULL);
+            cl_mem buffer = new_buffer_with(context, CL_MEM_READ_WRITE, SIZE, NULL);
             if (set_first)
                 set_argument(kernel, 0, sizeof buffer, &buffer);
             write_all(queues[i], buffer);
@@ -69,7 +61,7 @@ static void both_call_orders(void)
 static void around_the_devices(void)
 {
     cl_kernel kernel = kernel_in(program, "scale");
-    cl_mem buffer = buffer_of(CL_MEM_READ_WRITE, NULL);
+    cl_mem buffer = new_buffer_with(context, CL_MEM_READ_WRITE, SIZE, NULL);
     int factor = 1;
     write_all(queues[0], buffer);
     for (cl_uint round = 0; round < 2 * device_count + 1; round++) {
@@ -95,23 +87,19 @@ static void around_the_devices(void)
 static void host_pointers(void)
 {
     static cl_int own[COUNT] __attribute__((aligned(4096)));
-    cl_int status;
     cl_kernel kernel = kernel_in(program, "scale");
-    cl_mem copied = buffer_of(CL_MEM_COPY_HOST_PTR, data), used, allocated;
-    void *pointer;
+    cl_mem copied = new_buffer_with(context, CL_MEM_COPY_HOST_PTR, SIZE, data), used, allocated;
     expect(queues[device_count - 1], copied, 1, "CL_MEM_COPY_HOST_PTR copies");
     memcpy(own, data, SIZE);
-    used = buffer_of(CL_MEM_USE_HOST_PTR, own);
+    used = new_buffer_with(context, CL_MEM_USE_HOST_PTR, SIZE, own);
     scale(queues[0], kernel, used, 5);
     expect(queues[0], used, 5, "CL_MEM_USE_HOST_PTR brings its contents to the kernel");
-    pointer =
-        clEnqueueMapBuffer(queues[0], used, CL_TRUE, CL_MAP_READ, 0, SIZE, 0, NULL, NULL, &status);
-    must(status, "clEnqueueMapBuffer");
+    void *pointer = map_buffer(queues[0], used, CL_MAP_READ, 0, SIZE);
     must_be(pointer == own, "mapping CL_MEM_USE_HOST_PTR gives the host's own pointer");
     for (int i = 0; i < COUNT; i++)
         must_be(own[i] == 5 * data[i], "and the kernel's results are there");
     must(clEnqueueUnmapMemObject(queues[0], used, pointer, 0, NULL, NULL), "unmap");
-    allocated = buffer_of(CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR, data);
+    allocated = new_buffer_with(context, CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR, SIZE, data);
     scale(queues[0], kernel, allocated, 7);
     expect(queues[0], allocated, 7, "CL_MEM_ALLOC_HOST_PTR");
     MUST(clFinish(queues[0]));
@@ -124,14 +112,11 @@ static void host_pointers(void)
 static void mapping(void)
 {
     enum { FIRST = 1000, PART = 500 };
-    cl_int status, *window;
     cl_uint count;
-    cl_mem buffer = buffer_of(CL_MEM_READ_WRITE, NULL);
+    cl_mem buffer = new_buffer_with(context, CL_MEM_READ_WRITE, SIZE, NULL);
     const size_t offset = FIRST * sizeof(cl_int), size = PART * sizeof(cl_int);
     write_all(queues[0], buffer);
-    window = clEnqueueMapBuffer(queues[0], buffer, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, offset,
-                                size, 0, NULL, NULL, &status);
-    must(status, "clEnqueueMapBuffer");
+    cl_int *window = map_buffer(queues[0], buffer, CL_MAP_READ | CL_MAP_WRITE, offset, size);
     must(clGetMemObjectInfo(buffer, CL_MEM_MAP_COUNT, sizeof count, &count, NULL), "map count");
     must_be(count == 1, "CL_MEM_MAP_COUNT is 1 while mapped");
     for (int i = 0; i < PART; i++) {
@@ -140,9 +125,7 @@ static void mapping(void)
     }
     must(clEnqueueUnmapMemObject(queues[0], buffer, window, 0, NULL, NULL), "unmap");
     expect(queues[0], buffer, 1, "what was written into the window is in the buffer");
-    window = clEnqueueMapBuffer(queues[0], buffer, CL_TRUE, CL_MAP_WRITE_INVALIDATE_REGION, offset,
-                                size, 0, NULL, NULL, &status);
-    must(status, "clEnqueueMapBuffer");
+    window = map_buffer(queues[0], buffer, CL_MAP_WRITE_INVALIDATE_REGION, offset, size);
     for (int i = 0; i < PART; i++)
         window[i] = data[FIRST + i] = i * i;
     must(clEnqueueUnmapMemObject(queues[0], buffer, window, 0, NULL, NULL), "unmap");
@@ -152,37 +135,29 @@ static void mapping(void)
 
 static void sub_buffers_alias(void)
 {
-    cl_int status;
     cl_uint alignment;
     cl_kernel kernel = kernel_in(program, "sum");
-    cl_mem parent, halves[2];
-    cl_buffer_region region;
+    cl_mem halves[2];
     must(clGetDeviceInfo(devices[0], CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof alignment, &alignment,
                          NULL),
          "CL_DEVICE_MEM_BASE_ADDR_ALIGN");
-    region.size = alignment / 8;
-    while (region.size < 1024)
-        region.size *= 2;
-    parent = clCreateBuffer(context, CL_MEM_READ_WRITE, 3 * region.size, NULL, &status);
-    must(status, "clCreateBuffer");
-    fill(queues[0], parent, 1, 3 * region.size);
+    size_t size = alignment / 8;
+    while (size < 1024)
+        size *= 2;
+    cl_mem parent = new_buffer_with(context, CL_MEM_READ_WRITE, 3 * size, NULL);
+    fill(queues[0], parent, 1, 3 * size);
     for (int i = 0; i < 2; i++) {
-        region.origin = (size_t)i * region.size;
-        halves[i] = clCreateSubBuffer(parent, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION,
-                                      &region, &status);
-        must(status, "clCreateSubBuffer");
-        fill(queues[0], halves[i], 10 * (i + 1), region.size);
+        halves[i] = region_of(parent, CL_MEM_READ_WRITE, (size_t)i * size, size);
+        fill(queues[0], halves[i], 10 * (i + 1), size);
         set_argument(kernel, (cl_uint)i, sizeof halves[i], &halves[i]);
     }
-    region.origin = 2 * region.size;
-    cl_mem last = clCreateSubBuffer(parent, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &status);
-    must(status, "clCreateSubBuffer");
+    cl_mem last = region_of(parent, 0, 2 * size, size);
     set_argument(kernel, 2, sizeof last, &last);
-    launch(queues[0], kernel, region.size / sizeof(cl_int), NULL);
+    launch(queues[0], kernel, size / sizeof(cl_int), NULL);
     cl_int third[3];
     for (int i = 0; i < 3; i++)
-        must(clEnqueueReadBuffer(queues[0], parent, CL_TRUE, (size_t)i * region.size,
-                                 sizeof third[i], &third[i], 0, NULL, NULL),
+        must(clEnqueueReadBuffer(queues[0], parent, CL_TRUE, (size_t)i * size, sizeof third[i],
+                                 &third[i], 0, NULL, NULL),
              "read the parent");
     must_be(third[0] == 10 && third[1] == 20 && third[2] == 30, "sub-buffers are their parent");
     clReleaseMemObject(last);

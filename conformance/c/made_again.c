@@ -127,11 +127,8 @@ static void two_contexts(void)
     learn();
     cl_kernel kernel = new_kernel(&host, "add");
     cl_context context = new_context(host.device);
-    cl_mem foreign = clCreateBuffer(context, CL_MEM_READ_WRITE, BYTES, NULL, &status);
-    must(status, "clCreateBuffer");
-    const cl_buffer_region region = {0, BYTES};
-    cl_mem window = clCreateSubBuffer(foreign, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &status);
-    must(status, "clCreateSubBuffer");
+    cl_mem foreign = new_buffer_with(context, CL_MEM_READ_WRITE, BYTES, NULL);
+    cl_mem window = region_of(foreign, 0, 0, BYTES);
     cl_command_queue queue = clCreateCommandQueue(context, host.device, 0, &status);
     must(status, "a queue");
     for (int i = 0; i < LEARNED; i++) {
@@ -292,15 +289,6 @@ static void all_kernels(void)
     MUST(clReleaseProgram(program));
 }
 
-static cl_mem region_of(cl_mem buffer, cl_mem_flags flags, size_t origin, size_t size)
-{
-    const cl_buffer_region region = {origin, size};
-    cl_int status = 1;
-    cl_mem made = clCreateSubBuffer(buffer, flags, CL_BUFFER_CREATE_TYPE_REGION, &region, &status);
-    must(status, "clCreateSubBuffer");
-    return made;
-}
-
 static cl_int refusal(cl_mem buffer, cl_mem_flags flags, size_t origin, size_t size)
 {
     const cl_buffer_region region = {origin, size};
@@ -357,10 +345,8 @@ static void refused_regions(void)
                 CL_INVALID_VALUE,
             "a region has an end");
     MUST(clReleaseMemObject(half));
-    cl_int status;
-    cl_mem readable = clCreateBuffer(host.context, CL_MEM_READ_ONLY | CL_MEM_HOST_READ_ONLY, BYTES,
-                                     NULL, &status);
-    must(status, "clCreateBuffer");
+    cl_mem readable =
+        new_buffer_with(host.context, CL_MEM_READ_ONLY | CL_MEM_HOST_READ_ONLY, BYTES, NULL);
     must_be(refusal(readable, CL_MEM_WRITE_ONLY, 0, 64) == CL_INVALID_VALUE, "not more access");
     must_be(refusal(readable, CL_MEM_HOST_WRITE_ONLY, 0, 64) == CL_INVALID_VALUE, "nor the host's");
     MUST(clReleaseMemObject(readable));
@@ -412,17 +398,12 @@ static void mapped_regions(void)
     fill(host.queue, whole, 1, 2 * BYTES);
     for (cl_int round = 0; round < 4; round++) {
         cl_mem buffer = round % 2 ? half : whole;
-        cl_int *first = clEnqueueMapBuffer(host.queue, buffer, CL_TRUE, CL_MAP_READ, 0, 64, 0, NULL,
-                                           NULL, &status);
-        must(status, "clEnqueueMapBuffer");
+        cl_int *first = map_buffer(host.queue, buffer, CL_MAP_READ, 0, 64);
         cl_int *second =
             clEnqueueMapBuffer(host.queue, buffer, CL_FALSE, CL_MAP_READ | CL_MAP_WRITE, 128, 64, 0,
                                NULL, NULL, &status);
         must(status, "clEnqueueMapBuffer");
-        cl_int *third =
-            clEnqueueMapBuffer(host.queue, buffer, CL_TRUE, CL_MAP_WRITE_INVALIDATE_REGION, 256, 64,
-                               0, NULL, NULL, &status);
-        must(status, "clEnqueueMapBuffer");
+        cl_int *third = map_buffer(host.queue, buffer, CL_MAP_WRITE_INVALIDATE_REGION, 256, 64);
         must(clGetMemObjectInfo(buffer, CL_MEM_MAP_COUNT, sizeof count, &count, NULL), "a count");
         must_be(count == 3 || buffer == half, "three regions are mapped");
         must_be(first[0] == 1, "the host sees the contents");
@@ -452,9 +433,7 @@ static void mapped_regions(void)
     const size_t begin[3] = {0}, rows[3] = {16, 1, 1};
     static const cl_int ones[4] = {1, 1, 1, 1};
     cl_event gate = user_event(&host);
-    cl_int *late = clEnqueueMapBuffer(host.queue, whole, CL_TRUE, CL_MAP_WRITE, 512, 64, 0, NULL,
-                                      NULL, &status);
-    must(status, "clEnqueueMapBuffer");
+    cl_int *late = map_buffer(host.queue, whole, CL_MAP_WRITE, 512, 64);
     MUST(clEnqueueWriteBufferRect(host.queue, whole, CL_FALSE, begin, begin, rows, 0, 0, 0, 0, ones,
                                   1, &gate, NULL));
     late[0] = 77;
@@ -550,8 +529,7 @@ static void queues(void)
     cl_context own = new_context(host.device);
     cl_command_queue first = clCreateCommandQueue(own, host.device, 0, &status);
     must(status, "a queue");
-    cl_mem buffer = clCreateBuffer(own, 0, BYTES, NULL, &status);
-    must(status, "clCreateBuffer");
+    cl_mem buffer = new_buffer_with(own, 0, BYTES, NULL);
     for (int i = 0; i < 3; i++) {
         fill(first, buffer, i, BYTES);
         MUST(clFinish(first));

@@ -79,10 +79,7 @@ static void *map(void *shared)
     cl_mem buffer = shared;
     cl_command_queue queue = new_queue(&host);
     for (; !over; done++) {
-        cl_int status;
-        void *memory =
-            clEnqueueMapBuffer(queue, buffer, CL_TRUE, CL_MAP_READ, 0, 64, 0, NULL, NULL, &status);
-        must(status, "clEnqueueMapBuffer");
+        void *memory = map_buffer(queue, buffer, CL_MAP_READ, 0, 64);
         must(clEnqueueUnmapMemObject(queue, buffer, memory, 0, NULL, NULL),
              "clEnqueueUnmapMemObject of what another thread has mapped, too");
     }

@@ -39,9 +39,7 @@ enum command { WRITE, READ, FILL, COPY, MAP, LAUNCH, WINDOW, COMMANDS };
 static void enqueue(cl_command_queue queue, enum command command, cl_mem buffer, cl_event *event)
 {
     static cl_int value;
-    const cl_buffer_region region = {0, sizeof value};
     const size_t one = 1, size = sizeof value;
-    cl_int status;
     switch (command) {
     case WRITE:
         MUST(clEnqueueWriteBuffer(queue, buffer, CL_FALSE, 0, size, &value, 0, NULL, event));
@@ -56,9 +54,7 @@ static void enqueue(cl_command_queue queue, enum command command, cl_mem buffer,
         MUST(clEnqueueCopyBuffer(queue, buffer, buffer, 0, size, size, 0, NULL, event));
         break;
     case MAP: {
-        void *mapped = clEnqueueMapBuffer(queue, buffer, CL_TRUE, CL_MAP_WRITE, 0, size, 0, NULL,
-                                          NULL, &status);
-        must(status, "clEnqueueMapBuffer");
+        void *mapped = map_buffer(queue, buffer, CL_MAP_WRITE, 0, size);
         MUST(clEnqueueUnmapMemObject(queue, buffer, mapped, 0, NULL, event));
         break;
     }
@@ -67,9 +63,7 @@ static void enqueue(cl_command_queue queue, enum command command, cl_mem buffer,
         launch(queue, kernel, one, event);
         break;
     default: {
-        cl_mem window =
-            clCreateSubBuffer(buffer, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &status);
-        must(status, "clCreateSubBuffer");
+        cl_mem window = region_of(buffer, 0, 0, size);
         MUST(clEnqueueWriteBuffer(queue, window, CL_FALSE, 0, size, &value, 0, NULL, event));
         MUST(clReleaseMemObject(window));
     }

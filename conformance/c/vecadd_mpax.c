@@ -24,19 +24,11 @@ struct set {
     cl_mem a, b, c;
 };
 
-static cl_mem buffer_of(struct host *host, cl_mem_flags flags, size_t size)
-{
-    cl_int status;
-    cl_mem buffer = clCreateBuffer(host->context, flags, size, NULL, &status);
-    must(status, "clCreateBuffer");
-    return buffer;
-}
-
 static struct set new_set(struct host *host, size_t size)
 {
-    struct set set = {buffer_of(host, CL_MEM_READ_ONLY, size),
-                      buffer_of(host, CL_MEM_READ_ONLY, size),
-                      buffer_of(host, CL_MEM_WRITE_ONLY, size)};
+    struct set set = {new_buffer_with(host->context, CL_MEM_READ_ONLY, size, NULL),
+                      new_buffer_with(host->context, CL_MEM_READ_ONLY, size, NULL),
+                      new_buffer_with(host->context, CL_MEM_WRITE_ONLY, size, NULL)};
     return set;
 }
 
@@ -76,15 +68,6 @@ static void must_be_words(cl_command_queue queue, cl_mem buffer, size_t size, cl
     free(words);
 }
 
-static cl_mem part_of(cl_mem buffer, cl_mem_flags flags, size_t origin, size_t size)
-{
-    cl_int status;
-    cl_buffer_region region = {origin, size};
-    cl_mem part = clCreateSubBuffer(buffer, flags, CL_BUFFER_CREATE_TYPE_REGION, &region, &status);
-    must(status, "clCreateSubBuffer");
-    return part;
-}
-
 static cl_int launch_add(cl_command_queue queue, cl_kernel kernel, const struct set *set,
                          size_t size)
 {
@@ -106,9 +89,9 @@ static void sub_buffers(struct host *host, size_t size, int parts)
             "the whole is too large for one launch");
     for (int i = 0; i < parts; i++) {
         const size_t origin = (size_t)i * part;
-        struct set set = {part_of(whole.a, CL_MEM_READ_ONLY, origin, part),
-                          part_of(whole.b, CL_MEM_READ_ONLY, origin, part),
-                          part_of(whole.c, CL_MEM_WRITE_ONLY, origin, part)};
+        struct set set = {region_of(whole.a, CL_MEM_READ_ONLY, origin, part),
+                          region_of(whole.b, CL_MEM_READ_ONLY, origin, part),
+                          region_of(whole.c, CL_MEM_WRITE_ONLY, origin, part)};
         must(launch_add(host->queue, kernel, &set, part), "a part is not too large");
         release(&set);
     }

@@ -68,10 +68,7 @@ static void run(FILE *file)
     loaded(loaded(fread(binary, 1, sizeof binary, file))); /* the driver's own binary of it, too */
     for (int i = 0; i < COUNT; i++)
         numbers[i] = i;
-    cl_mem from = clCreateBuffer(host.context, CL_MEM_COPY_HOST_PTR, bytes, numbers, &status);
-    must(status, "clCreateBuffer");
-    cl_mem to = clCreateBuffer(host.context, 0, bytes, NULL, &status);
-    must(status, "clCreateBuffer");
+    cl_mem from = buffer_with(&host, bytes, numbers), to = new_buffer(&host, bytes);
     cl_command_queue queues[2];
     for (int i = 0; i < 2; i++)
         queues[i] = clCreateCommandQueue(host.context, host.device, 0, &status);
