@@ -152,17 +152,17 @@ def translated(source: str, *, everything: bool = False) -> str:
 
 
 DOUBLING = "".join(f"#define A{n} A{n + 1} A{n + 1}\n" for n in range(60))
-TOO_DEEP = [
-    *((f"#if {words * 5000}1\n#endif\n", "#if") for words in ("(", "!", "-", "1 ? ", "1 ? 1 : ", "(1 + ")),
-    (
+TOO_DEEP = {
+    **{words: (f"#if {words * 5000}1\n#endif\n", "#if") for words in ("(", "!", "-", "1 ? ", "1 ? 1 : ", "(1 + ")},
+    "calls of macros": (
         f"#define F(x) (x)\nint x = {'F(' * 1000}1{')' * 1000};\n",
         "macros have macros as their arguments, more than 64 deep",
     ),
-    (f"{DOUBLING}int x = A0;\n", r"macros are expanded into more than \d+ tokens"),
-]
+    "macros that double each other": (f"{DOUBLING}int x = A0;\n", r"macros are expanded into more than \d+ tokens"),
+}
 
 
-@pytest.mark.parametrize(("source", "words"), TOO_DEEP)
+@pytest.mark.parametrize(("source", "words"), TOO_DEEP.values(), ids=TOO_DEEP)
 def test_conditions_and_macros_that_are_too_deep_are_refused(source: str, words: str) -> None:
     with pytest.raises(PreprocessorError, match=words):
         translated(f"channel int c;\n{source}")

@@ -4,19 +4,18 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from processes import ROOT, fpgart
+from c_hosts import build
+from processes import fpgart
 
 from fpgart.watch import report
 from fpgart.watch.page import as_html
 from fpgart.watch.report import difference
 from fpgart.watch.report.model import Traffic
 
-LIBRARY = ROOT / "fpgart" / "libfpgart.so"
 OF_FPGAS = re.compile(r"aocl_mmd|programming|programmed|\baocx?\b|\.aocx|DMA engine|INTELFPGA|\bbank \d|ALTERA")
 HOST = """
 import numpy as np, pyopencl as cl
@@ -73,12 +72,7 @@ def test_an_fpga_board_is_programmed(host: list[str], tmp_path: Path) -> None:
 
 
 def test_memory_that_the_host_allocates_as_its_own_is_no_buffer_and_is_given_back(tmp_path: Path) -> None:
-    program = tmp_path / "board_malloc"
-    source = ROOT / "tests" / "programs" / "board_malloc.c"
-    includes = [f"-I{ROOT / 'include'}", f"-I{ROOT / 'conformance' / 'c'}"]
-    linked = [source, LIBRARY, f"-Wl,-rpath,{LIBRARY.parent}", "-lpthread"]
-    subprocess.run(["gcc", *includes, "-o", program, *linked], check=True)
-    words = told(tmp_path, "k2h", [str(program)])
+    words = told(tmp_path, "k2h", [str(build("board_malloc", tmp_path, "-lpthread"))])
     assert "__malloc_ddr allocation 1: 256 KiB, from " in words
     assert "__malloc_msmc allocation 2: 256 KiB, from " in words
     assert "in memory that host and board share" in words

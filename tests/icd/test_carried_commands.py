@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 from both_ways import calls_in, output, same_output
-from c_hosts import ROOT, build, plain_environment, wrapped_engine
+from c_hosts import build, gcc, plain_environment, wrapped_engine
 from processes import finished
 
 
@@ -127,9 +126,8 @@ def test_handlers_of_exit_may_use_the_driver_before_the_engine_destroys_its_obje
 
 
 def test_a_library_that_the_engine_closes_destroys_its_objects_then(tmp_path: Path) -> None:
-    engine = wrapped_engine("static", tmp_path) | {"STATIC_ENGINE_LIBRARY": str(tmp_path / "static_library.so")}
-    source = ROOT / "tests" / "programs" / "static_library.c"
-    subprocess.run(["gcc", "-shared", "-fPIC", source, "-o", engine["STATIC_ENGINE_LIBRARY"]], check=True)
+    library = gcc("static_library", tmp_path, "-shared", "-fPIC")
+    engine = wrapped_engine("static", tmp_path) | {"STATIC_ENGINE_LIBRARY": str(library)}
     host = build("exit_handler", tmp_path)
     result = finished(host, env=plain_environment() | engine)
     assert (result.returncode, result.stdout, result.stderr) == (0, "closed\n6\ndestroyed\nthe first destroyed\n", "")

@@ -283,9 +283,9 @@ channel int link;"""),
 def test_channels_are_found_whatever_hides_their_declarations(board: Machine, tmp_path: Path, declaration: str) -> None:
     (tmp_path / "links.h").write_text("#pragma once\nchannel int link;\n")
     source = f"""{declaration}
-kernel void a(global int *x) {{ write_channel_intel(link, x[0]); }}
+kernel void a(global int *x) {{ write_channel_intel(link, x[0] + N); }}
 kernel void b(global int *x) {{ x[1] = read_channel_intel(link); }}"""
-    assert ints(board, source, 5, 0, options=f"-I {tmp_path}", names=("a", "b"))[1] == 5
+    assert ints(board, source, 5, 0, options=f"-I {tmp_path} -DN=3", names=("a", "b"))[1] == 8
 
 
 @pytest.mark.parametrize(

@@ -339,16 +339,13 @@ def test_a_table_ends_after_a_thousand_rows(long_page: Path, table: str) -> None
 def test_the_page_has_the_advice(tmp_path: Path) -> None:
     one = {"device": 0, "buffer": 1, "size": 1 << 26, "command": "WRITE_BUFFER"}
     writes = [event("device", "transfer", at, 1, track=1, operation=at, **one) for at in (1, 2)]
-    file = tmp_path / "page.html"
-    assert fpgart("report", written(tmp_path / "t", [board(), *writes]), "--html", file).returncode == 0
-    assert 'omit the first write: <span class="saved">1 copy of 64 MiB saved</span>' in file.read_text()
+    text = page_of([board(), *writes], tmp_path).read_text()
+    assert 'omit the first write: <span class="saved">1 copy of 64 MiB saved</span>' in text
 
 
 @pytest.mark.parametrize("events", [[], [board()]], ids=["no event", "no work"])
 def test_a_trace_without_work_makes_a_page(tmp_path: Path, events: list[Any]) -> None:
-    result = fpgart("report", written(tmp_path / "t", events), "--html", tmp_path / "page.html")
-    assert result.returncode == 0, result.stderr
-    assert "Nothing to avoid was found" in (tmp_path / "page.html").read_text()
+    assert "Nothing to avoid was found" in page_of(events, tmp_path).read_text()
 
 
 def test_advice_for_many_buffers_is_one_sentence() -> None:
@@ -475,9 +472,7 @@ def test_tables_sort_by_what_their_cells_mean(shown: Chrome) -> None:
 def test_sizes_sort_by_their_bytes(shown: Chrome, tmp_path: Path) -> None:
     sizes = [2048, 500, 3 << 20]
     made = [event("buffer", "create", at, buffer=at, size=size, flags="0x1") for at, size in enumerate(sizes, 1)]
-    file = tmp_path / "page.html"
-    assert fpgart("report", written(tmp_path / "t", [board(), *made]), "--html", file).returncode == 0
-    shown.get(file.as_uri())
+    shown.get(page_of([board(), *made], tmp_path).as_uri())
     shown.find_elements(By.CSS_SELECTOR, "#buffers-table th button")[2].click()
     column = "Array.from(document.querySelectorAll('#buffers-table tbody tr'), row => row.cells[2].textContent)"
     assert js(shown, column) == ["500 bytes", "2 KiB", "3 MiB"]
@@ -660,9 +655,7 @@ def test_everything_that_is_used_has_a_name(shown: Chrome) -> None:
 @pytest.mark.slow
 def test_a_hundred_thousand_events_are_drawn_within_3_s(session: Chrome, tmp_path: Path) -> None:
     """Of processor time, which other programs here do not add to; and within 20 ms for each step of a zoom."""
-    file = tmp_path / "page.html"
-    trace = written(tmp_path / "trace.json", many_events(100_000 // 9))
-    assert fpgart("report", trace, "--html", file).returncode == 0
+    file = page_of(many_events(100_000 // 9), tmp_path)
     session.execute_cdp_cmd("Performance.enable", {"timeDomain": "threadTicks"})
     session.get(file.as_uri())
     session.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")

@@ -385,11 +385,12 @@ class Scene:
         return self.queues[queue or kernel].enqueue(cl.CL_COMMAND_NDRANGE_KERNEL, operation)
 
 
+Scenes = Callable[[str], Scene]
 WARM = "kernel void warm(int n) {}\n"
 
 
 @pytest.fixture
-def scene(boards: Boards) -> Callable[[str], Scene]:
+def scene(boards: Boards) -> Scenes:
     def make(source: str) -> Scene:
         machine = boards("a10_ref", modelled=True)
         source += WARM
@@ -417,7 +418,7 @@ def length(event: Event) -> int:
     return end - start
 
 
-def test_when_a_launch_was_queued_is_known_while_it_waits_for_others(scene: Callable[[str], Scene], told: Told) -> None:
+def test_when_a_launch_was_queued_is_known_while_it_waits_for_others(scene: Scenes, told: Told) -> None:
     made = scene(
         "channel int c; kernel void give(int n) { write_channel_intel(c, 1); }\n"
         "kernel void take(int n) { read_channel_intel(c); }\n"
@@ -434,7 +435,7 @@ SLOW = "for (int i = 0; i < n; i++) { int x = read_channel_intel(c); for (int j 
 
 
 @pytest.mark.parametrize("first", ["give", "take"])
-def test_a_pipeline_takes_as_long_as_its_slowest_kernel(scene: Callable[[str], Scene], told: Told, first: str) -> None:
+def test_a_pipeline_takes_as_long_as_its_slowest_kernel(scene: Scenes, told: Told, first: str) -> None:
     """Whoever is launched first; the faster one waits, and the channel hides only its depth."""
     play = scene(pair(take=SLOW))
     second = {"give": "take", "take": "give"}[first]
@@ -454,14 +455,14 @@ def test_a_pipeline_takes_as_long_as_its_slowest_kernel(scene: Callable[[str], S
     assert told.of("take").bound == "pipeline"
 
 
-def test_a_kernel_whose_packets_have_room_ends_before_the_one_that_takes_them(scene: Callable[[str], Scene]) -> None:
+def test_a_kernel_whose_packets_have_room_ends_before_the_one_that_takes_them(scene: Scenes) -> None:
     play = scene(pair(take=SLOW, depth="1000"))
     give, take = play.launch("give", 1000), play.launch("take", 1000)
     assert length(give) == pytest.approx(3_333, abs=20)
     assert length(take) == pytest.approx(100_000, rel=0.02)
 
 
-def test_kernels_between_others_run_by_themselves(scene: Callable[[str], Scene], told: Told) -> None:
+def test_kernels_between_others_run_by_themselves(scene: Scenes, told: Told) -> None:
     """The one in the middle takes two cycles for each packet, and runs as long as anybody gives it any."""
     source = """
     channel int a __attribute__((depth(4))); channel int b __attribute__((depth(4)));
@@ -483,9 +484,7 @@ def test_kernels_between_others_run_by_themselves(scene: Callable[[str], Scene],
     assert all(each.packets for step in told.steps for each in step.channels)
 
 
-def test_a_kernel_is_not_bound_by_what_those_that_run_by_themselves_wait_for(
-    scene: Callable[[str], Scene], told: Told
-) -> None:
+def test_a_kernel_is_not_bound_by_what_those_that_run_by_themselves_wait_for(scene: Scenes, told: Told) -> None:
     source = """
     channel int start __attribute__((depth(4)));
     channel int a __attribute__((depth(4))); channel int b __attribute__((depth(4)));
@@ -507,7 +506,7 @@ def test_a_kernel_is_not_bound_by_what_those_that_run_by_themselves_wait_for(
     assert told.of("take").bound == "channel 'b' empty"
 
 
-def test_packets_of_one_launch_may_go_to_several(scene: Callable[[str], Scene]) -> None:
+def test_packets_of_one_launch_may_go_to_several(scene: Scenes) -> None:
     play = scene(pair())
     give = play.launch("give", 3000)
     takes = [play.launch("take", 1000) for _ in range(3)]
@@ -517,7 +516,7 @@ def test_packets_of_one_launch_may_go_to_several(scene: Callable[[str], Scene]) 
     assert all(end <= begin for end, begin in zip(ends, begins[1:], strict=False))
 
 
-def test_who_is_asked_about_before_its_partner_comes_waits_no_longer(scene: Callable[[str], Scene], told: Told) -> None:
+def test_who_is_asked_about_before_its_partner_comes_waits_no_longer(scene: Scenes, told: Told) -> None:
     """On a board such a host would hang; here the kernel has the time that its loops take."""
     play = scene(pair())
     assert length(play.launch("give", 3000)) == pytest.approx(10_000, abs=20)
@@ -525,7 +524,7 @@ def test_who_is_asked_about_before_its_partner_comes_waits_no_longer(scene: Call
     assert length(play.launch("take", 3000)) == pytest.approx(10_000, abs=20)
 
 
-def test_who_waits_for_a_launch_without_its_partner_is_as_late_as_its_end(scene: Callable[[str], Scene]) -> None:
+def test_who_waits_for_a_launch_without_its_partner_is_as_late_as_its_end(scene: Scenes) -> None:
     play = scene(pair())
     scheduler = play.machine.scheduler
     give = play.launch("give", 3000)
@@ -533,7 +532,7 @@ def test_who_waits_for_a_launch_without_its_partner_is_as_late_as_its_end(scene:
     assert scheduler.host_time() >= times(give)[1]
 
 
-def test_commands_behind_a_launch_wait_for_its_end(scene: Callable[[str], Scene]) -> None:
+def test_commands_behind_a_launch_wait_for_its_end(scene: Scenes) -> None:
     play = scene(pair(take=SLOW))
     give = play.launch("give", 1000)
     again = play.launch("give", 1000)
@@ -542,14 +541,14 @@ def test_commands_behind_a_launch_wait_for_its_end(scene: Callable[[str], Scene]
     assert times(takes[1])[1] == pytest.approx(times(again)[1], rel=0.01)
 
 
-def test_launches_of_one_queue_that_wait_for_each_other_are_told(scene: Callable[[str], Scene], told: Told) -> None:
+def test_launches_of_one_queue_that_wait_for_each_other_are_told(scene: Scenes, told: Told) -> None:
     play = scene(pair())
     events = [play.launch(name, 3000, queue="give") for name in ("give", "take")]
     assert times(events[1])[0] >= times(events[0])[1]
     assert all("was not launched before" in told.of(name).untold for name in ("give", "take"))
 
 
-def test_finishing_the_queues_gives_all_their_times(scene: Callable[[str], Scene]) -> None:
+def test_finishing_the_queues_gives_all_their_times(scene: Scenes) -> None:
     play = scene(pair(take=SLOW))
     play.launch("give", 1000)
     play.launch("take", 1000)
@@ -558,7 +557,7 @@ def test_finishing_the_queues_gives_all_their_times(scene: Callable[[str], Scene
     assert play.machine.context.scheduler.host_time() > 100_000
 
 
-def test_another_program_lets_nobody_wait_longer(scene: Callable[[str], Scene], told: Told) -> None:
+def test_another_program_lets_nobody_wait_longer(scene: Scenes, told: Told) -> None:
     play = scene(pair())
     play.launch("give", 3000)
     machine = play.machine
@@ -569,7 +568,7 @@ def test_another_program_lets_nobody_wait_longer(scene: Callable[[str], Scene], 
 
 
 def test_the_rest_of_very_long_streams_goes_on_in_the_same_way(
-    scene: Callable[[str], Scene], told: Told, monkeypatch: pytest.MonkeyPatch
+    scene: Scenes, told: Told, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(streaming, "MOST_STEPS", 20_000)
     play = scene(pair(take=SLOW))
@@ -579,9 +578,7 @@ def test_the_rest_of_very_long_streams_goes_on_in_the_same_way(
     assert "20,000 steps" in told.of("take").untold
 
 
-def test_launches_behind_a_very_long_one_have_their_turn(
-    scene: Callable[[str], Scene], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_launches_behind_a_very_long_one_have_their_turn(scene: Scenes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streaming, "MOST_STEPS", 2_000)
     play = scene(pair())
     gives = [play.launch("give", 100_000) for _ in range(3)]
@@ -591,7 +588,7 @@ def test_launches_behind_a_very_long_one_have_their_turn(
 
 
 def test_launches_that_really_end_before_anybody_asks_take_their_time_all_the_same(
-    scene: Callable[[str], Scene],
+    scene: Scenes,
 ) -> None:
     """The clock gives a launch its times when those before it have theirs, which may be long after its real end."""
     play = scene(pair())
@@ -601,9 +598,7 @@ def test_launches_that_really_end_before_anybody_asks_take_their_time_all_the_sa
     assert [length(give) for give in gives] == [pytest.approx(10_000, abs=20)] * 2
 
 
-def test_kernels_that_run_by_themselves_for_ever_hold_nobody_up(
-    scene: Callable[[str], Scene], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_kernels_that_run_by_themselves_for_ever_hold_nobody_up(scene: Scenes, monkeypatch: pytest.MonkeyPatch) -> None:
     """One gives the other packets without end, and that one takes those of a launch besides."""
     monkeypatch.setattr(streaming, "MOST_STEPS", 20_000)
     source = """
@@ -619,9 +614,7 @@ def test_kernels_that_run_by_themselves_for_ever_hold_nobody_up(
         assert length(scene(each).launch("give", 3000)) == pytest.approx(10_000, rel=0.05)
 
 
-def test_a_clock_without_memory_lets_nobody_wait(
-    scene: Callable[[str], Scene], told: Told, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_clock_without_memory_lets_nobody_wait(scene: Scenes, told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(clock: StreamClock, steps: tuple[Step, ...], begin: int) -> None:
         raise OutOfHostMemory("no room for a process")
 
@@ -640,7 +633,7 @@ for (int b = 0; b < n; b++) {
 STEADY = "for (int i = 0; i < 16 * n; i++) { int x = read_channel_intel(c); for (int j = 0; j < 4; j++) f(x); }"
 
 
-def test_a_depth_that_takes_a_burst_is_found_with_what_it_saves(scene: Callable[[str], Scene], told: Told) -> None:
+def test_a_depth_that_takes_a_burst_is_found_with_what_it_saves(scene: Scenes, told: Told) -> None:
     """16 packets in 16 cycles and none in 48, for somebody who takes one each 4 cycles: 64 cycles if the burst fits."""
     took = {}
     for depth in ("2", "16"):
@@ -658,7 +651,7 @@ def test_a_depth_that_takes_a_burst_is_found_with_what_it_saves(scene: Callable[
     assert saved == pytest.approx(took["2"] - took["16"], rel=0.05)
 
 
-def test_depths_are_tried_for_launches_that_ran_together_alone(scene: Callable[[str], Scene], told: Told) -> None:
+def test_depths_are_tried_for_launches_that_ran_together_alone(scene: Scenes, told: Told) -> None:
     play = scene(pair(BURSTS, STEADY, "2"))
     length(play.launch("give", 100))  # it goes on without a partner
     play.launch("give", 100)
@@ -669,7 +662,7 @@ def test_depths_are_tried_for_launches_that_ran_together_alone(scene: Callable[[
 
 @pytest.mark.parametrize(("room", "is_tried"), [(0, True), (-1, False)])
 def test_depths_are_tried_for_launches_of_few_steps(
-    scene: Callable[[str], Scene], told: Told, monkeypatch: pytest.MonkeyPatch, room: int, is_tried: bool
+    scene: Scenes, told: Told, monkeypatch: pytest.MonkeyPatch, room: int, is_tried: bool
 ) -> None:
     source = pair(BURSTS, STEADY, "2")
     found = kernel_streams(source)
@@ -681,14 +674,14 @@ def test_depths_are_tried_for_launches_of_few_steps(
     assert any(step.deeper for step in told.steps) == is_tried
 
 
-def test_a_channel_before_a_slower_kernel_needs_no_depth(scene: Callable[[str], Scene], told: Told) -> None:
+def test_a_channel_before_a_slower_kernel_needs_no_depth(scene: Scenes, told: Told) -> None:
     play = scene(pair(take=SLOW))
     play.launch("give", 1000)
     length(play.launch("take", 1000))
     assert all(step.deeper is None for step in told.steps)
 
 
-def test_what_only_a_launch_shows_is_told_for_all_that_are_connected(scene: Callable[[str], Scene], told: Told) -> None:
+def test_what_only_a_launch_shows_is_told_for_all_that_are_connected(scene: Scenes, told: Told) -> None:
     play = scene(pair("for (int i = 0; i < n; i++) if (i % 2) write_channel_intel(c, i);"))
     take = play.launch("take", 3000)
     give = play.launch("give", 3000)
@@ -697,9 +690,7 @@ def test_what_only_a_launch_shows_is_told_for_all_that_are_connected(scene: Call
     assert all("if (i % 2)" in told.of(name).untold for name in ("give", "take"))
 
 
-def test_launches_that_wait_for_what_only_a_launch_shows_are_told_once(
-    scene: Callable[[str], Scene], told: Told
-) -> None:
+def test_launches_that_wait_for_what_only_a_launch_shows_are_told_once(scene: Scenes, told: Told) -> None:
     play = scene(pair("for (int i = 0; i < n; i++) if (i % 2) write_channel_intel(c, i);"))
     queues = [CommandQueue(play.machine.context, play.machine.device) for _ in range(3)]
     play.queues |= {str(number): queue for number, queue in enumerate(queues)}
@@ -709,9 +700,7 @@ def test_launches_that_wait_for_what_only_a_launch_shows_are_told_once(
     assert [step.kernel for step in told.steps] == ["take", "take", "give", "give"]
 
 
-def test_a_kernel_whose_channels_nobody_knows_takes_what_its_loops_take(
-    scene: Callable[[str], Scene], told: Told
-) -> None:
+def test_a_kernel_whose_channels_nobody_knows_takes_what_its_loops_take(scene: Scenes, told: Told) -> None:
     play = scene(pair("for (int i = 0; i < n; i++) write_channel_nb_intel(c, i);"))
     assert length(play.launch("give", 3000)) == 10_000
     assert "without waiting" in told.of("give").untold
