@@ -45,7 +45,6 @@ static void *read_it(void *number)
 int main(void)
 {
     pthread_t threads[READERS];
-    cl_int status;
     start(&host, source);
     must(pthread_barrier_init(&begins, NULL, READERS + 1), "pthread_barrier_init");
     must(pthread_barrier_init(&ends, NULL, READERS + 1), "pthread_barrier_init");
@@ -54,9 +53,8 @@ int main(void)
     for (cl_int round = 0; round < ROUNDS; round++) {
         for (cl_int i = 0; i < WORDS; i++)
             memory[i] = round + i;
-        buffer = clCreateBuffer(host.context, CL_MEM_READ_ONLY | CL_MEM_USE_HOST_PTR, BYTES, memory,
-                                &status);
-        must(status, "clCreateBuffer");
+        buffer =
+            new_buffer_with(host.context, CL_MEM_READ_ONLY | CL_MEM_USE_HOST_PTR, BYTES, memory);
         pthread_barrier_wait(&begins);
         if (round % 2 != 0) { /* a question between the first uses */
             void *asked;
