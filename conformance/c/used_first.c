@@ -5,7 +5,7 @@
 #include "host.h"
 
 enum {
-    ROUNDS = 1000,
+    ROUNDS = 400,
     READERS = 4,
     WORDS = 256 << 10,
     BYTES = WORDS * sizeof(cl_int),
