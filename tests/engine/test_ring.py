@@ -364,3 +364,31 @@ def test_the_watching_thread_may_forget_a_process_while_its_end_is_told(
     host.engine.process.stop("is not needed any more")
     host.engine._process.ended()
     assert carried._process is None
+
+
+def test_a_board_process_may_die_while_what_another_one_left_runs(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a command of its own that somebody waits for."""
+    lane, carried, number, lost = (
+        host.lane(),
+        host.engine.carried,
+        host.program.kernel("add").carried,
+        threading.Event(),
+    )
+    carried.lost.append(lost.set)
+    host.engine.process.stop("was stopped by the test")
+    assert lost.wait(60)
+    while not (other := host.program.kernel("add").carried):
+        time.sleep(0.001)
+    process, launch = host.engine.process, carried._launch
+
+    def launch_and_stop(*arguments: Any) -> None:
+        launch(*arguments)
+        process.stop("was stopped by the test")
+        while process.alive:
+            time.sleep(0.001)
+
+    monkeypatch.setattr(carried, "_launch", launch_and_stop)
+    assert host.statuses(host.launch(lane, "add", host.address, 1, number=number)) == [0]
+    monkeypatch.undo()
+    assert host.statuses(host.launch(lane, "add", host.address, 1, number=other))[0] in (0, -5), "it ends"
+    assert host.statuses(host.launch(lane, "add", host.address, 1, number=other)) == [0]

@@ -126,7 +126,11 @@ class CarriedCommands:
             process.stop(OVERWRITTEN)
 
     def _run_left(self) -> None:
-        """Ends the commands that the board process does not have."""
+        """Ends the commands that the board process does not have.
+
+        A process that dies meanwhile is forgotten the next time: it still has the ring.
+        """
+        is_attached = bool(lib.commands_are_attached(self._commands))
         process, losses = self._process, 1
         last = process
         left = ffi.new("struct left_command *")
@@ -149,7 +153,7 @@ class CarriedCommands:
             status, place = (error.status, say_later(error)) if error is not None else (cl.CL_COMPLETE, -1)
             lib.commands_end(self._commands, left.record, status, place)
         with self._attaching:
-            if process is not None and not process.alive:
+            if process is not None and not is_attached:
                 self._process = None
 
     @staticmethod

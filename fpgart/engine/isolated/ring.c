@@ -574,6 +574,14 @@ uintptr_t commands_detach(struct commands *all, uint64_t *ran, uint32_t *count)
     return ring;
 }
 
+bool commands_are_attached(struct commands *all)
+{
+    pthread_mutex_lock(&all->lock);
+    bool are_attached = all->ring != NULL;
+    pthread_mutex_unlock(&all->lock);
+    return are_attached;
+}
+
 /* Returns the next command for Python: one that ran when its board process died, else the oldest.
  */
 static struct record *next_left(const struct commands *all)

@@ -48,6 +48,8 @@ enum ring_news commands_watch(struct commands *commands);
 /* Separates the commands from a board process that has ended. Writes the kernels that ran there, of
  * which there are RING_LANES at most. Returns the address of its ring. */
 uintptr_t commands_detach(struct commands *commands, uint64_t *ran, uint32_t *count);
+/* True between commands_attach() and commands_detach(). */
+bool commands_are_attached(struct commands *commands);
 /* Finds the oldest command that the board process does not have; false if there is none. It
  * stays until commands_end(). `place`: as in struct carried. */
 bool commands_left(struct commands *commands, struct left_command *found);
