@@ -14,7 +14,7 @@ from fpgart.kernels.source_text import COMMENT, CONTINUED
 
 MACRO = pattern(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(.*)$", re.MULTILINE)
 DIRECTIVE = pattern(r"^[ \t]*#.*$", re.MULTILINE)
-INCLUDE = pattern(r"^[ \t]*#[ \t]*include\b", re.MULTILINE)
+INCLUDE = pattern(r"^[ \t]*#[ \t]*(?:include|import)", re.MULTILINE)
 TOKEN = pattern(r'"(?:\\.|[^"\\\n])*"|\\[^\n]|[A-Za-z_]\w*|[{}();]')
 NAME = pattern(r"[A-Za-z_]\w*")
 _FILE_SCOPE = ""

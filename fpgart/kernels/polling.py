@@ -9,27 +9,36 @@ from __future__ import annotations
 
 from fpgart.base.patterns import Sign, pattern
 from fpgart.kernels.call_graph import CallGraph
+from fpgart.kernels.source_text import visible
 
 REPEATED_READ = Sign(
-    ("volatile", "atom", "mem_fence", "CLK_GLOBAL_MEM_FENCE", "asm", "include"),
-    r"\bvolatile\b|\batom|mem_fence\b|\bCLK_GLOBAL_MEM_FENCE\b|\basm\b|\b__asm|\n[ \t]*#[ \t]*include",
+    ("volatile", "atom", "mem_fence", "CLK_GLOBAL_MEM_FENCE", "asm", "__sync", "include", "import"),
+    r"\b(?:__)?volatile|(?:\b|_)atom|mem_fence\b|\bCLK_GLOBAL_MEM_FENCE\b|\basm\b|\b__asm|\b__sync_"
+    r"|\n[ \t]*#[ \t]*(?:include|import)",
 )
 """Signs that a read in a loop is repeated. Without any, a compiler may read a place once for the whole loop."""
-_REPEATED_NAME = pattern(r"volatile|atom\w*|\w*mem_fence|CLK_GLOBAL_MEM_FENCE|asm|__asm\w*")
+_REPEATED_NAME = pattern(
+    r"(?:__)?volatile(?:__)?|(?:\w*_)?atom\w*|\w*mem_fence|CLK_GLOBAL_MEM_FENCE|asm|__asm\w*|__sync_\w+"
+)
 _OF_LOCAL_MEMORY = pattern(r"\bvolatile\s+(?=(?:__)?local\b)|(?<=\blocal)\s+volatile\b|(?<=\b__local)\s+volatile\b")
 """No other command sees local memory."""
-_TERM = r"(?:get_\w+\(\w*\)|[\w.]+)"
+_ASKED = (
+    r"get_(?:(?:global|local|enqueued_local)_(?:size|id|offset|linear_id)|group_id|num_groups|work_dim"
+    r"|(?:max_|num_|enqueued_num_)?sub_group\w*)\(\w*\)"
+)
+_TERM = rf"(?:{_ASKED}|[\w.]+)"
 _TERMS = rf"{_TERM}(?:\s*[-+*/%]\s*{_TERM})*"
 _COUNTED = (
-    rf"(?:[^;(){{}}]|get_\w+\(\w*\))*;\s*\w+\s*(?:[<>]=?|!=)\s*{_TERMS}\s*;"
+    rf"(?:[^;(){{}}]|{_ASKED})*;\s*\w+\s*(?:[<>]=?|!=)\s*{_TERMS}\s*;"
     rf"\s*(?:\+\+\w+|--\w+|\w+\+\+|\w+--|\w+\s*(?:[-+*/]|<<|>>)=\s*{_TERMS})\s*\)"
 )
-UNCOUNTED_LOOP = Sign(
-    ("while", "goto", "for", "include"),
-    rf"\bwhile\b|\bgoto\b|\bfor\b(?!\s*\({_COUNTED})|\n[ \t]*#[ \t]*include",
+"""The head of a loop of the form `for (i = a; i < b; i++)`, behind its opening parenthesis."""
+_COUNTED_FOR = pattern(rf"\bfor\b(?=\s*\((?P<head>{_COUNTED}))")
+_LOOP = Sign(
+    ("while", "goto", "for", "include", "import"),
+    r"\b(?:while|goto|for)\b|\n[ \t]*#[ \t]*(?:include|import)",
 )
-"""Loops but those of the form `for (i = a; i < b; i++)`. Included files may have any."""
-_COUNTED_FOR = pattern(rf"\bfor\b(?=\s*\({_COUNTED})")
+"""Included files may have loops."""
 
 
 class Polling:
@@ -38,12 +47,13 @@ class Polling:
     def __init__(self, source: str, options: str) -> None:
         self.options = options
         text = f"{source}\n{options}"
-        self.is_possible = REPEATED_READ.is_in(text) and UNCOUNTED_LOOP.is_in(text)
+        code = _uncounted(source) if REPEATED_READ.is_in(text) else ""
+        self.is_possible = _LOOP.is_in(f"{code}\n{options}" if code else "")
         """True if any kernel may poll."""
         self._calls: CallGraph | None = None
         self._answers: dict[str, bool] = {}
         if self.is_possible and "##" not in text:
-            self._calls = CallGraph(_COUNTED_FOR.sub("", _OF_LOCAL_MEMORY.sub(" ", source)), options)
+            self._calls = CallGraph(_OF_LOCAL_MEMORY.sub(" ", code), options)
 
     def may_include(self, kernel: str) -> bool:
         """True unless the kernel has no loop without a count or no repeated read, nor has a function that it calls."""
@@ -52,6 +62,14 @@ class Polling:
         if kernel not in self._answers:  # facts are often learned again, and calls take long to follow
             self._answers[kernel] = _may_poll(self._calls, kernel)
         return self._answers[kernel]
+
+
+def _uncounted(source: str) -> str:
+    """Returns a source without comments, literals, and the word `for` of loops that count."""
+    from fpgart.kernels.counted_loops import without_counted_loops  # few programs need it
+
+    bare = visible(source)
+    return without_counted_loops(bare, _COUNTED_FOR.finditer(bare)) if "for" in bare else bare
 
 
 def _may_poll(calls: CallGraph, kernel: str) -> bool:

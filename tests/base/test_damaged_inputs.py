@@ -25,7 +25,7 @@ from fpgart.base.input_file import TooLarge, read_input
 from fpgart.base.json_input import DEEPEST, parse_json, typed
 from fpgart.board import board_spec
 from fpgart.board.xml_elements import BoardSpecError
-from fpgart.kernels import call_graph, file_scope, opencl_c
+from fpgart.kernels import call_graph, file_scope, opencl_c, polling
 from fpgart.kernels.dialect import Compiler, translate
 from fpgart.kernels.lowering import TABLE
 from fpgart.kernels.preprocessing.expressions import constant
@@ -206,6 +206,7 @@ LONG = {
     "macros": "#define M{n}(x) x\nint v{n} = M{n}({n});\n",
     "comments that are not closed": "/* ",
     "calls that are not closed": "M(\n",
+    "loops": "for (i{n} = 0; i{n} < 9; i{n}++) {{ ",
 }
 
 
@@ -218,6 +219,7 @@ def read_long(form: str, size: int) -> None:
         lambda: opencl_c.argument_uses(source),
         lambda: opencl_c.kernel_attributes(source),
         lambda: call_graph.CallGraph(source).names_used("k1"),
+        lambda: polling.Polling(f"volatile int again;\n{source}", "").may_include("k1"),
         lambda: file_scope.without_clashes([source.split("\n")] * 2),
     )
     for read in reads:

@@ -38,7 +38,7 @@ from fpgart.board.keystone import partition
 from fpgart.board.xml_elements import BoardSpecError
 from fpgart.channels import network
 from fpgart.engine.opencl_engine.binary import LOWERED, with_notes, without_notes
-from fpgart.kernels import call_graph, file_scope, lowering, opencl_c, spirv
+from fpgart.kernels import call_graph, file_scope, lowering, opencl_c, polling, spirv
 from fpgart.kernels.dialect import Compiler, CompilerOptions, predefined_macros, translate
 from fpgart.kernels.fpga_spirv import kernels_with_pipes, variables_of_host
 from fpgart.kernels.interface import ArgumentInterface, KernelInterface, PipeArgument
@@ -244,6 +244,7 @@ def read_declarations(data: bytes) -> None:
     opencl_c.attribute_words(source, "-DN=3")
     opencl_c.argument_uses(source)
     call_graph.CallGraph(source).names_used("drain")
+    polling.Polling(f"volatile int again;\n{source}", "").may_include("drain")
     file_scope.without_clashes([source.split("\n"), source.split("\n")])
 
 

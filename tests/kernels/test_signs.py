@@ -165,7 +165,12 @@ def test_attributes_are_found_however_their_names_are_made(source: str, options:
         ("kernel void k(global int *x) { while (*x) ; }", False),
         ("kernel void k(volatile global int *x) { for (int i = 0; i < 4; i++) *x = i; }", False),
         ("#include <a.h>\nkernel void k() {}", True),
-        ("// plasma, diatomic, included\nkernel void k() { while (1) ; }", False),
+        ("#import <a.h>\nkernel void k() {}", True),
+        ("# include_next <a.h>\nkernel void k() {}", True),
+        ("kernel void k(global int *x) { while (__atomic_load_n(x, 0)) ; }", True),
+        ("kernel void k(global int *x) { while (__sync_fetch_and_add(x, 0)) ; }", True),
+        ("kernel void k(__volatile__ global int *x) { while (*x) ; }", True),
+        ("// important, plasma, diatomic, included\nkernel void k() { while (1) ; }", False),
         ("kernel void k(global int *x, int n) { for (int s = n / 2; s > 0; s >>= 1) atomic_inc(x); }", False),
         ("kernel void k(global int *x, int n) { for (int s = 1; s < n; s *= 2) atomic_inc(x); }", False),
         ("kernel void k(volatile local int *x) { while (*x) ; }", False),
@@ -176,6 +181,35 @@ def test_attributes_are_found_however_their_names_are_made(source: str, options:
 )
 def test_a_kernel_polls_that_repeats_a_read_in_a_loop_without_a_count(source: str, polls: bool) -> None:
     assert Polling(source, "").may_include("k") is polls
+
+
+HEAD = "for (int i = 0; i < n; i++) "
+
+
+@pytest.mark.parametrize(
+    ("loop", "polls"),
+    [
+        (f"{HEAD}if (atomic_inc(x)) y[i] += n;", False),
+        (f"{HEAD}{{ if (atomic_inc(x)) i--; }}", True),
+        (f"{HEAD}if (atomic_inc(x)) ; else i = 0;", True),
+        (f"{HEAD}if (atomic_inc(x)) n += 1;", True),
+        (f"{HEAD}{{ atomic_inc(x); f(&n); }}", True),
+        (f"{HEAD}{{ atomic_inc(x); int z = n & i, a = i <= n, b = i == n; }}", False),
+        (f"{HEAD}for (int j = 0; j < 4; j++) {{ atomic_inc(x); --i; }}", True),
+        (f"{HEAD}for (int j = 0; j < 4; j++) atomic_inc(x); n = 0;", False),
+        (f"{HEAD}atomic_inc(x); i = 0;", False),
+        (f"{HEAD}/* i-- */ atomic_inc(x);", False),
+        (f"{HEAD}{{ AGAIN(i) atomic_inc(x); }}\n#define AGAIN(counter) counter--;\n", True),
+        (f"AGAIN(i) {HEAD}atomic_inc(x);\n#define AGAIN(counter) counter--;\n", False),
+        ("TIMES(*x) atomic_inc(x);\n#define TIMES(n) for (int i = 0; i < n; i++)\n", True),
+        ("for (int i = 0; i < get_flag(x); i++) atomic_inc(x);", True),
+        ("for (int i = get_local_id(0); i < get_num_groups(0) * n; i += get_local_size(0)) atomic_inc(x);", False),
+    ],
+)
+def test_a_loop_counts_unless_its_body_changes_what_its_head_compares(loop: str, polls: bool) -> None:
+    source = f"kernel void k(global int *x, global int *y, int n) {{ {loop} }}"
+    assert Polling(source, "").may_include("k") is polls
+    assert Polling(source, "").may_include("") is polls
 
 
 LOOPS = "kernel void loops(global int *x) { while (*x) ; }\n"

@@ -494,7 +494,9 @@ def test_a_kernel_may_poll_unless_its_source_shows_that_it_does_not(engined: Boa
 
 def test_a_kernel_may_poll_if_the_options_say_so_or_the_source_is_unknown(engined: Boards) -> None:
     machine = engined("a10_ref")
-    program = Program(machine.context, machine.devices, source=f"{ONE}\n// while (MODE)")
+    program = Program(
+        machine.context, machine.devices, source=f"{ONE}\nvoid waits(MODE global int *x) {{ while (*x) ; }}"
+    )
     assert not program.may_poll()
     program.build(machine.devices, "-DMODE=volatile")
     assert program.may_poll()
