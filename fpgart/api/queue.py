@@ -43,11 +43,14 @@ QUEUE_INFO: dict[int, info.Query[CommandQueue]] = {
 FIXED_QUEUE_INFO = QUEUE_INFO.keys() - {cl.CL_QUEUE_REFERENCE_COUNT, cl.CL_QUEUE_DEVICE_DEFAULT}
 
 
-def check_properties(properties: int) -> None:
-    if properties & DEVICE_PROPERTIES and not properties & ~(HOST_PROPERTIES | DEVICE_PROPERTIES):
-        raise InvalidQueueProperties("boards have no queues on the device")
-    if properties & ~HOST_PROPERTIES:
+def check_properties(device: Device, properties: int) -> None:
+    timed = cl.CL_QUEUE_KERNEL_TIMEOUT_COMPUTE_UNIT_TI if device.board.has_msmc else 0
+    if properties & ~(HOST_PROPERTIES | DEVICE_PROPERTIES | timed):
         raise InvalidValue(f"{properties:#x} has bits that are not queue properties")
+    if properties & DEVICE_PROPERTIES:
+        raise InvalidQueueProperties("boards have no queues on the device")
+    if properties & timed:
+        raise InvalidQueueProperties("kernels have no time limit: no engine can end them")
 
 
 def check_device(context: Context, device: Device) -> None:
@@ -58,7 +61,7 @@ def check_device(context: Context, device: Device) -> None:
 @entry("clCreateCommandQueue")
 def create_command_queue(context: Context, device: Device, properties: int) -> CommandQueue:
     check_device(context, device)
-    check_properties(properties)
+    check_properties(device, properties)
     return CommandQueue(context, device, properties)
 
 
@@ -69,7 +72,7 @@ def create_command_queue_with_properties(context: Context, device: Device, prope
     wanted = 0
     for name, value in zip(found[0:-1:2], found[1::2], strict=False):
         if name == cl.CL_QUEUE_PROPERTIES:
-            check_properties(value)
+            check_properties(device, value)
             wanted = value
         elif name == cl.CL_QUEUE_SIZE:
             raise InvalidQueueProperties("CL_QUEUE_SIZE is for queues on the device, which boards do not have")
