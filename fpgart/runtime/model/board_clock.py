@@ -70,7 +70,7 @@ class PatternTime:
 
 
 class BoardClock:
-    """The resources of one board: a link for each direction, the banks, and each kernel's hardware."""
+    """The resources of one board: a link for each direction, the banks, and each kernel's hardware or the cores."""
 
     def __init__(self, device: Device) -> None:
         self.device = device
@@ -80,6 +80,7 @@ class BoardClock:
         self.to_host = Timeline() if device.occupancy.full_duplex else self.to_board
         self._banks: defaultdict[Bank, Timeline] = defaultdict(Timeline)
         self._pipelines: defaultdict[str, Timeline] = defaultdict(Timeline)
+        self._cores = [Timeline() for _ in range(device.cores)]
         self._floor = 0
         """The end of the last programming; no kernel begins earlier."""
         self._groups: dict[frozenset[str], Group] = {}
@@ -151,10 +152,11 @@ class BoardClock:
         if cables and self.device.board.timing.cable_latency > latency:
             latency, cause = self.device.board.timing.cable_latency, CABLE_LATENCY
         job = Job(latency, streaming, {self: pace.bank_time(step.accesses)})
-        begin, end, bank = job.place([self._pipelines[step.kernel]], begin)
+        begin, end, bank = job.place(self._lines_for(step, begin, latency + streaming), begin)
         bound = cause if 2 * latency > end - begin else bank or line
         size = sum(access.size for access in step.accesses)
-        busy = {PIPELINE: pipelined, **cables, **job.busy(self)}
+        share = Fraction(step.cores, len(self._cores)) if step.cores else 1
+        busy = {PIPELINE: int(pipelined * share), **cables, **job.busy(self)}
         made = StepTime(self.device, "kernel", begin, end, bound, size, busy, job.held(self), step.kernel, step.program)
         made.uncounted = step.cycles is None
         made.untold = step.untold
@@ -162,6 +164,14 @@ class BoardClock:
         if launch is not None:
             made.channels, made.deeper, made.untold = launch.channels, launch.deeper, launch.note
         return made
+
+    def _lines_for(self, step: Run, at: int, length: int) -> list[Timeline]:
+        """Returns what the kernel occupies: its hardware, all cores, or the core that is free first."""
+        if not step.cores:
+            return [self._pipelines[step.kernel]]
+        if step.cores == len(self._cores):
+            return self._cores
+        return [min(self._cores, key=lambda core: core.free_from(at, length))]
 
     def _patterns(self, step: Run, streaming: int) -> list[PatternTime]:
         """Returns the cost of its accesses that are not sequential. `streaming`: its time apart from its banks."""
@@ -184,7 +194,7 @@ class BoardClock:
 
     def program(self, step: Programming, at: int) -> StepTime:
         """Returns the times of a programming, which begins when all else has ended and excludes all else."""
-        busy_until = [line.end for line in (self.to_board, self.to_host, *self._pipelines.values())]
+        busy_until = [line.end for line in (self.to_board, self.to_host, *self._pipelines.values(), *self._cores)]
         begin = max(at, *busy_until)
         length = self.device.board.timing.program_time * 1_000_000
         if config.PROGRAM_SECONDS.is_set:

@@ -44,7 +44,9 @@ class KernelPlans:
         work_items = sizes[3] * sizes[4] * sizes[5]
         width = self._widths_of(program).get(kernel.name, 1)
         cycles = self._cycles_of(launch)
-        run = Run(device, program.identity, kernel.name, work_items, width, accesses, cycles, launch.uses)
+        run = Run(
+            device, program.identity, kernel.name, work_items, width, accesses, cycles, launch.uses, cores=launch.cores
+        )
         known = self._loops_of(program).get(kernel.name)
         if known is not None:
             run = replace(self._with_patterns(run, known, launch), depth=known.depth)

@@ -85,6 +85,8 @@ class Run:
     """The cycles from the begin of an iteration to its end."""
     patterns: tuple[tuple[int, Pattern], ...] = ()
     """Its access patterns that are not sequential, with the index of the memory."""
+    cores: int = 0
+    """The number of the board's cores that it occupies; 0 for a kernel with hardware of its own."""
 
 
 Step = Movement | Programming | Run

@@ -559,6 +559,21 @@ def test_one_kernels_hardware_runs_one_launch_at_a_time_other_kernels_beside_it(
     assert times(second)[2] == times(first)[3]
 
 
+def test_a_66ak2x_runs_a_task_on_each_core_and_other_ndranges_on_all(boards: Boards) -> None:
+    machine = boards("k2h", modelled=True)
+    queue = CommandQueue(machine.context, machine.device, OUT_OF_ORDER)
+    first, second = (looping(machine, LOOP, MIB) for _ in range(2))
+    machine.scheduler.wait(launch(queue, first, 1))  # the board is programmed
+    kernels = [first, second] * 5
+    events = [launch(queue, kernels[number], 1) for number in range(9)]
+    everywhere, behind = launch(queue, second, 2), launch(queue, first, 1)
+    begins = [times(event)[2] for event in events]
+    assert begins[:8] == [begins[0] + number * HOST_NS for number in range(8)]
+    assert begins[8] == times(events[0])[3]
+    assert times(everywhere)[2] == times(events[8])[3]
+    assert times(behind)[2] == times(everywhere)[3]
+
+
 def test_kernels_that_share_a_bank_share_its_bandwidth(boards: Boards) -> None:
     """Their hardware is apart; together they take as long as all their bytes."""
     machine = boards("a10_ref")
