@@ -194,7 +194,9 @@ def translate(
         from fpgart.kernels.local_variables import with_local_variables
 
         text = with_local_variables(text)
-    lowered = _lowered(text, compiler.table) if is_preprocessed and compiler.table is not None else None
+    lowered = None
+    if is_preprocessed and compiler.table is not None:
+        lowered = _lowered(text, compiler.table, everything=everything)
     lacks_half = not compiler.half and HALF.is_in(text)
     prelude = PRELUDE + (half_prelude(set(WORD.findall(text))) if lacks_half else "")
     if lowered is None:
@@ -243,8 +245,9 @@ def has_channels(text: str) -> bool:
     return found is not None and bool(found.channels or found.pipes)
 
 
-def _lowered(text: str, table: int) -> Lowered | None:
-    if not may_be_lowered(text):
+def _lowered(text: str, table: int, *, everything: bool = False) -> Lowered | None:
+    """`everything`: the compiler has refused the text, which may need it without a sign."""
+    if not (everything or may_be_lowered(text)):
         return None
     from fpgart.kernels.lowering import lower
 

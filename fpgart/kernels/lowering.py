@@ -39,6 +39,13 @@ BEFORE = pattern(r"\s+|\b(?:static|extern|const|volatile)\b|(?P<attribute>__attr
 """Text that may precede a declaration's first word."""
 BRACKETS = pattern(r"[{}();]")
 VALUE_OR_BODY = pattern(r"[;={]")
+TYPE = pattern(r"\s*(?!.*\btypedef\b)(?:\w[\w\s]*(?:\*[\s\w]*)*)?", re.DOTALL)
+"""The text before `global` in the declaration of a variable: qualifiers, its type, or nothing."""
+LONGEST_TYPE = 4096
+UNTYPED = pattern(r"\b(?:static|extern)\b")
+QUALIFIER = pattern(r"\b(?:const|volatile)\b")
+ATOMIC = pattern(r"\batomic_((?:u?(?:int|long|intptr_t))|float|double|size_t|ptrdiff_t)\b")
+UNATOMIC = r"\1"
 PIPE = pattern(
     r"\s*(?:const\s+)?(?:(?:__)?(?P<access>read|write)_only\s+)?pipe\s+(?:(?:__)?(?P<after>read|write)_only\s+)?(?=\w)"
 )
@@ -186,7 +193,7 @@ class _Lowering:
                 self._channel(statement, hit.start())
                 statement = at = self.copied
             elif word in ("global", "__global") and self._is_variable(statement, hit.start()):
-                self._variable(statement, hit.end())
+                self._variable(statement, hit)
                 statement = at = self.copied
             elif word in ("__attribute__", "__attribute"):
                 opening = self.bare.find("(", at)
@@ -210,7 +217,7 @@ class _Lowering:
 
     def _is_variable(self, statement: int, at: int) -> bool:
         """True if it declares a variable, not a function that returns a pointer."""
-        if not self._begins(statement, at):
+        if at - statement > LONGEST_TYPE or not TYPE.fullmatch(without_attributes(self.bare[statement:at])):
             return False
         end = VALUE_OR_BODY.search(self.bare, at)
         head = without_attributes(self.bare[at : end.start() if end else len(self.bare)])
@@ -272,28 +279,25 @@ class _Lowering:
 
     # Program-scope variables
 
-    def _variable(self, statement: int, after: int) -> None:
+    def _variable(self, statement: int, word: re.Match[str]) -> None:
         """Replaces a declaration with the words before `global`: they would count for the next declaration."""
-        at = behind_blanks(self.bare, statement, after)
+        at = behind_blanks(self.bare, statement, word.end())
         end = self._end_of(at)
         words = []
         type_name = ""
-        text = without_attributes(self.source[after:end])
-        for declarator in split(text):
+        declarators = split(without_attributes(self.source[word.end() : end]))
+        before = _type_before(self.bare[statement : word.start()])
+        if "*" in before and len(declarators) > 1:
+            raise LoweringError(f"{self.lines.of(at)}: a pointer in the global address space and other variables")
+        declarators[0] = f"{before} {declarators[0]}"
+        for declarator in declarators:
             head, _, value = declarator.partition("=")
             parsed = NAME_AND_SIZES.fullmatch(head.strip())
             if parsed is None:
                 raise LoweringError(f"{self.lines.of(at)}: this is not a declaration of a variable: {head.strip()}")
             type_name = parsed["type"].strip() or type_name
             name, sizes = parsed["name"], parsed["sizes"].strip()
-            initial = "0"
-            if value.strip():
-                initial = f"&__fpgart_initial_{name}"
-                words.append(f"__constant {type_name} __fpgart_initial_{name}{sizes} = {value.strip()};")
-            words.append(
-                f"\n#define {name} (*(__global {type_name} (*){sizes})"
-                f'__fpgart_variable((__constant char *)"{name}", sizeof({type_name} {sizes}), {initial}))\n'
-            )
+            words += _translated(type_name, name, sizes, value.strip())
             self.result.variables.append(name)
         self._put(at, end + 1, "".join(words))
 
@@ -331,6 +335,38 @@ class _Lowering:
             "intel_host_accessible" in attributes,
             int(depth) if depth.isdecimal() else 0,
         )
+
+
+def _type_before(text: str) -> str:
+    """Returns the type that precedes the address space of a variable; "" if it follows."""
+    words = UNTYPED.sub("", without_attributes(text))
+    return words.strip() if "*" in words else QUALIFIER.sub("", words).strip()
+
+
+def _translated(type_name: str, name: str, sizes: str, value: str) -> list[str]:
+    """Returns the parts of a variable's translation: its value, and a macro of its name."""
+    if "*" in type_name:
+        return [_pointer(type_name, name, sizes, value)]
+    kept = f"__fpgart_initial_{name}"
+    given = [f"__constant {ATOMIC.sub(UNATOMIC, type_name)} {kept}{sizes} = {value};"] if value else []
+    call = _call(type_name, name, sizes, f"&{kept}" if value else "0")
+    return [*given, f"\n#define {name} (*(__global {type_name} (*){sizes}){call})\n"]
+
+
+def _pointer(type_name: str, name: str, sizes: str, value: str) -> str:
+    """Returns the macro of a pointer. Its value may be an address, which is no constant expression."""
+    place = f"({type_name} __global (*){sizes})"
+    if not value:
+        return f"\n#define {name} (*{place}{_call(type_name, name, sizes, '0')})\n"
+    line = value.replace("\n", " ")
+    return (
+        f"\n#define {name} (*({{ {type_name} __fpgart_value{sizes} = {line}; "
+        f"{place}{_call(type_name, name, sizes, '&__fpgart_value')}; }}))\n"
+    )
+
+
+def _call(type_name: str, name: str, sizes: str, initial: str) -> str:
+    return f'__fpgart_variable((__constant char *)"{name}", sizeof({type_name} {sizes}), {initial})'
 
 
 def _attributes(text: str) -> dict[str, str]:

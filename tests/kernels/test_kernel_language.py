@@ -297,11 +297,27 @@ kernel void b(global int *x) {{ x[1] = read_channel_intel(link); }}"""
         "static volatile global int y[4];",
         "static global const int z = 2; static global int y[2 * 2];",
         "#define SHARED global\nSHARED int y[4];",
+        "int global y[4];",
     ],
 )
 def test_program_scope_variables_are_found_in_any_declaration(board: Machine, declaration: str) -> None:
     source = f"{declaration}\nkernel void k(global int *x) {{ x[0] = ++y[3]; x[1] = sizeof(y); }}"
     assert ints(board, source, 0, 0) == [1, 16]
+
+
+def test_program_scope_variables_are_pointers_and_atomic_too(board: Machine) -> None:
+    source = """global int y[2] = {3, 5};
+global int *global p[2] = {&y[1],
+ &y[0]};
+global int *global *global q = &p[0];
+global int *global later;
+global atomic_int z = ATOMIC_VAR_INIT(7);
+kernel void k(global int *x) {
+    x[0] = **q; *q = p[1]; x[1] = **q;
+    x[2] = later == 0; later = y; x[3] = ++later[1];
+    x[4] = atomic_fetch_add(&z, 1); x[5] = atomic_load(&z);
+}"""
+    assert ints(board, source, *[0] * 6, options="-cl-std=CL3.0") == [5, 3, 1, 6, 7, 8]
 
 
 def test_pipes_are_found_where_a_macro_has_the_word_kernel(board: Machine) -> None:

@@ -150,8 +150,42 @@ def test_variables_are_found() -> None:
 
 
 @pytest.mark.parametrize(
+    ("declared", "words"),
+    [
+        ("int global x = 3;", "__constant int __fpgart_initial_x = 3; #define x (*(__global int (*))"),
+        ("static volatile unsigned int\n__global x[4];", "#define x (*(__global unsigned int (*)[4])"),
+        ("global int *global x;", "#define x (*(global int * __global (*))"),
+        ("extern volatile global int *__global x[2];", "#define x (*(volatile global int * __global (*)[2])"),
+        (
+            "int *global x = {0,\n};",
+            "#define x (*({ int * __fpgart_value = {0, }; (int * __global (*))__fpgart_variable("
+            '(__constant char *)"x", sizeof(int * ), &__fpgart_value); }))',
+        ),
+        (
+            "global atomic_int x = ATOMIC_VAR_INIT(3);",
+            "__constant int __fpgart_initial_x = ATOMIC_VAR_INIT(3); #define x (*(__global atomic_int (*))",
+        ),
+        ("struct s global x;", "#define x (*(__global struct s (*))"),
+    ],
+)
+def test_the_address_space_of_a_variable_stands_where_c_allows_it(declared: str, words: str) -> None:
+    found = lowered(declared)
+    assert found.variables == ["x"]
+    assert words in " ".join(" ".join(own_lines(found)).split())
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["typedef int global g;", "int global *f(int x) { return 0; }", "int f(global int *x);", "global int *f(void);"],
+)
+def test_types_and_functions_are_no_variables(source: str) -> None:
+    assert lower(source) is None
+
+
+@pytest.mark.parametrize(
     ("source", "words"),
     [
+        ("int *global x = 0, y;", "1: a pointer in the global address space and other variables"),
         ("channel int c", "1: a declaration without its semicolon"),
         ("\nchannel int *;", "2: this is not a declaration of a channel"),
     ],
