@@ -2,8 +2,9 @@
 """Calls the host back about events (OpenCL 3.0, 5.11), on the thread on which that is due.
 
 The callbacks of a thread are a queue: one that is due while another runs is called after that has returned. So a
-callback may register callbacks of ended events, or end user events that have some, as often as it likes: the stack does
-not grow. Before a callback waits for a command, those behind it are called, because the command may need what they do.
+callback may register callbacks of ended events as often as it likes: the stack does not grow. Before a callback waits
+for a command, those behind it are called, because the command may need what they do. Callbacks of a user event that a
+callback ends are called at once, because commands that wait for the event begin behind them.
 """
 
 from __future__ import annotations
@@ -15,17 +16,20 @@ from fpgart.base import log
 from fpgart.runtime.scheduling.event import Callback, Event
 
 Call = tuple[Callback, Event, int]
+DEEPEST = 16
+"""The most callbacks that run within each other."""
 
 
 class Callbacks:
     """The queues of all threads that are in a callback."""
 
-    __slots__ = ("_due", "_ident")
+    __slots__ = ("_depths", "_due", "_ident")
 
     def __init__(self, ident: Callable[[], int]) -> None:
         """`ident` identifies the calling thread."""
         self._ident = ident
         self._due: dict[int, deque[Call]] = {}
+        self._depths: dict[int, int] = {}
 
     def call(self, callback: Callback, event: Event, status: int) -> None:
         """Calls the host back; if the thread is in a callback, after that has returned. No lock is held.
@@ -42,6 +46,26 @@ class Callbacks:
             _empty(due)
         finally:
             del self._due[thread]
+
+    def call_at_once(self, calls: Callable[[], None]) -> None:
+        """Makes callbacks, by calling `calls`, also if the thread is in a callback.
+
+        If DEEPEST of them run within each other, they are called after the innermost one has returned.
+        """
+        thread = self._ident()
+        depth = self._depths.get(thread, 1)
+        due = self._due.pop(thread, None) if depth < DEEPEST else None
+        if due is None:
+            calls()
+            return
+        self._depths[thread] = depth + 1
+        try:
+            calls()
+        finally:
+            self._due[thread] = due
+            del self._depths[thread]
+            if depth > 1:
+                self._depths[thread] = depth
 
     def any_due(self) -> bool:
         """True if the calling thread is in a callback and others are due behind it."""

@@ -260,14 +260,14 @@ class Scheduler:
     def end_user_event(self, event: Event, status: int) -> None:
         """Ends a user event. Its callbacks return before commands that wait for it begin: hosts of boards rely on that.
 
-        If the thread is in a callback, they are called after that has returned, and the commands do not wait for them.
+        If the thread is in callbacks within each other, the commands may begin before (Callbacks.call_at_once).
         """
         after, then = Aftermath(), Aftermath()
         with self._lock:
             if event.status <= COMPLETE:
                 return
             self._ready.end(event, status, self._now(), after)
-        after.settle()
+        self._callbacks.call_at_once(after.settle)
         self._let_follow([event], then)
         then.settle()
         reap(event)

@@ -19,6 +19,7 @@ from fpgart.base.errors import CLError, ExecStatusErrorForEventsInWaitList, Inva
 from fpgart.board.mmd import BoardError
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.scheduling import scheduler
+from fpgart.runtime.scheduling.callbacks import DEEPEST
 from fpgart.runtime.scheduling.core import Command
 from fpgart.runtime.scheduling.event import COMPLETE, QUEUED, RUNNING, SUBMITTED, Event
 from fpgart.runtime.scheduling.occupancy import Claim
@@ -662,8 +663,10 @@ def by_another_user_event(world: World, event: Event, callback: Any) -> None:
     other.set_status(COMPLETE)
 
 
-@pytest.mark.parametrize("register", [again_on_the_same_event, by_another_user_event])
-def test_a_callback_that_makes_another_one_due_returns_before_that_is_called(world: World, register: Any) -> None:
+@pytest.mark.parametrize(("register", "deepest"), [(again_on_the_same_event, 1), (by_another_user_event, DEEPEST)])
+def test_callbacks_that_make_others_due_run_only_so_deep_within_each_other(
+    world: World, register: Any, deepest: int
+) -> None:
     calls = running = most = 0
 
     def callback(event: Event, status: int) -> None:
@@ -676,7 +679,23 @@ def test_a_callback_that_makes_another_one_due_returns_before_that_is_called(wor
         running -= 1
 
     by_another_user_event(world, world.user_event(), callback)
-    assert (calls, most) == (NESTED, 1)
+    assert (calls, most) == (NESTED, deepest)
+
+
+def test_callbacks_of_a_user_event_that_a_callback_ends_return_before_what_waits_for_it_begins(world: World) -> None:
+    first, gate = world.user_event(), world.user_event()
+    event = world.enqueue(None, gate)
+    seen: list[int] = []
+
+    def callback(*_: object) -> None:
+        first.when(COMPLETE, lambda *_: seen.append(-1))
+        gate.set_status(COMPLETE)
+        seen.append(event.status)
+
+    gate.when(COMPLETE, lambda *_: seen.append(event.status))
+    first.when(COMPLETE, callback)
+    first.set_status(COMPLETE)
+    assert seen == [QUEUED, SUBMITTED, -1]
 
 
 def test_callbacks_that_become_due_in_a_callback_are_called_in_that_order(world: World) -> None:
