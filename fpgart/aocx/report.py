@@ -15,8 +15,7 @@ from html import escape
 
 from fpgart.aocx.system import AddressSpace, Argument, Autodiscovery, DescribedKernel
 from fpgart.kernels.functions import functions_in
-from fpgart.kernels.source_text import DIRECTIVE, HIDDEN, blank, visible
-from fpgart.kernels.unrolling import closings, end_of_statement
+from fpgart.kernels.source_text import DIRECTIVE, HIDDEN, blank, closings, end_of_statement, visible
 
 LINE = re.compile(r'^[ \t]*#[ \t]*(?:line[ \t]+)?(\d+)(?:[ \t]+"([^"]*)")?')
 PRAGMA = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+(.*?)[ \t]*$")

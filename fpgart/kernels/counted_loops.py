@@ -8,8 +8,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable
 
-from fpgart.kernels.source_text import DIRECTIVE, replaced
-from fpgart.kernels.unrolling import closings, end_of_statement
+from fpgart.kernels.source_text import DIRECTIVE, closings, end_of_statement, replaced
 
 CHANGE = re.compile(
     r"\b(?P<changed>[A-Za-z_]\w*)\s*(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?=(?!=))|(?:\+\+|--|[(,=]\s*&)\s*(?P<name>[A-Za-z_]\w*)"

@@ -13,8 +13,7 @@ from fpgart.kernels.dialect import CompilerOptions, predefined_macros
 from fpgart.kernels.preprocessing.files import Includes
 from fpgart.kernels.preprocessing.preprocessor import preprocess
 from fpgart.kernels.signs import PreprocessorError
-from fpgart.kernels.source_text import DIRECTIVE, WORD, Lines, blank, visible
-from fpgart.kernels.unrolling import closings, end_of_statement
+from fpgart.kernels.source_text import DIRECTIVE, WORD, Lines, blank, closings, end_of_statement, visible
 
 KERNEL = re.compile(r"\b(?:__)?kernel\b")
 CALLED = re.compile(r"\b(?P<name>[A-Za-z_]\w*)\s*\(")

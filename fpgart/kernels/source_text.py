@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from fpgart.base.patterns import pattern
@@ -22,6 +22,8 @@ SIZES = pattern(r"\[[^\]]*\]")
 """The size of an array, which may be a product."""
 ATTRIBUTE = pattern(r"__attribute(?:__)?\s*\(")
 SEPARATORS = pattern(r"[()\[\]{},]")
+BLOCK = pattern(r"[{};(]")
+PAIRED = pattern(r"[{}()]")
 
 
 def blank(pattern: re.Pattern[str], text: str) -> str:
@@ -52,6 +54,29 @@ def closing(text: str, at: int, pair: str = "()") -> int:
         depth += text.count(opens, at + 1, behind) - 1
         at = behind
     return behind
+
+
+def closings(bare: str) -> dict[int, int]:
+    """Returns, by the position of each parenthesis and brace that is closed, where it is."""
+    found: dict[int, int] = {}
+    opened: dict[str, list[int]] = {")": [], "}": []}
+    for hit in PAIRED.finditer(bare):
+        if hit[0] in "({":
+            opened[")" if hit[0] == "(" else "}"].append(hit.start())
+        elif opened[hit[0]]:
+            found[opened[hit[0]].pop()] = hit.start()
+    return found
+
+
+def end_of_statement(bare: str, at: int, closed: Mapping[int, int]) -> int:
+    """Returns where the statement that begins at `at` ends."""
+    while hit := BLOCK.search(bare, at):
+        at = hit.end()
+        if hit[0] in "({":
+            at = closed.get(hit.start(), len(bare)) + 1
+        if hit[0] != "(":
+            break
+    return at
 
 
 def behind_blanks(text: str, begin: int, end: int) -> int:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from fpgart.kernels.preprocessing.expressions import constant
 from fpgart.kernels.signs import UNROLL
-from fpgart.kernels.source_text import visible
+from fpgart.kernels.source_text import closings, end_of_statement, visible
 
 MOST_TOKENS = 8192
 """The most tokens of an unrolled loop: about as many instructions."""
@@ -30,8 +30,6 @@ HEAD = re.compile(
 STEP = re.compile(r"\+\+\s*\w+|\w+\s*\+\+|--\s*\w+|\w+\s*--|\w+\s*[-+]=\s*(?P<by>.+)", re.DOTALL)
 DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+([^\n]+)", re.MULTILINE)
 WORD = re.compile(r"\w+|[^\w\s]")
-BLOCK = re.compile(r"[{};(]")
-PAIRED = re.compile(r"[{}()]")
 
 
 @dataclass
@@ -89,18 +87,6 @@ def _behind(pattern: re.Pattern[str], bare: str, at: int) -> int:
     return hit.end() if hit is not None else at
 
 
-def closings(bare: str) -> dict[int, int]:
-    """Returns, by the position of each parenthesis and brace that is closed, where it is."""
-    found: dict[int, int] = {}
-    opened: dict[str, list[int]] = {")": [], "}": []}
-    for hit in PAIRED.finditer(bare):
-        if hit[0] in "({":
-            opened[")" if hit[0] == "(" else "}"].append(hit.start())
-        elif opened[hit[0]]:
-            found[opened[hit[0]].pop()] = hit.start()
-    return found
-
-
 def _loop(
     bare: str, pragma: re.Match[str], head: re.Match[str], closed: Mapping[int, int], macros: Mapping[str, str]
 ) -> Loop:
@@ -123,17 +109,6 @@ def _trips(head: str, macros: Mapping[str, str]) -> int | None:
     if first is None or last is None or not by:
         return None
     return max(0, -(-(abs(last - first) + ("=" in parts["compare"])) // abs(by)))
-
-
-def end_of_statement(bare: str, at: int, closed: Mapping[int, int]) -> int:
-    """Returns where the statement that begins at `at` ends."""
-    while hit := BLOCK.search(bare, at):
-        at = hit.end()
-        if hit[0] in "({":
-            at = closed.get(hit.start(), len(bare)) + 1
-        if hit[0] != "(":
-            break
-    return at
 
 
 def _nest(loops: list[Loop]) -> None:

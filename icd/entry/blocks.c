@@ -15,9 +15,6 @@
 #include <pthread.h>
 #include <string.h>
 
-/* A buffer over more of the host's memory than that is Python's. */
-enum { SHORT = 1 << 20 };
-
 /* Guards the blocks of handles, and from where boards allocate. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t moved = PTHREAD_COND_INITIALIZER;
@@ -52,18 +49,20 @@ static int allocate(struct fpgart_block *block, struct fpgart_board *board, uint
     return 1;
 }
 
-static void copy_in(const struct fpgart_block *block, uintptr_t host)
+static void copy_in(const struct fpgart_board *board, uint64_t address, const void *host,
+                    size_t size)
 {
-    memcpy((void *)(block->address + block->board->shift), (const void *)host, block->size);
-    board_memory_count(block->board->memory, WRITTEN, 1, block->size);
+    memcpy((void *)address, host, size);
+    board_memory_count(board->memory, WRITTEN, 1, size);
 }
 
 /* Moves the contents from the host's memory to the block. The lock is released meanwhile. */
 static void move_from_host(struct fpgart_block *block, uintptr_t host)
 {
+    const struct fpgart_board *board = block->board;
     block->is_moving = 1;
     pthread_mutex_unlock(&lock);
-    copy_in(block, host);
+    copy_in(board, block->address + board->shift, (const void *)host, block->size);
     pthread_mutex_lock(&lock);
     block->is_moving = 0;
     pthread_cond_broadcast(&moved);
@@ -177,8 +176,7 @@ static int write(uintptr_t buffer, struct fpgart_board *board, const void *host,
     uint64_t address = settle_buffer(buffer, board, core_board_epoch(board->core), 0);
     if (address == 0)
         return 0;
-    copy_in(&(struct fpgart_block){.board = board, .address = address - board->shift, .size = size},
-            (uintptr_t)host);
+    copy_in(board, address, host, size);
     return 1;
 }
 
@@ -220,7 +218,7 @@ cl_mem fpgart_makes_buffer(const void *context, cl_mem_flags flags, size_t size,
     int is_over_host = (flags & OVER_HOST) != 0;
     struct fpgart_board *board =
         fpgart_board_in(of, is_over_host ? FPGART_OVER_HOST : FPGART_FIRST_BOARD);
-    if (board == NULL || size > board->room || (is_over_host && size > SHORT)) {
+    if (board == NULL || size > board->room || (is_over_host && size > FPGART_SHORT)) {
         fpgart_unhold(of, FPGART_CONTEXT);
         return NULL;
     }

@@ -12,6 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* More bytes than these are moved by Python, which has other threads for that. */
+enum { FPGART_SHORT = 1 << 20 };
+
 cl_mem fpgart_makes_buffer(const void *context, cl_mem_flags flags, size_t size,
                            const void *host); /* NULL: left to Python */
 void fpgart_block_free(struct fpgart_block *block);

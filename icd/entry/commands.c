@@ -140,16 +140,14 @@ static bool is_renewed(const struct core_command *command, struct held *held)
     return renewed;
 }
 
-/* A longer transfer is Python's, which has other threads: it would keep the ends of commands from
- * being noted. */
-enum { SHORT = 1 << 20 };
-
+/* A longer transfer would keep the ends of commands from being noted. */
 static int is_short(const struct carried *carried)
 {
     const uint64_t *size = carried->size;
     if (carried->kind == CARRIED_MOVE)
-        return size[0] * size[1] * size[2] <= SHORT;
-    return carried->kind == CARRIED_MARKER || (carried->kind == CARRIED_FILL && size[0] <= SHORT);
+        return size[0] * size[1] * size[2] <= FPGART_SHORT;
+    return carried->kind == CARRIED_MARKER ||
+           (carried->kind == CARRIED_FILL && size[0] <= FPGART_SHORT);
 }
 
 /* Runs a transfer here, which the engine must not get. Hands over a command that its board does not

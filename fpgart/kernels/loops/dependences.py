@@ -16,8 +16,8 @@ from itertools import islice
 from fpgart.kernels.functions import Function, functions
 from fpgart.kernels.loops.assignments import Assignments
 from fpgart.kernels.preprocessing.expressions import constant
-from fpgart.kernels.source_text import DIRECTIVE, blank
-from fpgart.kernels.unrolling import FOR, HEAD, STEP, closings, end_of_statement
+from fpgart.kernels.source_text import DIRECTIVE, blank, closings, end_of_statement
+from fpgart.kernels.unrolling import FOR, HEAD, STEP
 
 IVDEP = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+ivdep\b(?P<which>[^\n]*)", re.MULTILINE)
 ARRAY = re.compile(r"\barray\s*\(\s*(?P<name>\w+)\s*\)")

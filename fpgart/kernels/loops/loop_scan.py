@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Set
 from fpgart.kernels.functions import Function
 from fpgart.kernels.loops.assignments import Assignments
 from fpgart.kernels.loops.loop_tree import FOREVER, Call, Called, Choice, Item, Loop, Talk, UncountableError
-from fpgart.kernels.source_text import DIRECTIVE, WORD, blank, split
-from fpgart.kernels.unrolling import HEAD, closings, end_of_statement
+from fpgart.kernels.source_text import DIRECTIVE, WORD, blank, closings, end_of_statement, split
+from fpgart.kernels.unrolling import HEAD
 
 HINT = re.compile(r"[ \t]*#[ \t]*pragma[ \t]+(?P<name>unroll|nounroll|ii)\b(?P<value>[^\n]*)")
 STEP_OF_CODE = re.compile(
