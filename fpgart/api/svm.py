@@ -14,11 +14,12 @@ from fpgart.api.buffer.checks import check_pattern
 from fpgart.api.mem_flags import ACCESS, MAP_FLAGS, one_of
 from fpgart.base import opencl as cl
 from fpgart.base.errors import InvalidOperation, InvalidValue, MemCopyOverlap
+from fpgart.bridge import svm
 from fpgart.bridge.carrying import carries_transfer
 from fpgart.bridge.entry import Command, Pointer, WaitList, bytes_at, entry
 from fpgart.bridge.handles import HELD
 from fpgart.runtime.commands.host_work import HostWork
-from fpgart.runtime.memory import svm
+from fpgart.runtime.memory.svm import LARGEST_ALIGNMENT
 from fpgart.runtime.objects.context import Context
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.scheduling.event import Event
@@ -32,11 +33,10 @@ def svm_alloc(context: int, flags: int, size: int, alignment: int) -> Pointer:
         return 0
     if flags & ~ACCESS or not one_of(flags, ACCESS):
         return 0
-    if alignment & (alignment - 1) or alignment > svm.LARGEST_ALIGNMENT:
+    if alignment & (alignment - 1) or alignment > LARGEST_ALIGNMENT:
         return 0
     if not 0 < size <= owner.max_mem_alloc_size or not any(device.has_svm for device in owner.devices):
         return 0
-    lib.fpgart_context_has_svm(context)
     return svm.allocate(owner, size, alignment)
 
 

@@ -40,7 +40,7 @@ def run_handed_over(
 
 def svm_goes(queue: int, count: int, pointers: Any) -> None:
     """Frees shared virtual memory for a command that C has carried (clEnqueueSVMFree)."""
-    from fpgart.runtime.memory import svm
+    from fpgart.bridge import svm
 
     context = known(queue).context
     for pointer in ffi.unpack(pointers, count):

@@ -215,8 +215,7 @@ def board_of(queue: CommandQueue) -> CarriedBoard | None:
     if board is not None and queue.carried is None:
         in_order, has_profiling = queue.in_order, bool(queue.properties & cl.CL_QUEUE_PROFILING_ENABLE)
         context = queue.context
-        is_alone = len(context.devices) == 1 and device.board.is_fpga
-        is_over_host = is_alone and not (context.unified_memory or len(context.svm))
+        is_over_host = len(context.devices) == 1 and device.board.is_fpga and not context.unified_memory
         lib.fpgart_context_has(context.handle, board.address, device is context.devices[0], is_over_host)
         of_queue = queue.core.pointer, board.address, context.handle, queue.number, in_order, has_profiling
         if not lib.fpgart_queue_carries(queue.handle, *of_queue):

@@ -218,7 +218,8 @@ cl_mem fpgart_makes_buffer(const void *context, cl_mem_flags flags, size_t size,
     int is_over_host = (flags & OVER_HOST) != 0;
     struct fpgart_board *board =
         fpgart_board_in(of, is_over_host ? FPGART_OVER_HOST : FPGART_FIRST_BOARD);
-    if (board == NULL || size > board->room || (is_over_host && size > FPGART_SHORT)) {
+    if (board == NULL || size > board->room ||
+        (is_over_host && (size > FPGART_SHORT || atomic_load(fpgart_svm_of(of)) != 0))) {
         fpgart_unhold(of, FPGART_CONTEXT);
         return NULL;
     }

@@ -183,11 +183,11 @@ static struct fpgart_board *board_of(uintptr_t context, uintptr_t device)
     return NULL;
 }
 
-void fpgart_context_has_svm(uintptr_t context)
+void fpgart_count_svm(uintptr_t context, int more)
 {
-    fpgart_board_slot *slots = fpgart_boards_of(context);
-    if (slots != NULL)
-        atomic_store(&slots[FPGART_OVER_HOST], NULL);
+    fpgart_counter *counter = fpgart_svm_of(context);
+    if (counter != NULL)
+        atomic_fetch_add(counter, more);
 }
 
 struct fpgart_board *fpgart_board_in(uintptr_t context, int slot)
