@@ -115,15 +115,7 @@ static const struct part parts[] = {
 
 int main(int count, char **words)
 {
-    cl_device_svm_capabilities capabilities = 0;
-    find_device(&host);
-    must(clGetDeviceInfo(host.device, CL_DEVICE_SVM_CAPABILITIES, sizeof capabilities,
-                         &capabilities, NULL),
-         "CL_DEVICE_SVM_CAPABILITIES");
-    if ((capabilities & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER) == 0) {
-        puts("the device has no SVM");
-        return NOT_SUPPORTED;
-    }
+    find_device_with_svm(&host);
     start(&host, SPIN_SOURCE);
     adding = new_kernel(&host, "add");
     run_parts(parts, sizeof parts / sizeof parts[0], count > 1 ? words[1] : NULL);

@@ -43,17 +43,9 @@ static void unmap(struct host *host, struct node *nodes)
 int main(void)
 {
     struct host host;
-    cl_device_svm_capabilities capabilities = 0;
     struct node *nodes[NODES], *allocations[ALONE + 1];
     cl_ulong sum = 0, expected = 0;
-    find_device(&host);
-    must(clGetDeviceInfo(host.device, CL_DEVICE_SVM_CAPABILITIES, sizeof capabilities,
-                         &capabilities, NULL),
-         "CL_DEVICE_SVM_CAPABILITIES");
-    if ((capabilities & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER) == 0) {
-        puts("the device has no SVM");
-        return NOT_SUPPORTED;
-    }
+    find_device_with_svm(&host);
     start(&host, source);
     allocations[ALONE] = allocate(&host, TOGETHER);
     map(&host, CL_MAP_WRITE, allocations[ALONE], TOGETHER);

@@ -109,6 +109,20 @@ class Host:
     def integer(self) -> int:
         return int(ffi.cast("int *", self.address)[0])
 
+    def lose_process(self) -> None:
+        """Ends the board process; its kernels' numbers are void behind that."""
+        assert self.engine.carried is not None
+        lost = threading.Event()
+        self.engine.carried.lost.append(lost.set)
+        self.engine.process.stop("was stopped by the test")
+        assert lost.wait(60)
+
+    def number_in_another_process(self, name: str) -> int:
+        """Waits until a kernel has a number again."""
+        while not (number := int(self.program.kernel(name).carried)):
+            time.sleep(0.001)
+        return number
+
     def close(self) -> None:
         """Ends the board process."""
         self.engine.process.stop("was not needed any more")
@@ -232,14 +246,10 @@ def test_commands_behind_the_one_that_ends_a_board_process_run_in_another_one(ho
 
 
 def test_a_kernel_has_another_number_in_another_board_process(host: Host) -> None:
-    lane, number, lost = host.lane(), host.program.kernel("add").carried, threading.Event()
-    host.engine.carried.lost.append(lost.set)
-    host.engine.process.stop("was stopped by the test")
-    assert lost.wait(60)
+    lane, number = host.lane(), host.program.kernel("add").carried
+    host.lose_process()
     assert host.statuses(host.launch(lane, "add", host.address, 1, number=number)) == [0]
-    while not (other := host.program.kernel("add").carried):
-        time.sleep(0.001)
-    assert other != number
+    assert host.number_in_another_process("add") != number
     assert host.statuses(host.launch(lane, "add", host.address, 1)) == [0]
     assert host.integer() == 2
 
@@ -368,17 +378,9 @@ def test_the_watching_thread_may_forget_a_process_while_its_end_is_told(
 
 def test_a_board_process_may_die_while_what_another_one_left_runs(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a command of its own that somebody waits for."""
-    lane, carried, number, lost = (
-        host.lane(),
-        host.engine.carried,
-        host.program.kernel("add").carried,
-        threading.Event(),
-    )
-    carried.lost.append(lost.set)
-    host.engine.process.stop("was stopped by the test")
-    assert lost.wait(60)
-    while not (other := host.program.kernel("add").carried):
-        time.sleep(0.001)
+    lane, carried, number = host.lane(), host.engine.carried, host.program.kernel("add").carried
+    host.lose_process()
+    other = host.number_in_another_process("add")
     process, launch = host.engine.process, carried._launch
 
     def launch_and_stop(*arguments: Any) -> None:

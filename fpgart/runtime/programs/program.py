@@ -318,7 +318,7 @@ class Program:
         self._parts = tuple(part.listing for part in parts)
         self._modules = tuple(module for part in parts for module in part.modules)
         self._parts_may_poll = any(part.may_poll() for part in parts)
-        for part in parts:
+        for part in parts:  # not in place: what a binary has may be shared (ProgramBinary.decode)
             self._locations = self._locations | part.locations()
             self._hardware = self._hardware | part.hardware()
             self._known = self._known | part.known()

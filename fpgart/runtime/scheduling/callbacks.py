@@ -63,9 +63,10 @@ class Callbacks:
             calls()
         finally:
             self._due[thread] = due
-            del self._depths[thread]
             if depth > 1:
                 self._depths[thread] = depth
+            else:
+                del self._depths[thread]
 
     def any_due(self) -> bool:
         """True if the calling thread is in a callback and others are due behind it."""
