@@ -170,11 +170,15 @@ bool core_is_user_event(const struct core_command *command);
 /* Returns true for the first call, whose caller has to end the user event. */
 AT_ONCE bool core_claim(struct core_command *event);
 /* The end of a user event, or of a decided command that was taken, in two steps. core_set() sets
- * the status: waits end, and callbacks are due. It returns false if the status was set before.
- * core_let_follow() then lets the followers begin. `takes`: the caller takes what is ready
+ * the status: waits end, and a command's callbacks are due. It returns false if the status was set
+ * before. core_let_follow() then lets the followers begin. `takes`: the caller takes what is ready
  * afterwards; returns true if something is. */
 AT_ONCE bool core_set(struct core_command *event, int32_t status);
 FOR_PYTHON bool core_let_follow(struct core_command *event, bool takes);
+/* Makes the callbacks of a user event between these two steps, on the calling thread: they have
+ * returned before followers begin. If the thread is in 16 callbacks within each other, that of
+ * core_serve() makes them. */
+FOR_PYTHON void core_call_back(struct core_command *event);
 AT_ONCE void core_retain(struct core_command *command);
 AT_ONCE void core_release(struct core_command *command);
 
@@ -233,8 +237,9 @@ void core_note_queue(struct core_queue *queue, bool all);
 /* Writes the nanoseconds at which a carried command reached CL_QUEUED, CL_SUBMITTED,
  * CL_RUNNING and CL_COMPLETE, at the index of that status. The command has ended. */
 FOR_PYTHON void core_times(struct core_command *command, uint64_t times[4]);
-/* Registers a callback for a status (clSetEventCallback). It is called on the thread of
- * core_serve(), in the order in which callbacks are due. While a callback waits for a command
+/* Registers a callback for a status (clSetEventCallback). That of a command is called on the thread
+ * of core_serve(), in the order in which callbacks are due; that of a user event by
+ * core_call_back(), or at once if the event has the status. While a callback waits for a command
  * that the engine does not have, those behind it are called, because the command may need
  * what they do. Returns false without memory. */
 bool core_callback(struct core_command *command, int32_t status,

@@ -26,6 +26,7 @@ static bool generation, is_settling;
 static struct core_word settled; /* counted up after each core_settle() */
 #ifndef CORE_EXPLORED
 _Thread_local bool core_is_ending, core_is_serving, core_is_taking;
+_Thread_local unsigned core_depth;
 #endif
 
 void core_note_end(struct core_command *command, int32_t status, struct core_work *work)
@@ -336,7 +337,8 @@ bool core_set(struct core_command *event, int32_t status)
         atomic_store(&event->status, status);
         if (queue != NULL)
             core_leave_queue(queue, event, NULL);
-        core_queue_callbacks(event, status);
+        if (queue != NULL)
+            core_queue_callbacks(event, status);
         core_step(event);
     }
     core_unlock();

@@ -26,6 +26,8 @@ bool *core_explored_serving(void);
 #define core_is_serving (*core_explored_serving())
 bool *core_explored_taking(void);
 #define core_is_taking (*core_explored_taking())
+unsigned *core_explored_depth(void);
+#define core_depth (*core_explored_depth())
 
 #else
 
@@ -40,6 +42,7 @@ extern pthread_mutex_t core_mutex;
 /* True on a thread that is in the engine's ended(), in core_observe(), or notes ends in
  * core_serve(); that is in core_serve(); that is a caller's and takes afterwards what is ready. */
 extern _Thread_local bool core_is_ending, core_is_serving, core_is_taking;
+extern _Thread_local unsigned core_depth; /* in so many callbacks within each other */
 
 static inline void core_lock(void)
 {

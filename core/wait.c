@@ -7,7 +7,12 @@
 
 bool core_is_closed, core_server_rests;
 
-static struct core_callback *due, **last_due = &due;
+/* Callbacks whose time has come, in this order. */
+struct callbacks {
+    struct core_callback *first, **last;
+};
+
+static struct callbacks due = {NULL, &due.first};
 static struct core_word dues;
 static _Atomic uint32_t sleeping_servers;
 
@@ -26,10 +31,11 @@ void core_step(struct core_command *command)
         core_wake_servers();
 }
 
+/* DEEPEST: the most callbacks within each other. */
 #ifdef CORE_EXPLORED
-enum { NOTED_TOGETHER = 2 };
+enum { NOTED_TOGETHER = 2, DEEPEST = 2 };
 #else
-enum { NOTED_TOGETHER = 16 };
+enum { NOTED_TOGETHER = 16, DEEPEST = 16 };
 #endif
 
 /* Writes the oldest commands of an in-order queue up to `command`, as far as the engine has
@@ -107,12 +113,12 @@ bool core_has_ended(const struct core_command *command)
     return atomic_load(&command->status) <= CL_COMPLETE;
 }
 
-/* Removes and returns the first callback that is due. The lock is held. */
-static struct core_callback *next_due(void)
+/* Removes and returns the first one, or NULL. The lock is held for `due`. */
+static struct core_callback *next_of(struct callbacks *callbacks)
 {
-    struct core_callback *callback = due;
-    if (callback != NULL && (due = callback->next) == NULL)
-        last_due = &due;
+    struct core_callback *callback = callbacks->first;
+    if (callback != NULL && (callbacks->first = callback->next) == NULL)
+        callbacks->last = &callbacks->first;
     return callback;
 }
 
@@ -122,7 +128,9 @@ static void call(struct core_callback *callback)
 {
     bool was_taking = core_is_taking;
     core_is_taking = false;
+    core_depth++;
     callback->call(callback->command, callback->status, callback->data);
+    core_depth--;
     core_is_taking = was_taking;
     core_release(callback->command);
     free(callback);
@@ -132,7 +140,7 @@ static void call(struct core_callback *callback)
 static bool serve_one(void)
 {
     core_lock();
-    struct core_callback *callback = next_due();
+    struct core_callback *callback = next_of(&due);
     core_unlock();
     if (callback != NULL)
         call(callback);
@@ -290,17 +298,19 @@ void core_times(struct core_command *command, uint64_t times[4])
 }
 
 /* The lock is held. */
-static void make_due(struct core_callback *callback)
+static void make_due(struct core_callback *callback, struct callbacks *callbacks)
 {
     core_retain(callback->command);
     callback->next = NULL;
-    *last_due = callback;
-    last_due = &callback->next;
-    core_wake_servers();
+    *callbacks->last = callback;
+    callbacks->last = &callback->next;
+    if (callbacks == &due)
+        core_wake_servers();
 }
 
 /* Makes the callbacks for a state due, with the status of the command if that is an error. */
-static void make_due_at(struct core_command *command, int32_t state, int32_t status)
+static void make_due_at(struct core_command *command, int32_t state, int32_t status,
+                        struct callbacks *callbacks)
 {
     struct core_callback **place = &command->callbacks;
     while (*place != NULL) {
@@ -312,15 +322,42 @@ static void make_due_at(struct core_command *command, int32_t state, int32_t sta
         *place = callback->next;
         if (status < 0)
             callback->status = status;
-        make_due(callback);
+        make_due(callback, callbacks);
     }
+}
+
+static void make_all_due(struct core_command *command, int32_t status, struct callbacks *callbacks)
+{
+    int32_t last = status > CL_COMPLETE ? status : CL_COMPLETE;
+    for (int32_t state = CL_SUBMITTED; state >= last && command->callbacks != NULL; state--)
+        make_due_at(command, state, status, callbacks);
 }
 
 void core_queue_callbacks(struct core_command *command, int32_t status)
 {
-    int32_t last = status > CL_COMPLETE ? status : CL_COMPLETE;
-    for (int32_t state = CL_SUBMITTED; state >= last && command->callbacks != NULL; state--)
-        make_due_at(command, state, status);
+    make_all_due(command, status, &due);
+}
+
+/* Returns the list for callbacks of a command; `own`: the one that the calling thread works off. */
+static struct callbacks *list_for(const struct core_command *command, struct callbacks *own)
+{
+    return command->queue == NULL && core_depth < DEEPEST ? own : &due;
+}
+
+static void call_all(struct callbacks *own)
+{
+    struct core_callback *callback;
+    while ((callback = next_of(own)) != NULL)
+        call(callback);
+}
+
+void core_call_back(struct core_command *event)
+{
+    struct callbacks own = {NULL, &own.first};
+    core_lock();
+    make_all_due(event, atomic_load(&event->status), list_for(event, &own));
+    core_unlock();
+    call_all(&own);
 }
 
 bool core_callback(struct core_command *command, int32_t status,
@@ -328,6 +365,7 @@ bool core_callback(struct core_command *command, int32_t status,
                    void *data)
 {
     struct core_callback *callback = malloc(sizeof *callback);
+    struct callbacks own = {NULL, &own.first};
     struct core_work work;
     if (callback == NULL)
         return false;
@@ -338,7 +376,7 @@ bool core_callback(struct core_command *command, int32_t status,
     if (now <= status) {
         if (now < 0)
             callback->status = now;
-        make_due(callback);
+        make_due(callback, list_for(command, &own));
     } else {
         struct core_callback **place = &command->callbacks;
         while (*place != NULL)
@@ -349,6 +387,7 @@ bool core_callback(struct core_command *command, int32_t status,
     }
     core_unlock();
     core_do(&work);
+    call_all(&own);
     return true;
 }
 
@@ -361,7 +400,7 @@ void core_serve(void)
         uint32_t seen = atomic_load(&dues.value);
         core_lock();
         struct core_command *ended = core_next_noted();
-        struct core_callback *callback = ended == NULL ? next_due() : NULL;
+        struct core_callback *callback = ended == NULL ? next_of(&due) : NULL;
         bool is_idle = ended == NULL && callback == NULL;
         over = is_idle && core_is_closed;
         core_server_rests = is_idle && !over;

@@ -8,12 +8,12 @@
 
 #include <stdatomic.h>
 
-enum { ROUNDS = 500, NESTED = 20000 };
+enum { ROUNDS = 500, NESTED = 20000, IN_A_ROW = 100 };
 
 static struct host host;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static int rounds_left = ROUNDS, nested, builds_done, states_seen, destroyed;
+static int rounds_left = ROUNDS, nested, builds_done, states_seen, destroyed, ended_in_a_row;
 static cl_int states[3];
 static int destroyed_order[3];
 static cl_kernel add;
@@ -126,12 +126,39 @@ static void CL_CALLBACK on_ended(cl_event event, cl_int status, void *left)
 
 static void callbacks_in_callbacks(void)
 {
-    cl_event event;
-    must(clEnqueueMarkerWithWaitList(host.queue, 0, NULL, &event), "marker");
+    cl_event event, gate = user_event(&host);
+    must(clEnqueueMarkerWithWaitList(host.queue, 1, &gate, &event), "marker");
     MUST(clSetEventCallback(event, CL_COMPLETE, on_ended, (void *)(size_t)NESTED));
     MUST(clFlush(host.queue));
+    MUST(clSetUserEventStatus(gate, CL_COMPLETE));
     wait_until(&nested, NESTED); /* each callback that a callback registers comes */
+    MUST(clSetEventCallback(gate, CL_COMPLETE, on_ended, (void *)(size_t)NESTED));
+    wait_until(&nested, 2 * NESTED); /* so it does for a user event */
+    MUST(clReleaseEvent(gate));
     MUST(clReleaseEvent(event));
+}
+
+static cl_event in_a_row[IN_A_ROW];
+
+static void CL_CALLBACK sets_next(cl_event event, cl_int status, void *number)
+{
+    size_t next = (size_t)number + 1;
+    must_be(status == CL_COMPLETE && status_of(event) == CL_COMPLETE, "the event has ended");
+    if (next < IN_A_ROW)
+        MUST(clSetUserEventStatus(in_a_row[next], CL_COMPLETE));
+    change(&ended_in_a_row, 1);
+}
+
+static void user_events_that_callbacks_set(void)
+{
+    for (size_t i = 0; i < IN_A_ROW; i++) {
+        in_a_row[i] = user_event(&host);
+        MUST(clSetEventCallback(in_a_row[i], CL_COMPLETE, sets_next, (void *)i));
+    }
+    MUST(clSetUserEventStatus(in_a_row[0], CL_COMPLETE));
+    wait_until(&ended_in_a_row, IN_A_ROW);
+    for (size_t i = 0; i < IN_A_ROW; i++)
+        MUST(clReleaseEvent(in_a_row[i]));
 }
 
 static void order_of_states(void)
@@ -178,6 +205,7 @@ int main(void)
     add = new_kernel(&host, "add");
     chain_of_callbacks();
     callbacks_in_callbacks();
+    user_events_that_callbacks_set();
     order_of_states();
     order_of_destructors();
     build_with_callback();

@@ -117,7 +117,7 @@ def set_event_callback(event: Event, command_exec_callback_type: int, pfn_notify
             observed(reached)
         lib.fpgart_call_about_event(pfn_notify, reached.handle, status, user_data)
 
-    if not event.is_view or event.queue is None:
+    if not event.is_view:
         event.when(command_exec_callback_type, call_back)
         return
     check_callback_status(command_exec_callback_type)

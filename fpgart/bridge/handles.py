@@ -167,14 +167,6 @@ def known(handle: int) -> Any:
     return item if item is not None else view(handle)
 
 
-def user_event_ended(handle: int, status: int) -> None:
-    """Makes the callbacks of a user event that C has ended while a view of it was made."""
-    item = seen(handle)
-    if item.__class__ is Event:
-        item.context.scheduler.user_event_ended(item, status)
-        reap_soon(item.context.reaper)
-
-
 def view_all(*names: str) -> None:
     """Makes views of all objects of these classes, by default of all classes that have views."""
     for kind in [KINDS[name][0] for name in names] or VIEWABLE:

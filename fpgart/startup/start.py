@@ -221,7 +221,6 @@ def register(functions: str, process: Spawned | None) -> None:
 
     ffi.def_extern(name="fpgart_board_idle")(carried.board_idle)
     ffi.def_extern(name="fpgart_commands_ready")(platform.scheduler.commands_ready)
-    ffi.def_extern(name="fpgart_user_event_ended")(handles.user_event_ended)
     ffi.def_extern(name="fpgart_carried_failed")(carried.failed)
     ffi.def_extern(name="fpgart_svm_goes")(carried.svm_goes)
     ffi.def_extern(name="fpgart_renew", error=0)(carried.renew)

@@ -195,9 +195,8 @@ int fpgart_calls_back(const void *event, cl_int status,
     struct fpgart_event found;
     if (call == NULL || status < CL_COMPLETE || status > CL_SUBMITTED || !find_event(event, &found))
         return 0;
-    if (!core_is_user_event(found.command))
+    if (!core_is_user_event(found.command) || !fpgart_event_is_pythons((uintptr_t)event))
         return calls_back((uintptr_t)event, &found, status, call, data);
-    /* Python makes the callbacks of a user event: followers begin after they have returned. */
     fpgart_unhold((uintptr_t)event, FPGART_EVENT);
     return 0;
 }
@@ -221,18 +220,6 @@ void *fpgart_new_user_event(const void *context)
     return NULL;
 }
 
-/* Python may have made a view of it meanwhile. */
-static void set_user_event(uintptr_t event, struct core_command *command, cl_int status)
-{
-    struct fpgart_visit visit;
-    core_set(command, status);
-    if (fpgart_event_is_pythons(event) && fpgart_enter(&visit)) {
-        fpgart_user_event_ended(event, status);
-        fpgart_leave(&visit);
-    }
-    core_let_follow(command, false);
-}
-
 int fpgart_sets_user_event(const void *event, cl_int status)
 {
     struct fpgart_event found;
@@ -242,8 +229,11 @@ int fpgart_sets_user_event(const void *event, cl_int status)
     fpgart_disable_cancel(&cancel_state);
     int done = core_is_user_event(found.command) && !fpgart_event_is_pythons((uintptr_t)event) &&
                core_claim(found.command);
-    if (done)
-        set_user_event((uintptr_t)event, found.command, status);
+    if (done) {
+        core_set(found.command, status);
+        core_call_back(found.command);
+        core_let_follow(found.command, false);
+    }
     fpgart_unhold((uintptr_t)event, FPGART_EVENT);
     fpgart_restore_cancel(cancel_state);
     return done;

@@ -22,11 +22,8 @@ int fpgart_calls_back(const void *event, cl_int status,
                       void(CL_CALLBACK *call)(cl_event, cl_int, void *), void *data);
 void *fpgart_new_user_event(const void *context); /* NULL: left to Python */
 int fpgart_sets_user_event(const void *event, cl_int status);
-/* For Python: registers a callback for the view of a carried command. */
+/* For Python: registers a callback for a view. */
 FOR_PYTHON int fpgart_view_calls_back(uintptr_t event, cl_int status, uintptr_t call,
                                       uintptr_t data);
-
-/* A call into Python: a user event has ended of which a view was made meanwhile. */
-OF_PYTHON void fpgart_user_event_ended(uintptr_t event, cl_int status);
 
 #endif

@@ -90,7 +90,7 @@ MOST = {
     "migrate_svm": Most(2, 30, 0.01),
     "unified_memory": Most(0, 0, 4),
     "migrate": Most(0, 0, 4),
-    "free_svm": Most(3, 50, 4),
+    "free_svm": Most(4, 50, 4),
     "make_write_launch_read": Most(0, 0, 4),
 }
 

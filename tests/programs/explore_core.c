@@ -24,6 +24,7 @@ struct thread {
     void (*work)(void *);
     void *data;
     bool used, is_host, is_ending, is_serving, is_taking;
+    unsigned depth;
     bool (*may_go_on)(void *);
     void *waits_for;
     char stack[STACK];
@@ -130,6 +131,7 @@ static void start(void (*work)(void *), void *data, bool is_host)
     thread->is_host = is_host;
     thread->may_go_on = NULL;
     thread->is_ending = thread->is_serving = thread->is_taking = false;
+    thread->depth = 0;
     getcontext(&thread->context);
     thread->context.uc_stack.ss_sp = thread->stack;
     thread->context.uc_stack.ss_size = STACK;
@@ -186,6 +188,12 @@ bool *core_explored_taking(void)
 {
     static bool without_thread;
     return current != NULL ? &current->is_taking : &without_thread;
+}
+
+unsigned *core_explored_depth(void)
+{
+    static unsigned without_thread;
+    return current != NULL ? &current->depth : &without_thread;
 }
 
 static bool is_free(void *nothing)
@@ -964,6 +972,9 @@ static void set_user_event(int number)
             ran_at[number] |= 1u << i;
     core_set(commands[number], outcome_of(number));
     core_pause();
+    core_call_back(commands[number]);
+    CHECK(!host->plans[number].has_callback || called_back[number] == 1 || current->depth >= 2,
+          "a user event lets others follow before its callbacks have returned");
     core_let_follow(commands[number], false);
     has_let[number] = true;
 }
@@ -984,8 +995,9 @@ static void call_back(struct core_command *command, int32_t status, void *data)
     int number = (int)(intptr_t)data;
     const struct plan *plan = &host->plans[number];
     called_back[number]++;
-    CHECK(current->work == serving_thread && !core_in_ended(),
-          "a callback is called on a thread that may not wait");
+    CHECK(plan->kind == USER ? current->depth <= 2 : current->work == serving_thread,
+          "a callback is called on another thread, or too many are within each other");
+    CHECK(!core_in_ended(), "a callback is called on a thread that may not wait");
     if (plan->callback_waits != 0) {
         yield(is_enqueued, (void *)(intptr_t)(plan->callback_waits - 1));
         struct core_command *waited = commands[plan->callback_waits - 1];
@@ -1722,6 +1734,15 @@ static const struct host hosts[] = {
     {"a decided command out of order beside commands that wait for the host",
      {true, false},
      {{USER}, {CARRIED, 0, {1}}, {CARRIED, 1, {2}}, {DECIDED, 1}, {CARRIED, 1}},
+     0,
+     true},
+    {"callbacks of user events that set others",
+     {true, true},
+     {{USER, .has_callback = true, .callback_sets = 2},
+      {USER, .has_callback = true, .callback_sets = 3},
+      {USER, .has_callback = true, .outcome = -5},
+      {CARRIED, 0, {1}},
+      {DECIDED, 1, {3}}},
      0,
      true},
     {"callbacks that wait for what the host sets",

@@ -415,6 +415,7 @@ static void CL_CALLBACK writes(cl_event event, cl_int status, void *word)
     *(cl_int *)word = 50;
 }
 
+/* In every second round a command waits for it that Python decides. */
 static void called_back(void)
 {
     for (int round = 0; round < ROW; round++) {
@@ -422,6 +423,9 @@ static void called_back(void)
         cl_event gate = user_event(&host);
         learn();
         MUST(clSetEventCallback(gate, CL_COMPLETE, writes, &word));
+        if (round % 2 == 1)
+            MUST(clEnqueueMigrateMemObjects(other, 1, &second, CL_MIGRATE_MEM_OBJECT_HOST, 1, &gate,
+                                            NULL));
         MUST(clEnqueueWriteBuffer(host.queue, buffer, CL_FALSE, 0, sizeof word, &word, 1, &gate,
                                   NULL));
         open_gate(gate, CL_COMPLETE);

@@ -50,6 +50,10 @@ class Command:
         """Lets the commands that follow begin. Returns True if commands are ready to be taken. No lock is held."""
         return bool(self._lib.core_let_follow(self.pointer, True))
 
+    def call_back(self) -> None:
+        """Makes the callbacks of a user event that are registered in C, after set(). No lock is held."""
+        self._lib.core_call_back(self.pointer)
+
     def claim(self) -> bool:
         """Claims a user event. Returns True if the caller is the first, and so has to set the status."""
         return bool(self._lib.core_claim(self.pointer))

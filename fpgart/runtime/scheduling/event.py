@@ -259,6 +259,7 @@ class Event:
         if status > COMPLETE:
             raise InvalidValue(f"a user event ends with CL_COMPLETE or a negative status, not {status}")
         if not self.context.scheduler.claim_user_event(self):
+            self.look()
             raise InvalidOperation(f"the status of a user event is set once; that of this one is {self.status}")
         for listener in NOTICES.user_event_ended:
             listener(self)

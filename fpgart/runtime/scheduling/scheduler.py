@@ -32,7 +32,7 @@ from fpgart.runtime.scheduling.event import (
     ReadyList,
 )
 from fpgart.runtime.scheduling.occupancy import TAKEN
-from fpgart.runtime.scheduling.readiness import Aftermath, Readiness, collect
+from fpgart.runtime.scheduling.readiness import Aftermath, Readiness
 from fpgart.runtime.scheduling.reaper import Reaper
 from fpgart.runtime.scheduling.threads import SystemThreads, Threads
 from fpgart.runtime.scheduling.workers import Workers
@@ -262,12 +262,14 @@ class Scheduler:
 
         If the thread is in callbacks within each other, the commands may begin before (Callbacks.call_at_once).
         """
+        assert event.command is not None
         after, then = Aftermath(), Aftermath()
         with self._lock:
             if event.status <= COMPLETE:
                 return
             self._ready.end(event, status, self._now(), after)
         self._callbacks.call_at_once(after.settle)
+        event.command.call_back()
         self._let_follow([event], then)
         then.settle()
         reap(event)
@@ -355,14 +357,6 @@ class Scheduler:
             times = self.core.times(event.command)
             event.queued_ns, event.submit_ns, event.start_ns, event.end_ns = times
             event.status = status
-
-    def user_event_ended(self, event: Event, status: int) -> None:
-        """Ends the view `event` of a user event that C ended while the view was made. It runs no deferred work."""
-        after = Aftermath()
-        with self._lock:
-            event.status = status
-            collect(event, status, after)
-        after.settle()
 
     # Time; a scheduler with a simulated clock overrides these
 

@@ -10,9 +10,11 @@ import threading
 from typing import Any
 
 import pytest
+from fpgart._native import ffi, lib
 from machine import Boards, Machine
 
 from fpgart.base import opencl as cl
+from fpgart.base.errors import InvalidOperation
 from fpgart.runtime.commands.host_work import HostWork
 from fpgart.runtime.scheduling.event import COMPLETE, RUNNING, SUBMITTED, Event
 from fpgart.runtime.scheduling.occupancy import Claim
@@ -103,18 +105,25 @@ def test_who_waits_for_a_carried_command_returns_when_that_has_ended(machine: Ma
     assert event.status == COMPLETE
 
 
-def test_callbacks_of_a_view_of_a_user_event_are_called_once_when_c_ends_it(machine: Machine) -> None:
-    """Also if somebody has asked for its status before."""
-    called = list[int]()
+def test_callbacks_that_c_has_for_a_user_event_return_before_commands_that_wait_for_it_begin(machine: Machine) -> None:
+    seen = list[int]()
     command = machine.scheduler.core.user_event()
     event = Event(machine.context, None, cl.CL_COMMAND_USER, None, SUBMITTED, command)
-    event.when(COMPLETE, lambda _, status: called.append(status))
+    call = ffi.callback("void(struct core_command *, int32_t, void *)", lambda of, status, data: seen.append(status))
+    assert lib.core_callback(command.pointer, cl.CL_COMPLETE, call, ffi.NULL)
+    follower = enqueue(machine, seen, event)
+    event.set_status(COMPLETE)
+    machine.scheduler.wait(follower)
+    assert seen == [COMPLETE, 1], "the follower adds the number of those before it"
+
+
+def test_a_user_event_that_c_has_set_is_not_set_again(machine: Machine) -> None:
+    command = machine.scheduler.core.user_event()
+    event = Event(machine.context, None, cl.CL_COMMAND_USER, None, SUBMITTED, command)
+    assert command.claim()
     command.set(-5)
-    assert event.seen_status() == -5
-    assert called == [], "whoever asks calls nobody back: what waits for the event begins behind the callbacks"
-    for _ in range(2):
-        machine.scheduler.user_event_ended(event, -5)
-    assert called == [-5]
+    with pytest.raises(InvalidOperation, match="that of this one is -5"):
+        event.set_status(COMPLETE)
 
 
 def test_whoever_asks_for_the_status_of_a_view_learns_the_end(machine: Machine) -> None:
