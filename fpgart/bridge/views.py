@@ -17,6 +17,7 @@ from fpgart.bridge.carrying import CarriedQueue
 from fpgart.bridge.handles import KINDS, Maker, find
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.device import Block, Device
+from fpgart.runtime.memory.host_store import HostStore
 from fpgart.runtime.objects.context import Context
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.programs.kernel import Kernel
@@ -44,6 +45,8 @@ def view_buffer(parent: Buffer | Context, found: Any, handle: int) -> Buffer:
     if isinstance(parent, Buffer):
         return Buffer(parent.context, flags, size, parent=parent, origin=int(found.origin))
     buffer = Buffer(parent, flags, size, int(found.host))
+    if found.store:
+        buffer.store = HostStore(size, int(found.store))
     if found.device:
         device = find(int(found.device), Device)
         block = device.adopt(Block(device, MemoryRange(0, int(found.block), size), buffer.number))

@@ -10,6 +10,7 @@
 #include "first_fit.h"
 #include "handles.h"
 #include "interpreter.h"
+#include "pages.h"
 #include "permissions.h"
 
 #include <pthread.h>
@@ -131,12 +132,34 @@ int fpgart_place_in(uintptr_t buffer, const struct fpgart_carried_queue *queue, 
            region->context == fpgart_handle_serial(queue->context);
 }
 
+static size_t whole_pages(size_t size)
+{
+    enum { PAGE = 4096 };
+    return (size + PAGE - 1) / PAGE * PAGE;
+}
+
+uintptr_t fpgart_store_of(uintptr_t buffer, const struct fpgart_carried_queue *queue)
+{
+    const struct fpgart_region *region = fpgart_region_of(buffer);
+    uintptr_t owner = fpgart_owner_of(buffer), store = 0;
+    if (fpgart_board_in(queue->context, FPGART_OVER_HOST) == NULL)
+        return 0;
+    pthread_mutex_lock(&lock);
+    struct fpgart_block *block = find_block(owner);
+    if (block != NULL && block->board != NULL) {
+        if (block->store == 0)
+            block->store = map_anonymous(whole_pages(block->size));
+        store = block->store;
+    }
+    pthread_mutex_unlock(&lock);
+    return store != 0 ? store + region->origin : 0;
+}
+
 void fpgart_block_free(struct fpgart_block *block)
 {
-    pthread_mutex_lock(&lock);
-    struct fpgart_block freed = *block;
-    block->board = NULL;
-    pthread_mutex_unlock(&lock);
+    struct fpgart_block freed = fpgart_take_block(block);
+    if (freed.store != 0)
+        unmap(freed.store, whole_pages(freed.size));
     if (freed.board == NULL)
         return;
     if (!board_memory_keeps(freed.board->memory, freed.size))
@@ -151,6 +174,7 @@ struct fpgart_block fpgart_take_block(struct fpgart_block *block)
         pthread_cond_wait(&moved, &lock);
     struct fpgart_block taken = *block;
     block->board = NULL;
+    block->store = 0;
     pthread_mutex_unlock(&lock);
     return taken;
 }

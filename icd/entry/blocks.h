@@ -25,6 +25,9 @@ struct fpgart_block fpgart_take_block(struct fpgart_block *block); /* board NULL
 enum { FPGART_ANYWHERE = 64 };
 int fpgart_place_in(uintptr_t buffer, const struct fpgart_carried_queue *queue, uint64_t epoch,
                     uint32_t location, struct fpgart_place *found);
+/* Returns the address at which a buffer without an address in the host's memory is mapped from now
+ * on, or 0 if Python has to allocate that. */
+uintptr_t fpgart_store_of(uintptr_t buffer, const struct fpgart_carried_queue *queue);
 
 /* Sets the heap from which C allocates (boards.h); `room` 0: C allocates no more, because somebody
  * has to see each allocation. `locations` are those for which that memory counts. */

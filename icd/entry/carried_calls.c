@@ -5,6 +5,7 @@
 #include "carried_calls.h"
 
 #include "arguments.h"
+#include "blocks.h"
 #include "commands.h"
 #include "handles.h"
 #include "held.h"
@@ -410,6 +411,16 @@ static uint64_t refuses_mapping(cl_map_flags flags)
            ((flags & ~(cl_map_flags)CL_MAP_READ) != 0 ? (uint64_t)NOT_WRITTEN : 0);
 }
 
+static int has_store(const struct call *call, const struct fpgart_carried_queue *queue,
+                     struct fpgart_place *place)
+{
+    if (place->store != 0)
+        return 1;
+    uintptr_t store = fpgart_store_of(call->buffer, queue);
+    place->store = store != 0 ? store + call->offset : 0;
+    return store != 0;
+}
+
 static int carry_map(const struct call *call)
 {
     struct command command;
@@ -419,7 +430,7 @@ static int carry_map(const struct call *call)
         return 0;
     if (!fpgart_use_buffer(&command, call->buffer, refuses_mapping(call->flags), call->offset,
                            call->size, &place) ||
-        place.store == 0)
+        !has_store(call, command.queue, &place))
         return fpgart_give_up(&command);
     struct fpgart_mapping mapping = {place.store, call->offset, call->size, call->flags, 0};
     if (!fpgart_add_mapping(call->buffer, &mapping))

@@ -42,7 +42,8 @@ struct fpgart_board;
 struct fpgart_block {           /* memory of a board that C has allocated */
     struct fpgart_board *board; /* NULL: none */
     uint64_t address, size;
-    int is_moving; /* 1: a thread copies the buffer's contents into it */
+    int is_moving;   /* 1: a thread copies the buffer's contents into it */
+    uintptr_t store; /* the host's memory, of whole pages, in which C maps the buffer; 0: none */
 };
 struct fpgart_place {       /* of a buffer */
     _Atomic uint64_t epoch; /* 0: unknown, or about to change */
@@ -58,7 +59,7 @@ struct fpgart_mappings {
 };
 /* The slots of a context: for the boards for which C makes queues, for that of the first device,
  * whose memory buffers get, and once more for that one if C also makes those over the host's
- * memory.
+ * memory, and maps buffers that Python does not know.
  */
 enum {
     FPGART_MOST_BOARDS = 4,

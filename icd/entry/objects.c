@@ -67,5 +67,6 @@ int fpgart_view(uintptr_t handle, struct fpgart_unseen *found)
     found->device = block.board != NULL ? block.board->handle : 0;
     found->block = block.address;
     found->host = contents->region.host;
+    found->store = block.store;
     return 1;
 }

@@ -18,6 +18,7 @@ FOR_PYTHON struct fpgart_unseen {
     uintptr_t device;             /* of a buffer: the one with its block; 0: it has none */
     uint64_t block;               /* its address on the board */
     uintptr_t host;               /* of a buffer: the memory over which it is made */
+    uintptr_t store;              /* of a buffer: the memory in which C has mapped it; 0: none */
 };
 /* Writes the facts for a view, once; returns 0 if Python knows the object. */
 AT_ONCE int fpgart_view(uintptr_t handle, struct fpgart_unseen *found);

@@ -28,6 +28,7 @@ def test_the_contents_of_a_buffer_over_the_hosts_memory_are_there_until_it_has_a
         flags=cl.CL_MEM_READ_WRITE | cl.CL_MEM_USE_HOST_PTR,
         size=SIZE,
         host=ctypes.addressof(memory),
+        store=0,
         device=int(is_placed),
         block=block.range.address,
     )

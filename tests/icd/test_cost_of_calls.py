@@ -81,6 +81,7 @@ MOST = {
     "make_buffers_of_sizes": Most(0, 0, 0),
     "make_buffers_beside_pythons": Most(7, 250, 4),
     "make_over_host_memory": Most(0, 0, 4),
+    "make_and_map": Most(0, 0, 4),
     "make_queue": Most(0, 0, 4),
     "map_and_unmap": Most(0, 0, 4),
     "transfer_beside": Most(0, 0, 0.01),

@@ -430,6 +430,17 @@ static cl_int make_buffers_beside_pythons(void)
     return status[0] | status[1] | clReleaseMemObject(made);
 }
 
+static cl_int make_and_map(void)
+{
+    cl_int status[2];
+    cl_mem made = clCreateBuffer(host.context, CL_MEM_ALLOC_HOST_PTR, BYTES, NULL, &status[0]);
+    void *mapped = clEnqueueMapBuffer(host.queue, made, CL_TRUE, CL_MAP_WRITE, 0, BYTES, 0, NULL,
+                                      NULL, &status[1]);
+    return status[0] | status[1] |
+           clEnqueueUnmapMemObject(host.queue, made, mapped, 0, NULL, NULL) |
+           clReleaseMemObject(made);
+}
+
 static cl_int make_over_host_memory(void)
 {
     const size_t size = 1;
@@ -584,6 +595,7 @@ static const struct {
     {"make_buffers_beside_pythons", make_buffers_beside_pythons},
     {"free_svm", free_svm}, /* C makes the next ones once there is none */
     {"make_over_host_memory", make_over_host_memory},
+    {"make_and_map", make_and_map},
     {"make_queue", make_queue},
     {"map_and_unmap", map_and_unmap},
     {"transfer_beside", transfer_beside},

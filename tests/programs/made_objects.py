@@ -133,6 +133,36 @@ def over_host_memory() -> None:
         release("MemObject", buffer)
 
 
+def mapped_buffers() -> None:
+    """Each mapping of a buffer begins at the same address, also if Python knows the buffer only between two of them."""
+    for step in range(24):
+        buffer = host.buffer(8192, READ_WRITE | COPY, bytes([step]) * 8192)
+        part = make("clCreateSubBuffer", buffer, READ_WRITE, 0x1220, handles(2048, 4096)) if step % 2 else 0
+        starts = []
+        for turn in range(3):
+            if step % 3 == turn:
+                print(
+                    "to the host", call("clEnqueueMigrateMemObjects", host.queue, 1, handles(buffer), 1, 0, None, None)
+                )
+            if step % 5 == turn:
+                print("mappings", ask("clGetMemObjectInfo", buffer, 0x1104))
+            if step % 4 == turn:
+                print("address", address(buffer))
+            item, origin = (part, 2048) if part and turn % 2 == step % 3 % 2 else (buffer, 0)
+            found = make("clEnqueueMapBuffer", host.queue, item, 1, (1, 3, 4)[turn], 64, 512, 0, None, None)
+            starts.append(found - origin)
+            if turn < 2:
+                print("mapped", ctypes.string_at(found, 4))
+            ctypes.memset(found, step + turn, 512)
+            if step % 8 != 7 or turn < 2:  # otherwise the buffer is released while it is mapped
+                print("unmapped", call("clEnqueueUnmapMemObject", host.queue, item, found, 0, None, None))
+                print("contents", host.read(buffer, 4, origin + 64 + 508))
+        print("each at", starts[1] - starts[0], starts[2] - starts[0])
+        if part:
+            release("MemObject", part)
+        release("MemObject", buffer)
+
+
 def freed_between() -> None:
     """Memory below a block that a buffer has left is freed before that, or behind it."""
     for step in range(6):
@@ -201,6 +231,7 @@ for _ in range(2):
     address(host.buffer(512))
     buffers()
     over_host_memory()
+    mapped_buffers()
     freed_between()
     kernels()
     queues()

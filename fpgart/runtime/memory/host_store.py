@@ -15,9 +15,10 @@ class HostStore:
 
     __slots__ = ("address", "size")
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, address: int = 0) -> None:
+        """`address`: of memory that has been mapped for it; 0 maps some. Raises OutOfHostMemory."""
         self.size = round_up(size, PAGE)
-        self.address = int(lib.map_anonymous(self.size))
+        self.address = address or int(lib.map_anonymous(self.size))
         if not self.address:
             raise OutOfHostMemory(f"no {size} bytes of host memory to map a buffer into")
 
