@@ -94,8 +94,11 @@ class MemorySystem(Protocol):
     def default_memory(self, size: int) -> int | None:
         """Returns the memory for `size` bytes without a request; None if that depends on what is free."""
 
-    def default_heap(self) -> FirstFit | None:
-        """Returns the heap from which C may allocate small buffers without a request; None if there is none."""
+    def default_heap(self) -> tuple[FirstFit, int] | None:
+        """Returns memory 0 and a number of bytes: a buffer without a request is there if it is not larger and fits.
+
+        Returns None if there is no such rule.
+        """
 
 
 class BoardMemories(Protocol):
@@ -134,10 +137,11 @@ class GlobalMemories:
                 return index
         return None
 
-    def default_heap(self) -> FirstFit | None:
-        if type(self) is not GlobalMemories:  # C allocates by first fit, and a subclass may not
+    def default_heap(self) -> tuple[FirstFit, int] | None:
+        if type(self) is not GlobalMemories or not self._by_preference:  # a subclass may not allocate by first fit
             return None
-        return self._heaps[0] if self._by_preference and self._by_preference[0][0] == 0 else None
+        memory, room = self._by_preference[0]
+        return (self._heaps[0], room) if memory == 0 else None
 
     def allocate(self, size: int, memory: int | None = None, bank: int = 0) -> MemoryRange | None:
         if memory is None:

@@ -131,12 +131,13 @@ class CarriedBoard:
         """Gives C the heap for buffers in the default memory, if there is one and nobody has to see each allocation."""
         device, mmd = self.device, self.device.mmd
         self._locations = len(LOCATIONS)
-        heap = device.memories.default_heap()
+        found = device.memories.default_heap()
         is_seen = bool(NOTICES.block_reserved or NOTICES.block_freed)
-        if heap is None or not heap.begin or not mmd.in_c or is_seen:  # to C, address 0 is no block
+        if found is None or not found[0].begin or not mmd.in_c or is_seen:  # to C, address 0 is no block
             lib.fpgart_board_allocates(self.address, 0, 0, 0, 0)
             return
-        room = min(device.board.memories[0].usable_size, device.max_mem_alloc_size)
+        heap, most = found
+        room = min(most, device.max_mem_alloc_size)
         shift = mmd.aperture(heap.begin) - heap.begin
         lib.fpgart_board_allocates(self.address, heap.address, shift, room, locations_of(device, 0))
 

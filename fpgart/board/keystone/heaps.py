@@ -119,8 +119,8 @@ class KeystoneHeaps:
     def default_memory(self, size: int) -> int | None:
         return None
 
-    def default_heap(self) -> None:
-        return None
+    def default_heap(self) -> tuple[FirstFit, int]:
+        return self._heaps[0], SMALL if self.mapped else self._sizes[0]
 
     def is_mapped(self, memory: int) -> bool:
         """True if the DSP sees a heap only through regions."""
