@@ -51,17 +51,28 @@ bool core_engine_may_get(const struct core_queue *queue, enum core_kind kind)
     return kind != CORE_MOVES || (polling == own_polling && running == queue->running);
 }
 
-void core_board_runs_one(struct core_board *board)
+void core_board_has_cores(struct core_board *board, uint32_t cores)
 {
-    board->runs_one = true;
+    board->cores = cores;
 }
 
 /* Returns true if the board may run a command of the queue beside the open kernels. */
+/* Returns true if a task of the queue runs beside no other one of the queue. */
+static bool is_only_task(const struct core_queue *queue)
+{
+    return !queue->in_order || queue->tasks == 0;
+}
+
 static bool has_room(const struct core_board *board, const struct core_queue *queue,
                      enum core_kind kind)
 {
-    return kind == CORE_MOVES || !board->runs_one ||
-           board->kernels == (queue->in_order ? queue->kernels : 0);
+    uint32_t own = queue->in_order ? queue->kernels : 0;
+    if (kind == CORE_MOVES || board->cores == 0)
+        return true;
+    if (kind != CORE_TASK)
+        return board->kernels == own;
+    return board->wide == (own != 0 ? own - queue->tasks : 0) &&
+           board->tasks + is_only_task(queue) <= board->cores;
 }
 
 bool core_admits(const struct core_queue *queue, uint64_t epoch, enum core_kind kind)
@@ -80,6 +91,12 @@ void core_admit(struct core_queue *queue, enum core_kind kind)
     if (queue->board == NULL)
         return;
     queue->board->open++;
+    if (kind == CORE_TASK) {
+        queue->board->tasks += is_only_task(queue);
+        queue->tasks++;
+    } else {
+        queue->board->wide += kind != CORE_MOVES;
+    }
     if (kind != CORE_MOVES && queue->board->kernels++ == 0)
         queue->board->kernels_since = queue->engine->now();
 }
@@ -93,6 +110,12 @@ void core_leave(struct core_queue *queue, enum core_kind kind, struct core_work 
     queue->admitted--;
     if (board == NULL)
         return;
+    if (kind == CORE_TASK) {
+        queue->tasks--;
+        board->tasks -= is_only_task(queue);
+    } else {
+        board->wide -= kind != CORE_MOVES;
+    }
     if (kind != CORE_MOVES && --board->kernels == 0)
         board->kernels_ns += queue->engine->now() - board->kernels_since;
     if (--board->open != 0 || !board->awaited)

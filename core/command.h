@@ -76,7 +76,9 @@ struct core_board {
     uint32_t kernels;       /* of these, kernels */
     uint64_t kernels_since; /* when the first of them was admitted */
     uint64_t kernels_ns;    /* the time before that in which there were some */
-    bool runs_one;          /* kernel at a time */
+    uint32_t wide;          /* of the kernels, those that are no CORE_TASK */
+    uint32_t tasks;         /* cores that the others occupy */
+    uint32_t cores;         /* 0: kernels occupy none */
     bool awaited;           /* idle() has to be called, or runs */
     struct core_board *next_idle;
     struct core_queue *queues;
@@ -110,6 +112,7 @@ struct core_queue {
     uint32_t in_engine; /* of these, those that the engine has */
     uint32_t admitted;
     uint32_t kernels;  /* of these, those that are kernels */
+    uint32_t tasks;    /* of these, CORE_TASK */
     uint32_t polling;  /* of these, CORE_POLLS */
     uint32_t running;  /* that the caller runs */
     uint64_t enqueued; /* the number of commands so far */

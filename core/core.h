@@ -25,6 +25,7 @@ struct core_command;
 enum core_kind {
     CORE_CARRIED, /* a kernel that waits for no other command */
     CORE_POLLS,   /* a kernel that may */
+    CORE_TASK,    /* a kernel that waits for no other command, and occupies one core of its board */
     CORE_MOVES    /* a transfer, marker or barrier: it is handed over if, at its enqueueing or its
                      turn, another command may poll, or the caller runs one of another queue */
 };
@@ -66,9 +67,10 @@ struct core_engine {
  * reference. */
 struct core_board *core_board_new(void (*idle)(void *data), void *data);
 void core_board_release(struct core_board *board);
-/* Lets the board, which has no queues yet, admit a kernel only while no other one is open, but for
- * those before it in its in-order queue. */
-void core_board_runs_one(struct core_board *board);
+/* Sets the number of cores of a board, which has no queues yet. A kernel occupies all of them, a
+ * CORE_TASK one; the kernels of an in-order queue occupy them in turn. The board admits a kernel
+ * only if it has cores for it. 0: kernels occupy none. */
+void core_board_has_cores(struct core_board *board, uint32_t cores);
 /* Admits no carried command until core_board_resume() has been called as often. Returns true
  * if carried commands are open; idle() is then called once for all that hold the board. */
 bool core_board_hold(struct core_board *board);

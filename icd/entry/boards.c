@@ -87,7 +87,7 @@ void fpgart_note_ends(void)
 }
 
 uintptr_t fpgart_board_new(uintptr_t device, uintptr_t carrier, uintptr_t engine_context,
-                           uintptr_t engine_device, uintptr_t memory, int has_svm, int runs_one)
+                           uintptr_t engine_device, uintptr_t memory, int has_svm, uint32_t cores)
 {
     pthread_once(&threads_once, start_threads);
     struct fpgart_board *board = fpgart_has_threads() ? calloc(1, sizeof *board) : NULL;
@@ -103,9 +103,8 @@ uintptr_t fpgart_board_new(uintptr_t device, uintptr_t carrier, uintptr_t engine
     board->context = engine_context;
     board->device = engine_device;
     board->has_svm = has_svm;
-    board->runs_one = runs_one;
-    if (runs_one)
-        core_board_runs_one(board->core);
+    board->cores = cores;
+    core_board_has_cores(board->core, cores);
     board->memory = (struct board_memory *)memory;
     board->next = atomic_load(&boards);
     while (!atomic_compare_exchange_weak(&boards, &board->next, board))

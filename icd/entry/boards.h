@@ -22,7 +22,7 @@ struct fpgart_board {
     const struct carrier *carrier;
     uintptr_t context, device; /* the engine's */
     int has_svm;
-    int runs_one; /* kernel at a time: a launch of one work-item runs beside others, by Python */
+    uint32_t cores; /* a launch of one work-item occupies one, others all; 0: they occupy none */
     struct board_memory *memory;
     /* The heap of buffers without a request (blocks.c): allocations of up to `room` bytes are C's,
      * at the board's addresses; `shift` leads from those to addresses of this process. */
@@ -44,7 +44,7 @@ struct fpgart_carried_queue {
 
 FOR_PYTHON uintptr_t fpgart_board_new(uintptr_t device, uintptr_t carrier, uintptr_t engine_context,
                                       uintptr_t engine_device, uintptr_t memory, int has_svm,
-                                      int runs_one);
+                                      uint32_t cores);
 AT_ONCE uint64_t fpgart_board_epoch(uintptr_t board);
 AT_ONCE void fpgart_board_end_epoch(uintptr_t board);
 FOR_PYTHON int fpgart_board_hold(uintptr_t board);

@@ -21,11 +21,6 @@ enum {
     NOT_WRITTEN = CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS
 };
 
-static int is_task(const struct fpgart_nd_range *range)
-{
-    return range->sizes[3] == 1 && range->sizes[4] == 1 && range->sizes[5] == 1;
-}
-
 /* Begins the command of a launch and lays its arguments out. Returns their size plus 1; 0: the
  * command has not begun. */
 static int begin_launch(struct command *command, const struct call *call)
@@ -35,12 +30,12 @@ static int begin_launch(struct command *command, const struct call *call)
     if (!fpgart_hold(call->kernel, FPGART_KERNEL, fpgart_handle_serial(call->kernel)))
         return fpgart_give_up(command);
     command->held.kernel = call->kernel;
-    if (command->queue->board->runs_one && is_task(&call->nd_range))
-        return fpgart_give_up(command);
     int size =
         fpgart_lay_out_launch(call->kernel, command->queue, &call->nd_range, command->epoch,
                               command->carried, ROOM - sizeof(struct carried), command->held.uses,
                               &command->buffers, &command->held.program, &command->held.reaches);
+    if (size != 0 && command->held.program.may_poll && fpgart_is_task(command))
+        return fpgart_give_up(command);
     return size != 0 ? size : fpgart_give_up(command);
 }
 

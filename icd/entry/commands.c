@@ -405,11 +405,19 @@ static bool is_reached(const struct command *command)
            carrier->reaches(command->queue->board->context, command->carried);
 }
 
+int fpgart_is_task(const struct command *command)
+{
+    const uint64_t *global = command->call->nd_range.sizes + 3;
+    return command->queue->board->cores != 0 && global[0] == 1 && global[1] == 1 && global[2] == 1;
+}
+
 static enum core_kind kind_of(const struct command *command)
 {
     if (command->carried->kind != CARRIED_LAUNCH)
         return CORE_MOVES;
-    return command->held.program.may_poll ? CORE_POLLS : CORE_CARRIED;
+    if (command->held.program.may_poll)
+        return CORE_POLLS;
+    return fpgart_is_task(command) ? CORE_TASK : CORE_CARRIED;
 }
 
 /* `size`: the bytes behind the operation. Everything that was held is released if the core

@@ -63,6 +63,7 @@ int fpgart_begin_command(struct command *command, const struct call *call);
 int fpgart_use_buffer(struct command *command, uintptr_t buffer, uint64_t refused, size_t offset,
                       size_t size, struct fpgart_place *place);
 int fpgart_give_up(struct command *command);
+int fpgart_is_task(const struct command *command); /* 1 for a launch that occupies one core */
 /* `size`: the bytes behind the operation. */
 int fpgart_enqueue_command(struct command *command, enum core_role role, size_t size);
 

@@ -567,7 +567,7 @@ static void engine_thread(void *nothing)
 
 /* Hosts: commands in queues, and what threads do with them. */
 
-enum { COMMANDS = 8, QUEUES = 3, LISTED = 3 };
+enum { COMMANDS = 8, QUEUES = 3, LISTED = 3, CORES = 2 };
 
 struct plan {
     /* HELD: the caller runs it beside the core, on a board that it holds, and changes the board.
@@ -594,11 +594,11 @@ struct host {
     int split; /* commands from this number on are another thread's; 0: one thread does all */
     bool finishes;
     enum { WAITS, OBSERVES, NOTES } looks; /* how the host has the last ends noted */
-    bool shares;   /* its threads use one queue, so that nobody knows the order */
-    bool helps;    /* threads that wait run decided commands */
-    bool renews;   /* it may be known what commands need when the board has changed */
-    bool runs_one; /* kernel at a time */
-    bool rests;    /* a thread waits until all that is left waits for user events */
+    bool shares;    /* its threads use one queue, so that nobody knows the order */
+    bool helps;     /* threads that wait run decided commands */
+    bool renews;    /* it may be known what commands need when the board has changed */
+    bool has_cores; /* a kernel occupies both of the board's cores, a CORE_TASK one */
+    bool rests;     /* a thread waits until all that is left waits for user events */
 };
 
 static const struct host *host;
@@ -644,15 +644,35 @@ static int32_t outcome_of(int number)
     return host->plans[number].outcome;
 }
 
+static unsigned cores_of(const struct plan *plan)
+{
+    return plan->of == CORE_MOVES ? 0 : plan->of == CORE_TASK ? 1 : CORES;
+}
+
+/* Returns how many cores the kernels of the engine occupy, one of that plan included. */
+static unsigned occupied_beside(const struct plan *plan)
+{
+    unsigned sum = 0;
+    for (int queue = 0; queue < QUEUES; queue++) {
+        unsigned all = queue == plan->queue ? cores_of(plan) : 0, most = all;
+        for (unsigned j = 0; j < operation_count; j++) {
+            const struct plan *other = &host->plans[operations[j].number];
+            if (operations[j].status <= CL_COMPLETE || other->queue != queue)
+                continue;
+            all += cores_of(other);
+            most = cores_of(other) > most ? cores_of(other) : most;
+        }
+        sum += host->in_order[queue] ? most : all;
+    }
+    return sum;
+}
+
 /* What waited for a user event, and is not for an engine that runs certain ones of other queues. */
 static void check_what_is_beside(int number)
 {
     const struct plan *plan = &host->plans[number];
-    for (unsigned j = 0; host->runs_one && plan->of != CORE_MOVES && j < operation_count; j++)
-        CHECK(operations[j].status <= CL_COMPLETE ||
-                  host->plans[operations[j].number].of == CORE_MOVES ||
-                  (operations[j].lane == &lanes[plan->queue] && host->in_order[plan->queue]),
-              "a board runs two kernels at once");
+    CHECK(!host->has_cores || plan->of == CORE_MOVES || occupied_beside(plan) <= CORES,
+          "kernels occupy more cores than there are");
     bool came_later = commands[number] != NULL && commands[number]->deferred;
     for (int i = 0; i < LISTED && plan->of == CORE_MOVES && came_later; i++) {
         int waited = plan->waits[i] - 1;
@@ -831,7 +851,7 @@ static void call_caller(void *data)
 {
     CHECK(data == &caller && core_in_ended(), "the caller is called in another way");
     CHECK(!holds_lock(), "the caller is called with the lock");
-    bool has_reason = host->rests || host->runs_one;
+    bool has_reason = host->rests || host->has_cores;
     for (int i = 0; i < COMMANDS; i++)
         has_reason |= host->plans[i].kind == DECIDED || host->plans[i].decides;
     CHECK(has_reason, "the caller is called for nothing");
@@ -1172,7 +1192,7 @@ static void carry(int number, enum core_role role, uint32_t count, struct core_c
     struct core_queue *queue = queue_with_lane(plan->queue);
     while ((commands[number] = core_enqueue(queue, role, plan->of, learn(number), &number,
                                             sizeof number, count, list)) == NULL) {
-        if (host->runs_one && plan->of != CORE_MOVES && board->kernels != 0) {
+        if (host->has_cores && plan->of != CORE_MOVES && board->kernels != 0) {
             decide(number, role, count, list);
             return;
         }
@@ -1586,8 +1606,8 @@ static void run(const struct host *given)
     memset(set_at, 0, sizeof set_at);
     core_open();
     board = core_board_new(idle, &fences);
-    if (host->runs_one)
-        core_board_runs_one(board);
+    if (host->has_cores)
+        core_board_has_cores(board, CORES);
     caller = core_caller_new(call_caller, &caller);
     for (int i = 0; i < QUEUES; i++) {
         lanes[i] = (struct lane){given->in_order[i], 0};
@@ -1656,12 +1676,24 @@ static const struct host hosts[] = {
       {CARRIED, 1}},
      0,
      true},
-    {"kernels of three queues on a board that runs one at a time",
+    {"kernels of three queues on a board that has cores for one",
      {true, false, true},
      {{CARRIED}, {CARRIED, 1}, {CARRIED}, {CARRIED, 2}, {USER}, {CARRIED, 2, {5}}},
      3,
      true,
-     .runs_one = true},
+     .has_cores = true},
+    {"tasks of three queues on a board with two cores",
+     {true, false, true},
+     {{CARRIED, .of = CORE_TASK},
+      {CARRIED, 1, .of = CORE_TASK},
+      {CARRIED, .of = CORE_TASK},
+      {CARRIED, 2, .of = CORE_TASK},
+      {USER},
+      {CARRIED, 2, {5}, .of = CORE_TASK},
+      {CARRIED, 1}},
+     3,
+     true,
+     .has_cores = true},
     {"a failure for what waits for the host on a board that is held",
      {true, true},
      {{USER, .outcome = -5},
@@ -2616,7 +2648,7 @@ static void make_random(struct host *made)
     made->looks = random_below(3);
     made->helps = random_below(2) == 0;
     made->renews = random_below(2) == 0;
-    made->runs_one = random_below(3) == 0;
+    made->has_cores = random_below(3) == 0;
     made->rests = random_below(3) == 0;
     bool holds = random_below(2) == 0, gates = false;
     for (int i = 0; i < count; i++) {
