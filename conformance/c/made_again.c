@@ -522,7 +522,7 @@ static void queues(void)
         must_be(first_word(queue, to) == 1000 * round + 1, "each command comes in its turn");
         MUST(clReleaseCommandQueue(queue));
     }
-    must_be(clCreateCommandQueue(host.context, host.device, 1 << 20, &status) == NULL &&
+    must_be(clCreateCommandQueue(host.context, host.device, 1 << 30, &status) == NULL &&
                 status == CL_INVALID_VALUE,
             "no unknown properties");
     /* a context lives on with a queue, whoever has asked about that */
