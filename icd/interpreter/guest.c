@@ -142,20 +142,23 @@ void fpgart_go_out(const struct fpgart_visit *visit)
     host_state = visit->host;
 }
 
+/* C also calls out on threads that have not entered the driver: they are outside already. */
 void fpgart_call_out(struct fpgart_excursion *excursion)
 {
-    if (!is_guest)
+    PyThreadState *state = is_guest ? PyGILState_GetThisThreadState() : NULL;
+    excursion->begins = state != NULL && PyThreadState_GetInterpreter(state) == interpreter;
+    if (!excursion->begins)
         return;
     excursion->driver = driver_state;
     excursion->host = host_state;
-    /* On a thread of the driver, Python made the state; calls in the callback use it, too. */
-    driver_state = PyGILState_GetThisThreadState();
+    driver_state =
+        state; /* on a thread of the driver, Python made it; calls in the callback use it */
     name_state(host_state);
 }
 
 void fpgart_call_back(const struct fpgart_excursion *excursion)
 {
-    if (!is_guest)
+    if (!excursion->begins)
         return;
     name_state(driver_state);
     driver_state = excursion->driver;

@@ -80,9 +80,10 @@ void fpgart_go_out(const struct fpgart_visit *visit);
 int fpgart_holds_interpreter(void);
 
 /* Encloses every call of a function of the host's, so that Python in it finds the host's
- * interpreter. The interpreter's lock is not held. */
+ * interpreter. A thread in the driver's interpreter does not have the lock. */
 struct fpgart_excursion {
     void *driver, *host;
+    int begins; /* 1: the thread was in the driver's interpreter */
 };
 void fpgart_call_out(struct fpgart_excursion *excursion);
 void fpgart_call_back(const struct fpgart_excursion *excursion);

@@ -562,6 +562,34 @@ os._exit(0)  # pyopencl's own threads may still be on their way out of the callb
     assert said == ["(0, 'fpgart', False) True"]
 
 
+def test_callbacks_in_python_may_call_from_the_thread_that_sets_a_user_event() -> None:
+    """Also if the thread has Python's lock meanwhile. The driver's Python has no part in such a callback before."""
+    program = """
+import ctypes
+set_up()
+for _ in range(4):
+    kernel(queue, (1,), None, buffer, np.uint32(1))
+    cl.enqueue_copy(queue, np.empty(1, np.uint32), buffer)
+found = np.zeros(1, np.uint32)
+@ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
+def reads(event, status, data):
+    cl.enqueue_copy(queue, found, buffer)
+    print(status, found[0], threading.current_thread() is threading.main_thread())
+def opens(library):
+    user = cl.UserEvent(context)
+    assert library.clSetEventCallback(ctypes.c_void_p(user.int_ptr), 0, reads, None) == 0
+    assert library.clSetUserEventStatus(ctypes.c_void_p(user.int_ptr), 0) == 0
+for opener in ctypes.CDLL, ctypes.PyDLL:
+    cl.enqueue_fill_buffer(queue, buffer, np.uint32(7), 0, 4)
+    library = opener("libOpenCL.so.1")
+    opens(library)
+    thread = threading.Thread(target=opens, args=(library,))
+    thread.start()
+    thread.join()
+"""
+    assert run_on_board(program) == ["0 7 True", "0 7 False"] * 2
+
+
 def test_a_host_ends_in_silence_when_destructors_wait_for_what_has_ended() -> None:
     program = """
 set_up()
