@@ -181,6 +181,9 @@ FOR_PYTHON bool core_let_follow(struct core_command *event, bool takes);
  * returned before followers begin. If the thread is in 16 callbacks within each other, that of
  * core_serve() makes them. */
 FOR_PYTHON void core_call_back(struct core_command *event);
+/* Removes a callback of a user event that nothing can set any more. Returns its data; NULL: there
+ * is none, or the event has been set. */
+void *core_drop_callback(struct core_command *event);
 AT_ONCE void core_retain(struct core_command *command);
 AT_ONCE void core_release(struct core_command *command);
 

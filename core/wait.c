@@ -360,6 +360,20 @@ void core_call_back(struct core_command *event)
     call_all(&own);
 }
 
+void *core_drop_callback(struct core_command *event)
+{
+    struct core_callback *dropped = NULL;
+    core_lock();
+    if (event->queue == NULL && atomic_load(&event->status) > CL_COMPLETE)
+        dropped = event->callbacks;
+    if (dropped != NULL)
+        event->callbacks = dropped->next;
+    core_unlock();
+    void *data = dropped != NULL ? dropped->data : NULL;
+    free(dropped);
+    return data;
+}
+
 bool core_callback(struct core_command *command, int32_t status,
                    void (*call)(struct core_command *command, int32_t status, void *data),
                    void *data)

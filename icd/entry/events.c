@@ -201,6 +201,17 @@ int fpgart_calls_back(const void *event, cl_int status,
     return 0;
 }
 
+void fpgart_event_goes(uintptr_t event)
+{
+    struct fpgart_event found;
+    void *dropped;
+    while (fpgart_event_of(event, &found) &&
+           (dropped = core_drop_callback(found.command)) != NULL) {
+        free(dropped);
+        fpgart_unhold(event, FPGART_EVENT);
+    }
+}
+
 /* The event holds its context. */
 void *fpgart_new_user_event(const void *context)
 {

@@ -533,8 +533,11 @@ cl_int fpgart_release(const void *handle, int kind, cl_int invalid)
     if (slot == NULL || atomic_load(&slot->kind) != kind)
         return invalid;
     uint64_t references = atomic_load(&slot->references);
-    if (kind == FPGART_QUEUE && references > CHILD && references % CHILD == 1)
+    int is_last = references > CHILD && references % CHILD == 1;
+    if (is_last && kind == FPGART_QUEUE)
         fpgart_queue_goes((uintptr_t)handle);
+    if (is_last && kind == FPGART_EVENT)
+        fpgart_event_goes((uintptr_t)handle);
     do {
         if (references % CHILD == 0)
             return invalid;

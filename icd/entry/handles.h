@@ -157,10 +157,10 @@ AT_ONCE void fpgart_destructors_are_watched(void);
 /* Returns 1 if the driver has closed after all work had ended, and all of these are events. */
 int fpgart_all_ended(cl_uint count, const cl_event *events);
 
-/* What handles.c needs of the files above it (objects.c, boards.c). A kernel's answers may be
- * those of its name. fpgart_object_ends() is called when an object is freed, for what nobody uses
- * any more; fpgart_slot_begins() when its slot gets another one, for what readers without a lock
- * may still use before. */
+/* What handles.c needs of the files above it (objects.c, boards.c, events.c). A kernel's answers
+ * may be those of its name. fpgart_object_ends() is called when an object is freed, for what nobody
+ * uses any more; fpgart_slot_begins() when its slot gets another one, for what readers without a
+ * lock may still use before. */
 fpgart_answers *fpgart_shared_answers(struct fpgart_contents *contents);
 void fpgart_object_ends(struct fpgart_contents *contents, int kind, uint64_t serial);
 /* Of an object that C has made. `mapped`: the number of its mapped regions. */
@@ -169,7 +169,10 @@ void fpgart_slot_begins(struct fpgart_contents *contents);
 /* Is called when the host has released an object that a carried command holds, so that it is
  * released soon after the end. */
 void fpgart_observe_commands(void);
-void fpgart_queue_goes(uintptr_t queue); /* the host's last reference, but commands hold it */
+/* The host's last reference goes, but commands hold the queue, or callbacks hold the event: those
+ * of a user event that has not been set will never come. */
+void fpgart_queue_goes(uintptr_t queue);
+void fpgart_event_goes(uintptr_t event);
 
 /* Calls into Python: the host has taken its first reference again, has released its last one and
  * no command holds the object, or deferred releases have to be done. */

@@ -64,6 +64,8 @@ def beside(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "times",
         "buffer of a command",
         "context of an event",
+        "context of an event that is never set",
+        "context of a seen event that is never set",
         "freed by a queue",
     ],
 )

@@ -244,15 +244,17 @@ static void CL_CALLBACK context_gone(cl_context context, void *nothing)
     called = 1;
 }
 
-static void context_of_event(void)
+static cl_mem begin_last_event(void)
 {
-    cl_event event;
     cl_mem buffer = new_buffer(&host, BYTES);
     learn(host.queue, buffer, 10);
     called = 0;
     must(clSetContextDestructorCallback(host.context, context_gone, NULL), "a destructor callback");
-    launch(host.queue, adding, 1, &event);
-    MUST(clFinish(host.queue));
+    return buffer;
+}
+
+static void end_last_event(cl_mem buffer, cl_event event)
+{
     MUST(clReleaseKernel(adding));
     MUST(clReleaseKernel(spinning));
     MUST(clReleaseKernel(polling));
@@ -262,6 +264,42 @@ static void context_of_event(void)
     MUST(clReleaseEvent(event));
     while (!called) /* without another call */
         usleep(100);
+}
+
+static void context_of_event(void)
+{
+    cl_event event;
+    cl_mem buffer = begin_last_event();
+    launch(host.queue, adding, 1, &event);
+    MUST(clFinish(host.queue));
+    end_last_event(buffer, event);
+}
+
+static void CL_CALLBACK never_comes(cl_event event, cl_int status, void *nothing)
+{
+    (void)event, (void)status, (void)nothing;
+    must_be(false, "an event that nobody has set calls back");
+}
+
+static void never_called_back(bool is_seen)
+{
+    cl_mem buffer = begin_last_event();
+    cl_event gate = user_event(&host);
+    MUST(clSetEventCallback(gate, CL_COMPLETE, never_comes, NULL));
+    if (is_seen) /* by Python */
+        must_be(clGetEventInfo(gate, 0, 0, NULL, NULL) == CL_INVALID_VALUE, "the query is wrong");
+    MUST(clSetEventCallback(gate, CL_RUNNING, never_comes, NULL));
+    end_last_event(buffer, gate);
+}
+
+static void context_of_event_never_set(void)
+{
+    never_called_back(false);
+}
+
+static void context_of_seen_event_never_set(void)
+{
+    never_called_back(true);
 }
 
 /* Memory that a command frees, while the host makes no other call. */
@@ -280,14 +318,17 @@ static void freed_by_a_queue(void)
     }
 }
 
-static const struct part parts[] = {{"nested", nested},
-                                    {"written while polled", written_while_polled},
-                                    {"migrated beside", migrated_beside},
-                                    {"finished with a mutex", finished_with_a_mutex},
-                                    {"times", times},
-                                    {"buffer of a command", buffer_of_command},
-                                    {"context of an event", context_of_event},
-                                    {"freed by a queue", freed_by_a_queue}};
+static const struct part parts[] = {
+    {"nested", nested},
+    {"written while polled", written_while_polled},
+    {"migrated beside", migrated_beside},
+    {"finished with a mutex", finished_with_a_mutex},
+    {"times", times},
+    {"buffer of a command", buffer_of_command},
+    {"context of an event", context_of_event},
+    {"context of an event that is never set", context_of_event_never_set},
+    {"context of a seen event that is never set", context_of_seen_event_never_set},
+    {"freed by a queue", freed_by_a_queue}};
 
 int main(int count, char **arguments)
 {

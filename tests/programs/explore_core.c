@@ -2201,6 +2201,12 @@ static void describe_what_is_needed(void)
 
     for (int32_t state = CL_SUBMITTED; state >= CL_RUNNING; state--)
         core_callback(gated, state, note_state, NULL);
+    core_callback(gate, CL_RUNNING, note_state, &known[0]);
+    core_callback(gate, CL_COMPLETE, note_state, &known[1]);
+    CHECK(core_drop_callback(gated) == NULL, "a callback of a command is dropped");
+    CHECK(core_drop_callback(gate) == &known[0] && core_drop_callback(gate) == &known[1] &&
+              core_drop_callback(gate) == NULL,
+          "the callbacks of a user event are not dropped one by one");
     work_off();
     calls_of_caller = states_called_count = 0;
     core_set(gate, CL_COMPLETE);
