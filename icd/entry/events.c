@@ -193,12 +193,16 @@ int fpgart_calls_back(const void *event, cl_int status,
                       void(CL_CALLBACK *call)(cl_event, cl_int, void *), void *data)
 {
     struct fpgart_event found;
+    int cancel_state, done = 0;
     if (call == NULL || status < CL_COMPLETE || status > CL_SUBMITTED || !find_event(event, &found))
         return 0;
+    fpgart_disable_cancel(&cancel_state); /* the callback may run here */
     if (!core_is_user_event(found.command) || !fpgart_event_is_pythons((uintptr_t)event))
-        return calls_back((uintptr_t)event, &found, status, call, data);
-    fpgart_unhold((uintptr_t)event, FPGART_EVENT);
-    return 0;
+        done = calls_back((uintptr_t)event, &found, status, call, data);
+    else
+        fpgart_unhold((uintptr_t)event, FPGART_EVENT);
+    fpgart_restore_cancel(cancel_state);
+    return done;
 }
 
 void fpgart_event_goes(uintptr_t event)

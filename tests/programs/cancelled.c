@@ -10,7 +10,7 @@ static const char source[] = "kernel void add(global int *x) { x[get_global_id(0
 static struct host host;
 static cl_kernel kernel;
 static cl_mem buffer;
-static cl_event event;
+static cl_event event, gate;
 static int has_returned, numbers[COUNT], launches;
 
 static void find(void)
@@ -69,6 +69,26 @@ static void make_recurring(void)
     }
 }
 
+/* C calls back about the event, which has ended. */
+static void make_gate(void)
+{
+    make_recurring();
+    finish();
+    gate = user_event(&host);
+    MUST(clSetUserEventStatus(gate, CL_COMPLETE));
+}
+
+static void CL_CALLBACK may_be_cancelled(cl_event of, cl_int status, void *nothing)
+{
+    (void)of, (void)status, (void)nothing;
+    pthread_testcancel();
+}
+
+static void call_back(void)
+{
+    MUST(clSetEventCallback(gate, CL_COMPLETE, may_be_cancelled, NULL));
+}
+
 static void nothing(void)
 {
 }
@@ -82,7 +102,8 @@ static const struct step {
              {"finish", make_all, finish},
              {"wait", make_all, wait_for_event},
              {"launch", make_all, launch_once},
-             {"recorded", make_recurring, finish}};
+             {"recorded", make_recurring, finish},
+             {"call back", make_gate, call_back}};
 
 static void *call_and_end(void *call)
 {
