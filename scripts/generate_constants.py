@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes fpgart/base/opencl.py, the constants of include/CL for Python.
+"""Writes fpgart/base/opencl.py, the constants of include/CL that Python files name, and all statuses.
 
 python scripts/generate_constants.py [--check]
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from textwrap import wrap
 
@@ -26,6 +27,17 @@ from __future__ import annotations
 
 from typing import Final
 '''
+NAMES = '''
+_STATUSES = {
+    value: name for name, value in reversed(list(globals().items())) if isinstance(value, int) and value < 0
+}
+NAMES_OF_STATUS: Final[dict[int, str]] = dict(sorted(_STATUSES.items(), reverse=True))
+FALLIBLE: Final = frozenset(
+    """'''
+LAST = '"""Functions that return a status or an object."""\n'
+USERS = ("fpgart", "tests", "conformance", "benchmarks")
+"""Folders with the Python files that name constants."""
+USED = re.compile(r"\bCL_\w+")
 WIDTH = 120
 
 
@@ -37,10 +49,25 @@ def value_of(text: str) -> str | None:
     return text if NUMBER.fullmatch(text) else None
 
 
+def wanted() -> Callable[[str, str], bool]:
+    """Returns a function for names and values of constants.
+
+    It is true for statuses, and for what Python files name, whole or by its begin (`CL_DEVICE_`).
+    """
+    files = [path for folder in USERS for path in (ROOT / folder).rglob("*.py") if path != TARGET]
+    named = {name for path in files for name in USED.findall(path.read_text())}
+    begins = tuple(name for name in named if name.endswith("_"))
+
+    def is_wanted(name: str, value: str) -> bool:
+        return name in named or name.startswith(begins) or value.startswith("-")
+
+    return is_wanted
+
+
 def generate() -> str:
     """Returns the text of fpgart/base/opencl.py."""
     lines = [HEAD]
-    statuses: dict[int, str] = {}
+    is_wanted = wanted()
     seen: set[str] = set()
     heading = ""
     for header in HEADERS:
@@ -49,17 +76,14 @@ def generate() -> str:
             if comment:
                 heading = comment[1]
             elif define and define[1] not in seen and (value := value_of(define[2])) is not None:
+                if not is_wanted(define[1], value):
+                    continue
                 seen.add(define[1])
                 if heading:
                     lines += ["", f"# {heading}"]
                     heading = ""
                 lines.append(f"{define[1]}: Final = {value}")
-                if value.startswith("-"):
-                    statuses.setdefault(int(value), define[1])
-    lines += ["", "NAMES_OF_STATUS: Final[dict[int, str]] = {"]
-    lines += [f'    {status}: "{name}",' for status, name in sorted(statuses.items(), reverse=True)]
-    lines += ["}", "FALLIBLE: Final = frozenset(", '    """', *wrap(" ".join(fallible()), WIDTH), '""".split()', ")"]
-    return "\n".join([*lines, '"""Functions that return a status or an object."""']) + "\n"
+    return "\n".join([*lines, NAMES, *wrap(" ".join(fallible()), WIDTH), '""".split()', ")"]) + "\n" + LAST
 
 
 def fallible() -> list[str]:
