@@ -23,8 +23,6 @@ LENGTH = Struct("<Q")
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The JSON header."""
-
     engine: str
     kind: int
     options: str

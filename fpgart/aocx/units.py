@@ -54,7 +54,6 @@ class Text:
 
 
 def given_headers() -> dict[str, str]:
-    """Returns the headers that come with the compiler."""
     return {APINT_HEADER: apint_header()}
 
 
@@ -125,7 +124,6 @@ def _preprocess(inputs: Iterable[Input], board: BoardDescription, macros: dict[s
 
 
 def _macros_of(engine: Engine, options: Options) -> dict[str, str]:
-    """Returns the macros that the engine's compiler predefines."""
     version, extensions = (
         engine.device_info(query).rstrip(b"\0").decode(errors="replace")
         for query in (cl.CL_DEVICE_VERSION, cl.CL_DEVICE_EXTENSIONS)

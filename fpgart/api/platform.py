@@ -41,7 +41,6 @@ def adopt(platform: Platform, handle: int) -> None:
 
 
 def the_platform() -> Platform:
-    """Returns the platform of this process."""
     return _platforms[0]
 
 

@@ -163,7 +163,6 @@ class Notices:
                 setattr(self, name, (*getattr(self, name), made))
 
     def silence(self, watcher: Any) -> None:
-        """Ends the calls to a watcher."""
         for name in NAMES:
             setattr(self, name, tuple(each for each in getattr(self, name) if each.watcher is not watcher))
 

@@ -56,7 +56,6 @@ class Personality(NamedTuple):
     """True if a buffer location that the board does not have counts as none, as on Intel's emulator."""
 
     def name_of_device(self, board: str, number: int) -> str:
-        """Returns CL_DEVICE_NAME."""
         return self.device_name.format(board=board, number=number)
 
 

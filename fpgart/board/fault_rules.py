@@ -41,8 +41,6 @@ class Call(enum.Enum):
 
 
 class Action(enum.Enum):
-    """The effect of a fault on a call."""
-
     FAIL = "fail"
     DELAY = "delay"
     ECC = "ecc"

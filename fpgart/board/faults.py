@@ -73,7 +73,6 @@ class Fault:
         return Call.API in self.rule.calls
 
     def is_about_function(self, function: str, thread: int) -> bool:
-        """True if it concerns a call of this function by this thread."""
         rule = self.rule
         of_function = not rule.functions or function in rule.functions
         return self.is_of_the_api and of_function and rule.thread in (None, thread)
@@ -129,14 +128,12 @@ class Faults:
         return self._injected
 
     def attach(self, device: Faultable) -> None:
-        """Applies the faults to a device."""
         with self._lock:
             self._devices.append(device)
             if self._are_on_boards():
                 self._wrap(device)
 
     def detach(self, device: Faultable) -> None:
-        """Ends attach() of a device."""
         with self._lock:
             self._devices.remove(device)
             for wrapped in [each for each in self._wrapped if each[0] is device]:

@@ -86,7 +86,6 @@ class Served:
         return self._engine.queues.acquire() if isinstance(self._engine, OpenCLEngine) else 0
 
     def release_queue(self, queue: int) -> None:
-        """Releases the queue of a lane that is closed."""
         if isinstance(self._engine, OpenCLEngine):
             self._engine.queues.release(queue)
 

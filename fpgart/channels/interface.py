@@ -26,8 +26,6 @@ class Channel(Protocol):
 
 
 class Variable(Protocol):
-    """A program-scope variable."""
-
     @property
     def size(self) -> int:
         """The size in bytes."""

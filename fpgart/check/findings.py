@@ -148,12 +148,10 @@ class Findings:
             self.different += number
 
     def command_enqueued(self, event: object, wait_list: object, blocking: bool) -> None:
-        """Counts the command."""
         with self._lock:
             self.commands += 1
 
     def launches_carried(self, queue: object, launch: object, site: object, count: int) -> None:
-        """Counts the commands."""
         with self._lock:
             self.commands += count
 

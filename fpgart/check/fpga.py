@@ -49,8 +49,6 @@ class _HostMemory:
 
 
 class Fpga(CheckPart):
-    """Listens to NOTICES."""
-
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
         self._origins = findings.origins

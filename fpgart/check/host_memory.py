@@ -47,8 +47,6 @@ class _Use:
 
 
 class HostMemory(CheckPart):
-    """Listens to NOTICES."""
-
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
         self._uses: WeakKeyDictionary[Event, _Use] = WeakKeyDictionary()

@@ -38,8 +38,6 @@ class _Running:
 
 @dataclass(slots=True)
 class SharedMemory(CheckPart):
-    """Listens to NOTICES."""
-
     _findings: Findings
     _lock: threading.RLock = field(default_factory=threading.RLock)
     _regions: dict[int, int] = field(default_factory=dict)

@@ -31,8 +31,6 @@ NOT_FREED = "free it with clMemFreeINTEL or clMemBlockingFreeINTEL (in SYCL, syc
 
 @dataclass(frozen=True, slots=True)
 class _Freed:
-    """An allocation that was freed."""
-
     begin: int
     end: int
     name: str
@@ -78,8 +76,6 @@ class FreedAllocations:
 
 
 class Usm(CheckPart):
-    """Listens to NOTICES."""
-
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
         self._lock = threading.RLock()

@@ -81,7 +81,6 @@ def check_registration() -> str:
 
 
 def check_options() -> str:
-    """Checks that all options of the environment are valid."""
     faults = [*config.misspelt(os.environ), *(wrong.words for wrong in wrong_options())]
     if faults:
         raise Failure("; ".join(faults))
@@ -178,7 +177,6 @@ def check_pyopencl() -> str:
 
 
 def check_trace() -> str:
-    """Checks that a trace is written, and can be read."""
     with tempfile.TemporaryDirectory(prefix="fpgart-doctor-") as folder:
         file = Path(folder) / "trace.json"
         run_host(sys.executable, PROBE, registration.LIBRARY, FPGART_TRACE=str(file))
@@ -228,7 +226,6 @@ def check_ac_types() -> str:
 
 
 def check_emulator() -> str:
-    """Checks that Intel's emulator works as engine."""
     found = next((path for _, path in candidates("emulator")), None)
     if found is None:
         raise Missing(f"{EMULATOR} is not installed; only SYCL programs with pipes need Intel's emulator: {INSTALL}")

@@ -156,7 +156,6 @@ class Failing:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kills the process and its child processes."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
 

@@ -63,7 +63,6 @@ def temporary() -> str:
 
 
 def named_by_options() -> Iterator[Place]:
-    """Yields the places that set options name."""
     written = (option_paths.Holds.FILE, option_paths.Holds.FILE_OR_STDERR, option_paths.Holds.FOLDER)
     for option in config.OPTIONS.values():
         if option.is_set and option.holds in written and option.text != option_paths.STDERR:

@@ -125,7 +125,6 @@ def status(name: str, as_json: bool) -> None:
 
 
 def in_words(found: m.ServedBoard) -> str:
-    """Describes a board."""
     holder = f"held by process {found.holder} ({found.holder_name}) for {found.held_s} s" if found.holder else "free"
     if not found.identity:
         return f"{holder}, not programmed"

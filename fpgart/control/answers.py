@@ -20,7 +20,6 @@ from fpgart.control.host_python import ask_host
 
 
 def add_faults(text: str) -> list[int]:
-    """Adds faults; returns their numbers."""
     return [_number(fault) for fault in FAULTS.add(text)]
 
 

@@ -104,7 +104,6 @@ def number_of(handle: int) -> int:
 
 
 def platform_handle() -> int:
-    """Returns the cl_platform_id."""
     return int(the_platform().handle)
 
 

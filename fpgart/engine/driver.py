@@ -242,7 +242,6 @@ class Driver:
         self.context = self.create("clCreateContext", ffi.NULL, 1, self.devices, ffi.NULL, ffi.NULL)
 
     def function(self, name: str) -> Any:
-        """Returns an API function of the driver."""
         found = self._functions.get(name)
         if found is None:
             address = lib.driver_function(self.platform, name.encode())

@@ -237,7 +237,6 @@ def product_behind(engine: Engine) -> Product:
 
 
 def faults_of(product: Product) -> tuple[KnownFault, ...]:
-    """Returns the known faults of this version of an engine."""
     return tuple(fault for fault in FAULTS if fault.concerns(product))
 
 

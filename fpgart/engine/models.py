@@ -91,7 +91,6 @@ def live_in_host(ask: AskHost) -> None:
 
 
 def has_model(name: str) -> bool:
-    """True if a kernel has a model."""
     if _ask_host is not None:
         return bool(_ask_host("answer_has_model", name.encode()))
     if not _loaded:

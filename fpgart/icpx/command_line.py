@@ -19,8 +19,6 @@ MOST_FILES = 100
 
 
 class Wanted(enum.Enum):
-    """The kind of output."""
-
     PROGRAM = enum.auto()
     OBJECTS = enum.auto()
     ASSEMBLY = enum.auto()
@@ -67,7 +65,6 @@ class CommandLine:
     verbose: bool = False
 
     def output_of(self, source: Path) -> Path:
-        """Returns the output of a source that is compiled alone."""
         return self.output or Path(source.stem + ENDINGS[self.wanted])
 
     def dependencies_of(self, source: Path) -> Path | None:
@@ -154,7 +151,6 @@ def expanded(words: Iterable[str], depth: int = 0) -> list[str]:
 
 
 def read_command_line(words: list[str]) -> CommandLine:
-    """Reads the words; raises UsageError."""
     made = CommandLine()
     rest = deque(words)
     while rest:
@@ -276,7 +272,6 @@ def _targets(word: str) -> None:
 
 
 def _check(made: CommandLine) -> None:
-    """Checks the command line; raises UsageError."""
     for word in made.hardware:
         if word in BOARD_FLAGS and made.wanted in (Wanted.PROGRAM, Wanted.IMAGE):
             raise UsageError(f"{word} makes hardware or its simulation, which needs Intel's compiler; {INSTEAD}")

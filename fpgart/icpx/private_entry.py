@@ -33,14 +33,10 @@ class Array(ctypes.Structure):
 
 
 class File(ctypes.Structure):
-    """A source as a path and a text."""
-
     _fields_ = [("path", ctypes.c_char_p), ("text", ctypes.c_char_p)]
 
 
 class Value(ctypes.Structure):
-    """A property: an integer or bytes."""
-
     _fields_ = [
         ("name", ctypes.c_char_p),
         ("is_integer", ctypes.c_bool),

@@ -22,8 +22,6 @@ _FILE_SCOPE = ""
 
 
 class CallGraph:
-    """The functions and macros of a source, and the names in each."""
-
     def __init__(self, source: str, options: str = "") -> None:
         text = CONTINUED.sub(" ", COMMENT.sub(lambda found: found[1] or found[2] or " ", source))
         self._functions = {} if INCLUDE.search(text) else _functions(DIRECTIVE.sub("", text))

@@ -129,7 +129,6 @@ class CompilerOptions(NamedTuple):
 
     @classmethod
     def read(cls, options: str) -> CompilerOptions:
-        """Reads the options of clBuildProgram."""
         if not options:
             return cls()
         import shlex

@@ -57,7 +57,6 @@ class HostMemory:
         board.free(address)
 
     def holds(self, address: int) -> bool:
-        """True if the address is in an allocation."""
         with self._lock:
             place = bisect_right(self._begins, address) - 1
             if place < 0:

@@ -60,7 +60,6 @@ class Library:
         return found
 
     def mmds(self, handles: Sequence[int]) -> list[Mmd]:
-        """Returns the boards of an allocation."""
         if not handles:
             raise MmdError("an allocation is for one board at least", Status.INVALID_HANDLE)
         return [self.board(handle).mmd for handle in handles]

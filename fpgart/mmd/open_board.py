@@ -56,7 +56,6 @@ class OpenBoard:
             self._transfer(operation, lambda: self.mmd.read(offset, host, size), size)
 
     def write(self, operation: int, size: int, host: int, interface: int, offset: int) -> None:
-        """Copies from the host to the board."""
         if interface == self._kernel_interface:
             self._transfer(operation, lambda: self._registers.write(offset, bytes(_memory(host, size))), size)
         else:

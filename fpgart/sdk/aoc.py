@@ -93,7 +93,6 @@ def compile_all(words: list[str]) -> None:
 
 
 def main() -> None:
-    """Runs the program `aoc`."""
     end_with("aoc", lambda: compile_command(sys.argv[1:]))
 
 

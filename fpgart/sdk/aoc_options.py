@@ -168,7 +168,6 @@ class _Words:
             yield self._rest.popleft()
 
     def value(self, word: str) -> str:
-        """Returns the word behind an option that needs a value."""
         if not self._rest:
             raise UsageError(f"{word} needs a value")
         return self._rest.popleft()

@@ -98,7 +98,6 @@ def boards() -> dict[str, BoardDescription]:
 
 
 def board_of(name: str) -> BoardDescription:
-    """Returns a board; raises AoclError for an unknown device."""
     found = boards()
     if name not in found:
         raise AoclError(f"no device {name}; the devices are {', '.join(found)} (FPGART_BOARD names the boards)")
@@ -342,5 +341,4 @@ def run(words: list[str]) -> int:
 
 
 def main() -> None:
-    """Runs the program `aocl`."""
     end_with("aocl", lambda: run(sys.argv[1:]))

@@ -62,7 +62,6 @@ def package_of(given: Path | None) -> BoardPackage | None:
 
 
 def _root_in_words() -> str:
-    """Describes the value of the variable for the package."""
     root = os.environ.get(ROOT_VARIABLE)
     if not root:
         return "which is not set"

@@ -12,7 +12,6 @@ import click
 
 
 def main() -> None:
-    """Runs the program `cl6x`."""
     sources = [word for word in sys.argv[1:] if not word.startswith("-")]
     what = ", ".join(sources) or "nothing"
     click.echo(f"cl6x: {what} is not compiled: code for the DSP itself cannot run here; write it in OpenCL C", err=True)

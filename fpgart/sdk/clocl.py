@@ -60,7 +60,6 @@ class CommandLine:
 
     @classmethod
     def read(cls, words: list[str]) -> CommandLine:
-        """Reads the words; raises ClOclUsageError."""
         made = cls()
         rest = iter(words)
         for word in rest:
@@ -149,5 +148,4 @@ def _rows(data: bytes) -> Iterator[str]:
 
 
 def main() -> None:
-    """Runs the program `clocl`."""
     end_with("clocl", lambda: run(sys.argv[1:]))

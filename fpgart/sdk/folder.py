@@ -201,7 +201,6 @@ def sdk_variables(board: str = "") -> dict[str, str]:
 
 
 def export_lines(root: Path) -> str:
-    """Returns the lines by which a shell finds the folder."""
     made = variables(root, {"PATH": ""}, os.environ.get("FPGART_BOARD", ""))
     path = made.pop("PATH")
     libraries = made.pop("LD_LIBRARY_PATH", "")

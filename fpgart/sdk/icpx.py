@@ -94,7 +94,6 @@ def _leave(number: int, frame: FrameType | None) -> NoReturn:
 
 
 def main() -> None:
-    """Runs the program `icpx`."""
     for number in SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:  # as for nohup
             signal.signal(number, _leave)

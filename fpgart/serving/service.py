@@ -78,7 +78,6 @@ class Client:
 
     @property
     def has_process(self) -> bool:
-        """True if it has a board process."""
         return self._life is not None
 
     def hang_up(self) -> None:
@@ -87,7 +86,6 @@ class Client:
             self.connection.shutdown(socket.SHUT_RDWR)
 
     def end_process(self) -> None:
-        """Ends its board process, if it has one."""
         self.have_process(None)
 
     def have_process(self, life: socket.socket | None) -> None:
@@ -100,8 +98,6 @@ class Client:
 
 
 class Board:
-    """A board, its holder and its program."""
-
     def __init__(self, name: str) -> None:
         self.name = name
         self.holder: Client | None = None
@@ -110,7 +106,6 @@ class Board:
         self.programmed = 0
 
     def described(self) -> m.ServedBoard:
-        """Returns the description of the board for clients."""
         holder, program = self.holder, self.program
         held_s = int(time.monotonic() - self.held_since) if holder is not None else 0
         process, name = (holder.process, holder.name) if holder is not None else (0, "")
@@ -142,7 +137,6 @@ class Service:
         }
 
     def run(self) -> None:
-        """Serves until stop()."""
         self._pool.start()
         while not self._stopping:
             try:
@@ -342,7 +336,6 @@ def told_held(board: Board) -> str:
 
 
 def name_of(process: int) -> str:
-    """Returns the system's name of a process."""
     try:
         with open(f"/proc/{process}/comm", errors="replace") as file:
             return "".join(letter if letter.isprintable() else "?" for letter in file.read(64).strip())

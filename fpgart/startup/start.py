@@ -280,7 +280,6 @@ def ask_models(function: str, request: bytes) -> bytes | None:
 
 
 def make_scheduler() -> Scheduler:
-    """Returns the scheduler for FPGART_TIME."""
     core: Core[Event] = Core(ffi, lib, ffi.addressof(lib, "fpgart_call_scheduler"))
     lib.fpgart_decides(core.caller)
     if config.TIME.value == "model":
@@ -365,7 +364,6 @@ def start_cables(platform: Platform, at_end: list[Callable[[], None]]) -> None:
 
 
 def start_summary(platform: Platform, at_end: list[Callable[[], None]]) -> None:
-    """Starts the summary of FPGART_SUMMARY."""
     target = config.SUMMARY.value
     if target:
         from fpgart.bridge.carrying import count_launches

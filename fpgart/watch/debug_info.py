@@ -196,8 +196,6 @@ def _string(names: bytes, begin: int) -> str:
 
 
 class Unit:
-    """A compilation unit."""
-
     def __init__(self, dwarf: Any, unit: Any) -> None:
         self._dwarf = dwarf
         self._unit = unit
@@ -210,7 +208,6 @@ class Unit:
         return not known or self._contains(self._top, address)
 
     def line_of(self, address: int) -> tuple[str, int] | None:
-        """Returns file and line of an instruction."""
         found = next((line for begin, end, *line in self._lines if begin <= address < end), None)
         return (self.file(found[0]), found[1]) if found is not None else None
 

@@ -64,7 +64,6 @@ class Occupancy:
 
 
 def memories(events: Iterable[Args]) -> list[Memory]:
-    """Returns the memories in the descriptions of boards."""
     return [
         Memory(
             event["args"]["device"],

@@ -54,7 +54,6 @@ class Summary:
             life.freed = True
 
     def describe(self, platform: Platform) -> str:
-        """Returns the summary of all devices."""
         lines = ["what moved where"]
         for device in platform.devices:
             lines += self._device_lines(device)

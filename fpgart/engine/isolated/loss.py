@@ -79,7 +79,6 @@ class Loss(NamedTuple):
 
 
 def name_of(number: int) -> str:
-    """Returns a signal's name."""
     try:
         return signal.Signals(number).name
     except ValueError:

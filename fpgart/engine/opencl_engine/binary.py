@@ -21,7 +21,6 @@ OBJECTS = b"fpgart objects\0"
 
 
 def has_objects(binary: bytes) -> bool:
-    """True if the binary consists of objects."""
     return binary.startswith(OBJECTS)
 
 

@@ -104,7 +104,6 @@ class DriverKernel:
 
     @property
     def argument_count(self) -> int:
-        """The number of arguments of a launch."""
         return self._count
 
     def release(self) -> None:

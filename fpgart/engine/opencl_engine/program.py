@@ -78,7 +78,6 @@ class ProgramEngine(KernelEngine, Protocol):
 
 
 def input_of(source: str) -> ProgramInput:
-    """Returns the driver's input for a source."""
     return ProgramInput(without_features(source).encode(errors="surrogateescape"))
 
 

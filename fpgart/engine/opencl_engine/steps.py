@@ -187,7 +187,6 @@ def specialize(driver: Driver, handle: int, id: int, value: bytes) -> None:
 
 
 def release(driver: Driver, handle: int) -> None:
-    """Releases a program, if the handle is not 0."""
     if handle:
         driver.function("clReleaseProgram")(handle)
 

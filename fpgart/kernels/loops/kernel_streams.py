@@ -65,7 +65,6 @@ class Streams:
         return min(max(1, depth or 0), DEEPEST_CHANNEL)
 
     def depth(self, channel: str) -> int | None:
-        """Returns the declared depth of a channel."""
         return self.channels[channel.partition("[")[0]].depth
 
     def process(

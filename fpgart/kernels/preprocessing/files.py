@@ -34,7 +34,6 @@ class Embedded:
         return None if header is None else Inside(self, header)
 
     def text(self, place: Place) -> str:
-        """Returns the text of a header."""
         return self.headers[place.name] if isinstance(place, Inside) else self.given[str(place)]
 
 
@@ -92,7 +91,6 @@ class Source:
     reading: int = 0
 
     def refuse(self, number: int, words: str) -> PreprocessorError:
-        """Returns an error about one of its lines."""
         return PreprocessorError(self.shown, number + self.shift, words)
 
 

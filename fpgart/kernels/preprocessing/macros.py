@@ -23,7 +23,6 @@ class Position(NamedTuple):
     number: int
 
     def refuse(self, words: str) -> PreprocessorError:
-        """Returns an error about the line."""
         return self.source.refuse(self.number, words)
 
 

@@ -73,7 +73,6 @@ Accesses = tuple[MemoryAccess, ...]
 
 
 def whole(mode: AccessMode, buffer: Buffer) -> MemoryAccess:
-    """Returns an access to all bytes of a buffer."""
     return MemoryAccess(mode, ((0, buffer.size),), buffer=buffer)
 
 

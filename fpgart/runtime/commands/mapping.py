@@ -25,7 +25,6 @@ class MappingTransfer(BufferTransfer):
         self.flags = region[2]
 
     def accesses_as(self, buffer: AccessMode, host: AccessMode) -> Accesses:
-        """Returns the accesses to the buffer and to the mapped memory."""
         mapping = MemoryAccess(host, ((self.pointer, self.pointer + self.size),), mapped=True)
         return MemoryAccess(buffer, (self.span(),), buffer=self.buffer), mapping
 

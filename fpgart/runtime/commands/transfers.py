@@ -116,7 +116,6 @@ class LinearTransfer(BufferTransfer):
         self.host = host
 
     def accesses_as(self, buffer: AccessMode, host: AccessMode) -> Accesses:
-        """Returns the accesses to the buffer and to the host's memory."""
         given = MemoryAccess(host, ((self.host, self.host + self.size),))
         return MemoryAccess(buffer, (self.span(),), buffer=self.buffer), given
 

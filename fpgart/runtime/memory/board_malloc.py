@@ -46,7 +46,6 @@ class BoardMalloc:
             block.release()
 
     def holds(self, address: int) -> bool:
-        """True if the address is in one of the allocations."""
         if not self._blocks:
             return False
         with self._lock:

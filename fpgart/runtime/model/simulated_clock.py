@@ -74,8 +74,6 @@ class ModelledCommand:
 
 
 class ModelledQueue:
-    """A command queue in the simulated clock."""
-
     __slots__ = ("end", "order", "queued")
 
     def __init__(self, queued: int, *, in_order: bool) -> None:

@@ -61,7 +61,6 @@ class Context:
             device.contexts.add(self)
 
     def all_queues(self) -> list[EventQueue]:
-        """Returns the command queues that exist."""
         return self.queues.all()
 
     def notify(self, error: CLError) -> None:

@@ -23,7 +23,6 @@ DEFAULT_ROOT = "aocl_program_library"
 
 
 def folder_of(root: str, board: BoardDescription, options: str, source: str) -> Path:
-    """Returns the folder of a program in the library."""
     text = "\0".join((board.name, options, source)).encode(errors="surrogateescape")
     digits = hashlib.sha1(text, usedforsecurity=False).hexdigest()
     return Path(root or DEFAULT_ROOT) / digits[:2] / digits[2:4] / digits[4:]

@@ -346,7 +346,6 @@ class Program:
 
     @property
     def made(self) -> BuiltProgram:
-        """The engine's program."""
         return self._program()
 
     @property
@@ -441,7 +440,6 @@ class Program:
 
     @property
     def modules(self) -> tuple[bytes, ...]:
-        """All SPIR-V of the program."""
         return (self.il,) if self.il else self._modules
 
     @property

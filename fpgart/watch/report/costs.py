@@ -120,5 +120,4 @@ class Costs:
 
 
 def _used(args: Args) -> tuple[Sequence[int], Sequence[int]]:
-    """Returns the buffers and the allocations of a launch."""
     return args.get("buffers", ()), args.get("allocations", ())

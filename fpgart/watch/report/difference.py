@@ -19,8 +19,6 @@ BUFFERS = re.compile(r"(each of )?\b(buffer|allocation)s? \d+(, \d+)*( and \d+ m
 
 
 class Unit(Enum):
-    """The unit of a figure."""
-
     BYTES = "bytes"
     NANOSECONDS = "nanoseconds"
     TIMES = "times"
@@ -155,7 +153,6 @@ def _warnings(before: Report, after: Report, *, timed: bool) -> Iterator[str]:
 
 
 def as_text(found: Difference) -> str:
-    """Returns the differences for people."""
     lines = [f"note: {words}" for words in found.warnings]
     width = max((len(figure.what) for figure in found.figures), default=0)
     for figure in found.figures:
@@ -196,7 +193,6 @@ def _escaped(words: str) -> str:
 
 
 def as_json(found: Difference) -> str:
-    """Returns the differences for programs."""
     facts = {
         "figures": [
             {"what": f.what, "unit": f.unit.value, "before": f.before, "after": f.after, "change": f.change}

@@ -30,7 +30,6 @@ class EventTaker:
     _sites: Sites
 
     def takes(self) -> Takes:
-        """Returns the functions for the events that it needs."""
         raise NotImplementedError
 
     def finish(self) -> None:

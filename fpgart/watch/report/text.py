@@ -339,7 +339,6 @@ def ranges_in_words(noun: str, numbers: list[int]) -> str:
 
 
 def as_json(report: Report) -> str:
-    """Returns the report for programs."""
     facts = {
         "verdict": verdict(report),
         "activities": report.activities,

@@ -20,8 +20,6 @@ WORDS = (
 
 @dataclass(slots=True)
 class TransferAdviser(EventTaker):
-    """Takes the events of a trace."""
-
     _dsps: set[int] = field(default_factory=set)
     """Boards without a DMA engine: the host's processor moves all bytes."""
 

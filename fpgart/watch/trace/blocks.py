@@ -21,14 +21,12 @@ class Blocks:
         """Writes the events of launches that C carries, which name blocks."""
 
     def add(self, block: Block) -> None:
-        """Adds a block that was reserved."""
         device = block.device.id
         with self._lock:
             insort(self._begins.setdefault(device, []), block.address)
             self._blocks[device, block.address] = block
 
     def remove(self, block: Block) -> None:
-        """Removes a block that was freed."""
         self.write_first()
         device = block.device.id
         with self._lock:

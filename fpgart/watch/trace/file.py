@@ -46,7 +46,6 @@ class TraceFile:
         return self._file is not None
 
     def append(self, line: str) -> None:
-        """Writes one element of the array."""
         self.write(f"{line},\n".encode())
 
     def close(self, line: str) -> None:

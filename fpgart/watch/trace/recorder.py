@@ -70,7 +70,6 @@ class Trace:
         watch_channels(False)
 
     def close(self) -> None:
-        """Ends the file."""
         self._channels.tell_all()
         self.timeline.close()
 

@@ -78,7 +78,6 @@ class Timeline:
 
     @property
     def path(self) -> str:
-        """The path of the file."""
         return self._file.path
 
     def close(self) -> None:
