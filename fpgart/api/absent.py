@@ -13,13 +13,14 @@ from typing import Any
 
 from fpgart.base import opencl as cl
 from fpgart.base.errors import CLError, InvalidMemObject, InvalidOperation, InvalidSampler, InvalidValue
-from fpgart.bridge.entry import REGISTERED, Command, Mapped, WaitList, bind, entry, failed, result_of_failure, wrapped
+from fpgart.bridge.entry import REGISTERED, bind, entry, failed, result_of_failure, wrapped
 from fpgart.bridge.handles import find
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.objects.context import Context
 from fpgart.runtime.objects.queue import CommandQueue
 
 OF_IMAGES = re.compile("Image|Sampler")
+NO_IMAGE = "this memory object is not an image"
 NO_IMAGES = "the device has no images (CL_DEVICE_IMAGE_SUPPORT)"
 
 
@@ -37,7 +38,7 @@ def get_supported_image_formats(
 
 @entry("clGetImageInfo")
 def get_image_info(image: Buffer, param_name: int, size: int, value: int, size_ret: Any) -> None:
-    raise InvalidMemObject("this memory object is not an image")
+    raise InvalidMemObject(NO_IMAGE)
 
 
 @entry("clGetSamplerInfo")
@@ -45,80 +46,23 @@ def get_sampler_info(sampler: int, param_name: int, size: int, value: int, size_
     raise InvalidSampler(f"{sampler:#x} is not a sampler: boards have none")
 
 
-@entry("clEnqueueReadImage", "clEnqueueWriteImage")
-def enqueue_read_or_write_image(
-    command_queue: CommandQueue,
-    image: Buffer,
-    blocking: int,
-    origin: Any,
-    region: Any,
-    row_pitch: int,
-    slice_pitch: int,
-    ptr: int,
-    wait_list: WaitList,
-) -> Command:
-    raise InvalidMemObject("this memory object is not an image")
+def _refuse_images(*names: str, others: int, words: str, buffers: int = 1, returned: str = "Command") -> None:
+    """Registers commands of a queue, whose memory objects are buffers; then come `others` and the wait list."""
+
+    def refuse(*arguments: object) -> None:
+        raise InvalidMemObject(words)
+
+    kinds = ["CommandQueue", *["Buffer"] * buffers, *["int"] * others, "WaitList"]
+    refuse.__annotations__ = {f"argument_{place}": kind for place, kind in enumerate(kinds)} | {"return": returned}
+    entry(*names)(refuse)
 
 
-@entry("clEnqueueFillImage")
-def enqueue_fill_image(
-    command_queue: CommandQueue, image: Buffer, fill_color: int, origin: Any, region: Any, wait_list: WaitList
-) -> Command:
-    raise InvalidMemObject("this memory object is not an image")
-
-
-@entry("clEnqueueCopyImage")
-def enqueue_copy_image(
-    command_queue: CommandQueue,
-    src_image: Buffer,
-    dst_image: Buffer,
-    src_origin: Any,
-    dst_origin: Any,
-    region: Any,
-    wait_list: WaitList,
-) -> Command:
-    raise InvalidMemObject("these memory objects are not images")
-
-
-@entry("clEnqueueCopyImageToBuffer")
-def enqueue_copy_image_to_buffer(
-    command_queue: CommandQueue,
-    src_image: Buffer,
-    dst_buffer: Buffer,
-    src_origin: Any,
-    region: Any,
-    dst_offset: int,
-    wait_list: WaitList,
-) -> Command:
-    raise InvalidMemObject("the source is not an image")
-
-
-@entry("clEnqueueCopyBufferToImage")
-def enqueue_copy_buffer_to_image(
-    command_queue: CommandQueue,
-    src_buffer: Buffer,
-    dst_image: Buffer,
-    src_offset: int,
-    dst_origin: Any,
-    region: Any,
-    wait_list: WaitList,
-) -> Command:
-    raise InvalidMemObject("the destination is not an image")
-
-
-@entry("clEnqueueMapImage")
-def enqueue_map_image(
-    command_queue: CommandQueue,
-    image: Buffer,
-    blocking_map: int,
-    map_flags: int,
-    origin: Any,
-    region: Any,
-    image_row_pitch: Any,
-    image_slice_pitch: Any,
-    wait_list: WaitList,
-) -> Mapped:
-    raise InvalidMemObject("this memory object is not an image")
+_refuse_images("clEnqueueReadImage", "clEnqueueWriteImage", others=6, words=NO_IMAGE)
+_refuse_images("clEnqueueFillImage", others=3, words=NO_IMAGE)
+_refuse_images("clEnqueueCopyImage", buffers=2, others=3, words="these memory objects are not images")
+_refuse_images("clEnqueueCopyImageToBuffer", buffers=2, others=3, words="the source is not an image")
+_refuse_images("clEnqueueCopyBufferToImage", buffers=2, others=3, words="the destination is not an image")
+_refuse_images("clEnqueueMapImage", others=6, words=NO_IMAGE, returned="Mapped")
 
 
 def refuse_the_rest(functions: list[tuple[str, list[str], str]]) -> None:
