@@ -199,9 +199,20 @@ def pointer_of(array: np.ndarray[Any, Any] | DeviceArray) -> int:
     return int(array.ctypes.data)
 
 
-def _events(wait_for: Iterable[cl.Event] | None) -> tuple[int, Any]:
+def _enqueue(
+    queue: cl.CommandQueue,
+    name: str,
+    parameters: tuple[Any, ...],
+    arguments: tuple[Any, ...],
+    wait_for: Iterable[cl.Event] | None,
+) -> cl.Event:
+    """Calls a function with the queue, its own arguments, and the events. Raises UsmError."""
+    function = _LOADER.function(queue.device.platform, name, _INT, _POINTER, *parameters, _UINT, _POINTER, _POINTER)
     handles = [event.int_ptr for event in wait_for or ()]
-    return len(handles), (_POINTER * len(handles))(*handles) if handles else None
+    events = (_POINTER * len(handles))(*handles) if handles else None
+    made = _POINTER()
+    _check(name, function(queue.int_ptr, *arguments, len(handles), events, ctypes.addressof(made)))
+    return cl.Event.from_int_ptr(made.value or 0, retain=False)
 
 
 def memcpy(
@@ -215,15 +226,8 @@ def memcpy(
     """Copies a whole array to another of the same size in bytes; either may be a plain numpy array."""
     if target.nbytes != source.nbytes:
         raise ValueError(f"the source has {source.nbytes} bytes, but the target {target.nbytes}")
-    name = "clEnqueueMemcpyINTEL"
-    function = _LOADER.function(
-        queue.device.platform, name, _INT, _POINTER, _UINT, _POINTER, _POINTER, _SIZE, _UINT, _POINTER, _POINTER
-    )
-    count, events = _events(wait_for)
-    made = _POINTER()
-    begin, end = pointer_of(target), pointer_of(source)
-    _check(name, function(queue.int_ptr, blocking, begin, end, target.nbytes, count, events, ctypes.addressof(made)))
-    return cl.Event.from_int_ptr(made.value or 0, retain=False)
+    arguments = blocking, pointer_of(target), pointer_of(source), target.nbytes
+    return _enqueue(queue, "clEnqueueMemcpyINTEL", (_UINT, _POINTER, _POINTER, _SIZE), arguments, wait_for)
 
 
 def fill(
@@ -235,15 +239,9 @@ def fill(
 ) -> cl.Event:
     """Sets every element to `value`. Raises UsmError."""
     pattern = np.asarray(value, target.dtype).tobytes()
-    name = "clEnqueueMemFillINTEL"
-    function = _LOADER.function(
-        queue.device.platform, name, _INT, _POINTER, _POINTER, ctypes.c_char_p, _SIZE, _SIZE, _UINT, _POINTER, _POINTER
-    )
-    count, events = _events(wait_for)
-    made = _POINTER()
-    arguments = (pattern, len(pattern), target.nbytes, count, events, ctypes.addressof(made))
-    _check(name, function(queue.int_ptr, pointer_of(target), *arguments))
-    return cl.Event.from_int_ptr(made.value or 0, retain=False)
+    arguments = pointer_of(target), pattern, len(pattern), target.nbytes
+    parameters = _POINTER, ctypes.c_char_p, _SIZE, _SIZE
+    return _enqueue(queue, "clEnqueueMemFillINTEL", parameters, arguments, wait_for)
 
 
 def set_arg(kernel: cl.Kernel, index: int, array: np.ndarray[Any, Any] | DeviceArray | None) -> None:
