@@ -22,12 +22,9 @@ from fpgart.watch.report.model import (
     Copy,
     DeclaredPipe,
     HeldBlock,
-    KernelRuns,
-    Modelled,
     ModelledChannel,
     Report,
     Run,
-    Traffic,
 )
 from fpgart.watch.report.sites import Sites, place_of
 from fpgart.watch.report.trace_events import Args, Take, Tell, ignore, of_fpgart, ordered, taken_by, without_collector
@@ -141,10 +138,7 @@ def _take_call(report: Report, name: str, args: Args, begin: float, duration: fl
 
 
 def _take_mmd_call(report: Report, name: str, args: Args, begin: float, duration: float) -> None:
-    key = args["device"], name
-    traffic = report.traffic.get(key)
-    if traffic is None:
-        traffic = report.traffic[key] = Traffic()
+    traffic = report.traffic[args["device"], name]
     traffic.calls += 1
     traffic.bytes += args["size"]
     traffic.microseconds += duration
@@ -229,7 +223,7 @@ def _take_usm(report: Report, name: str, args: Args, begin: float, duration: flo
 
 
 def _take_kernel(report: Report, name: str, args: Args, begin: float, duration: float) -> None:
-    kernel = _runs(report, args)
+    kernel = report.kernels[args["device"], args["kernel"]]
     kernel.launches += 1
     kernel.microseconds += duration
 
@@ -240,15 +234,7 @@ def _take_program(report: Report, name: str, args: Args, begin: float, duration:
 
 
 def _take_compiling(report: Report, name: str, args: Args, begin: float, duration: float) -> None:
-    _runs(report, args).compile_microseconds += duration
-
-
-def _runs(report: Report, args: Args) -> KernelRuns:
-    key = args["device"], args["kernel"]
-    runs = report.kernels.get(key)
-    if runs is None:
-        runs = report.kernels[key] = KernelRuns()
-    return runs
+    report.kernels[args["device"], args["kernel"]].compile_microseconds += duration
 
 
 def _take_migration(report: Report, name: str, args: Args, begin: float, duration: float) -> None:
@@ -304,10 +290,7 @@ def _take_step(report: Report, name: str, args: Args, begin: float, duration: fl
     """Adds a step of the simulated clock."""
     device, kernel = args["device"], args.get("kernel", "")
     report.modelled_nanoseconds = max(report.modelled_nanoseconds, args["end"])
-    key = device, f"kernel {kernel}" if kernel else name
-    found = report.modelled.get(key)
-    if found is None:
-        found = report.modelled[key] = Modelled()
+    found = report.modelled[device, f"kernel {kernel}" if kernel else name]
     found.count += 1
     found.bytes += args["size"]
     found.nanoseconds += args["end"] - args["begin"]
@@ -317,8 +300,7 @@ def _take_step(report: Report, name: str, args: Args, begin: float, duration: fl
     for each in args.get("channels", ()):
         _take_channel(report.channels.setdefault((device, each["channel"]), ModelledChannel(each["depth"])), each)
     for resource, busy in args["busy"].items():
-        part = device, f"{resource} of {kernel}" if resource == "pipeline" else resource
-        report.busy[part] = report.busy.get(part, 0) + busy
+        report.busy[device, f"{resource} of {kernel}" if resource == "pipeline" else resource] += busy
 
 
 def _take_channel(channel: ModelledChannel, args: Args) -> None:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
 from fpgart.watch.family import LOADING, PROGRAMMING, movement
@@ -214,8 +214,8 @@ class Report:
     """Calls that failed, except probes."""
     probes: Counter[str] = field(default_factory=Counter)
     """Queries that the driver does not support: hosts ask every device for those of other vendors."""
-    traffic: dict[tuple[int, str], Traffic] = field(default_factory=dict)
-    kernels: dict[tuple[int, str], KernelRuns] = field(default_factory=dict)
+    traffic: defaultdict[tuple[int, str], Traffic] = field(default_factory=lambda: defaultdict(Traffic))
+    kernels: defaultdict[tuple[int, str], KernelRuns] = field(default_factory=lambda: defaultdict(KernelRuns))
     cables: dict[tuple[int, str], CableTraffic] = field(default_factory=dict)
     """By device and I/O channel."""
     processes: list[str] = field(default_factory=list)
@@ -226,7 +226,7 @@ class Report:
     programming_microseconds: float = 0.0
     skipped_migrations: int = 0
     advice: list[Advice] = field(default_factory=list)
-    modelled: dict[tuple[int, str], Modelled] = field(default_factory=dict)
+    modelled: defaultdict[tuple[int, str], Modelled] = field(default_factory=lambda: defaultdict(Modelled))
     """By device, and kernel or kind of step (FPGART_TIME=model)."""
     pipes: dict[tuple[int, str], DeclaredPipe] = field(default_factory=dict)
     """By device and pipe."""
@@ -236,7 +236,7 @@ class Report:
     """By device and kernel, why the simulated clock lacks some or all of its waits at channels."""
     modelled_nanoseconds: int = 0
     """The end of the last step."""
-    busy: dict[tuple[int, str], int] = field(default_factory=dict)
+    busy: Counter[tuple[int, str]] = field(default_factory=Counter)
     """By device and resource, nanoseconds of the simulated clock."""
     activities: dict[str, int] = field(default_factory=dict)
     """By activity, nanoseconds from the first command to the last end, in the simulated clock if there is one."""
