@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 PAGE = 4096
 """The smallest region that a core's address extension (MPAX) maps."""
@@ -35,11 +36,14 @@ class DspAddress(int):
         return f"DspAddress({self})"
 
 
-@dataclass(frozen=True, slots=True)
-class Extent:
-    """`size` bytes of physical memory from `begin`."""
+Address = TypeVar("Address", PhysicalAddress, DspAddress)
 
-    begin: PhysicalAddress
+
+@dataclass(frozen=True, slots=True)
+class Span(Generic[Address]):
+    """`size` bytes of an address space from `begin`."""
+
+    begin: Address
     size: int
 
     @property
@@ -47,22 +51,19 @@ class Extent:
         return self.begin + self.size
 
     def __str__(self) -> str:
-        return f"{self.begin} to {PhysicalAddress(self.end - 1)}"
+        return f"{self.begin} to {type(self.begin)(self.end - 1)}"
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
-    """`size` bytes of a DSP core's address space from `begin`."""
+class Extent(Span[PhysicalAddress]):
+    """Physical memory."""
 
-    begin: DspAddress
-    size: int
+    __slots__ = ()
 
-    @property
-    def end(self) -> int:
-        return self.begin + self.size
 
-    def __str__(self) -> str:
-        return f"{self.begin} to {DspAddress(self.end - 1)}"
+class Block(Span[DspAddress]):
+    """A part of a DSP core's address space."""
+
+    __slots__ = ()
 
 
 DDR = Extent(PhysicalAddress(0x8_0000_0000), 8 << 30)
