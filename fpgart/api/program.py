@@ -42,14 +42,6 @@ if TYPE_CHECKING:
     from fpgart.runtime.programs.context import ProgramContext
 
 
-def binary_sizes(program: Program) -> bytes:
-    return info.sizes([len(program.binary(device)) for device in program.devices])
-
-
-def kernel_names(program: Program) -> bytes:
-    return info.string(";".join(program.interfaces()))
-
-
 PROGRAM_INFO: dict[int, info.Query[Program]] = {
     cl.CL_PROGRAM_REFERENCE_COUNT: lambda p: info.u32(references(p)),
     cl.CL_PROGRAM_CONTEXT: lambda p: info.handle(p.context),
@@ -57,9 +49,9 @@ PROGRAM_INFO: dict[int, info.Query[Program]] = {
     cl.CL_PROGRAM_DEVICES: lambda p: info.handles(p.devices),
     cl.CL_PROGRAM_SOURCE: lambda p: info.string(p.source or ""),
     cl.CL_PROGRAM_IL: lambda p: p.il,
-    cl.CL_PROGRAM_BINARY_SIZES: binary_sizes,
+    cl.CL_PROGRAM_BINARY_SIZES: lambda p: info.sizes([len(p.binary(device)) for device in p.devices]),
     cl.CL_PROGRAM_NUM_KERNELS: lambda p: info.size(len(p.interfaces())),
-    cl.CL_PROGRAM_KERNEL_NAMES: kernel_names,
+    cl.CL_PROGRAM_KERNEL_NAMES: lambda p: info.string(";".join(p.interfaces())),
     cl.CL_PROGRAM_SCOPE_GLOBAL_CTORS_PRESENT: lambda p: info.boolean(False),
     cl.CL_PROGRAM_SCOPE_GLOBAL_DTORS_PRESENT: lambda p: info.boolean(False),
 }

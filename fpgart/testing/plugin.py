@@ -59,13 +59,14 @@ def _register(config: pytest.Config, option: str) -> None:
         return
     base = config.invocation_params.dir if option else config.rootpath
     from fpgart.base import config as options
+    from fpgart.base.option_paths import Holds, absolute
     from fpgart.base.option_values import names
     from fpgart.base.registration import RegistrationError
     from fpgart.cli.running import for_loaders
     from fpgart.cli.validation import refuse_wrong_options
 
     try:
-        boards = tuple(_absolute(name, base) for name in names(board))
+        boards = names(absolute(board, Holds.NAMES, str(base)))
         own = {name: value for name, value in settings.items() if name not in os.environ}
         variables = {**own, **for_loaders(), options.BOARD.name: ",".join(boards)}
         platform = config.getini("fpgart_platform")
@@ -93,11 +94,6 @@ def _of_project(root: Path) -> dict[str, str]:
     except OptionError as error:
         raise pytest.UsageError(str(error)) from None
     return found
-
-
-def _absolute(board: str, base: Path) -> str:
-    """Returns a path that is valid in any folder; names stay unchanged."""
-    return str(base / board) if "/" in board or board.endswith(".xml") else board
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

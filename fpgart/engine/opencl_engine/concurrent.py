@@ -67,9 +67,7 @@ class SeatedKernel(DriverKernel):
 class ConcurrentKernel(SeatedKernel):
     """A kernel that may wait for others in a `Network`."""
 
-    def __init__(self, program: KernelProgram, name: str) -> None:
-        super().__init__(program, name)
-        self.waits_for_others = True
+    waits_for_others = True
 
     def launch(
         self,

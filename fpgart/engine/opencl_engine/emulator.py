@@ -21,7 +21,7 @@ from fpgart.engine.build_step import ProgramInput
 from fpgart.engine.interface import BuiltProgram, Plugs, no_plugs
 from fpgart.engine.opencl_engine.concurrent import SeatedKernel
 from fpgart.engine.opencl_engine.engine import OpenCLEngine
-from fpgart.engine.opencl_engine.kernel import DriverKernel, KernelProgram
+from fpgart.engine.opencl_engine.kernel import DriverKernel
 from fpgart.engine.opencl_engine.program import DriverProgram
 from fpgart.kernels.emulator_image import is_image, read_image
 from fpgart.kernels.fpga_spirv import HostVariable, kernels_with_pipes, variables_of_host
@@ -76,9 +76,7 @@ class EmulatorProgram(DriverProgram):
 class EmulatorKernel(SeatedKernel):
     """A kernel that may wait for others."""
 
-    def __init__(self, program: KernelProgram, name: str) -> None:
-        super().__init__(program, name)
-        self.waits_for_others = True
+    waits_for_others = True
 
     def run(self, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:
         seat = self._seat()

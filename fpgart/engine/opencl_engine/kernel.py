@@ -79,6 +79,7 @@ class DriverKernel:
     """
 
     wants_reaches = False
+    waits_for_others = False
 
     def __init__(self, program: KernelProgram, name: str) -> None:
         self.engine = program.engine
@@ -95,7 +96,6 @@ class DriverKernel:
         self._accepted: dict[int, int] = {}
         self.launched = False
         self.compile_ns = 0
-        self.waits_for_others = False
         self.name = name
 
     @property
