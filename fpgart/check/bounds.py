@@ -14,7 +14,7 @@ class Bounds(CheckPart):
     """Listens to NOTICES: first the refused range, then the call that failed, on the same thread."""
 
     def __init__(self, findings: Findings) -> None:
-        self._findings = findings
+        super().__init__(findings)
         self._refused = threading.local()
 
     def range_refused(self, buffer: Buffer, offset: int, size: int) -> None:

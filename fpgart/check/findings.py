@@ -183,6 +183,11 @@ def _in_names_of_source(finding: Finding) -> Finding:
 class CheckPart:
     """A part of a family of checks; its other methods are named after the notices that it listens to."""
 
+    def __init__(self, findings: Findings) -> None:
+        self._findings = findings
+        self._origins = findings.origins
+        self._lock = threading.RLock()  # garbage collection may run destructors of the host, which call the driver
+
     def prepares(self, kernel: Kernel) -> bool:
         """True if Python has to run launches of the kernel with its present arguments; C may carry all others.
 

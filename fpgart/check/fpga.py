@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
@@ -50,9 +49,7 @@ class _HostMemory:
 
 class Fpga(CheckPart):
     def __init__(self, findings: Findings) -> None:
-        self._findings = findings
-        self._origins = findings.origins
-        self._lock = threading.RLock()
+        super().__init__(findings)
         self._compiled = False
         self._host_memory: WeakKeyDictionary[Buffer, _HostMemory] = WeakKeyDictionary()
 

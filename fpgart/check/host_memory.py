@@ -7,7 +7,6 @@ commands write there meanwhile. Memory that kernels can access (USM, SVM) is lef
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
@@ -48,9 +47,8 @@ class _Use:
 
 class HostMemory(CheckPart):
     def __init__(self, findings: Findings) -> None:
-        self._findings = findings
+        super().__init__(findings)
         self._uses: WeakKeyDictionary[Event, _Use] = WeakKeyDictionary()
-        self._lock = threading.RLock()
 
     def command_enqueued(self, event: Event, wait_list: tuple[Event, ...], blocking: bool) -> None:
         operation = operation_of(event)

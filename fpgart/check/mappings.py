@@ -6,7 +6,6 @@ A mapped region's contents before and after a kernel show whether the kernel wro
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
@@ -59,9 +58,7 @@ class Mappings(CheckPart):
     """Listens to NOTICES. Regions are by the number of the buffer that owns the contents."""
 
     def __init__(self, findings: Findings) -> None:
-        self._findings = findings
-        self._origins = findings.origins
-        self._lock = threading.RLock()
+        super().__init__(findings)
         self._regions: dict[int, list[_Region]] = {}
         self._threatened: WeakKeyDictionary[Event, list[_Region]] = WeakKeyDictionary()
         self._seen: WeakKeyDictionary[Event, list[_Seen]] = WeakKeyDictionary()

@@ -11,7 +11,6 @@ that differ in their values or ND-range are assumed to work on different parts.
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass, field, replace
 from weakref import WeakKeyDictionary
 
@@ -83,10 +82,8 @@ class Races(CheckPart):
     """Listens to NOTICES and compares each access with the earlier ones to the same object."""
 
     def __init__(self, findings: Findings) -> None:
-        self._findings = findings
-        self._origins = findings.origins
+        super().__init__(findings)
         self._order = Order()
-        self._lock = threading.RLock()  # garbage collection may run destructors of the host, which call the driver
         self._pending: WeakKeyDictionary[Event, _Command] = WeakKeyDictionary()
         self._of_command: WeakKeyDictionary[ClockedCommand, _Command] = WeakKeyDictionary()
         self._done: dict[Key, list[_Done]] = {}

@@ -24,7 +24,7 @@ class Unwritten(CheckPart):
     """Listens to NOTICES. Buffers are identified by the number of the buffer that owns the contents."""
 
     def __init__(self, findings: Findings) -> None:
-        self._findings = findings
+        super().__init__(findings)
         self._unwritten: set[int] = set()
 
     def buffer_created(self, buffer: Buffer) -> None:

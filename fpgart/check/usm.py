@@ -6,7 +6,6 @@ fpgart/check/pages/protection.py finds accesses without a command, and those of 
 
 from __future__ import annotations
 
-import threading
 from bisect import bisect_right, insort
 from collections import deque
 from dataclasses import dataclass
@@ -77,9 +76,7 @@ class FreedAllocations:
 
 class Usm(CheckPart):
     def __init__(self, findings: Findings) -> None:
-        self._findings = findings
-        self._lock = threading.RLock()
-        self._origins = findings.origins
+        super().__init__(findings)
         self._alive: dict[int, UsmAllocation] = {}
         self._freed = FreedAllocations()
         self._users: WeakSet[Event] = WeakSet()

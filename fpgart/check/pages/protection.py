@@ -70,9 +70,7 @@ class Protection(CheckPart):
     """Listens to NOTICES, and keeps the table of faults.c up to date."""
 
     def __init__(self, findings: Findings) -> None:
-        self._findings = findings
-        self._origins = findings.origins
-        self._lock = threading.RLock()
+        super().__init__(findings)
         self._watched: dict[int, _Watched] = {}
         self._gone: deque[_Watched] = deque()
         self._running = threading.local()
