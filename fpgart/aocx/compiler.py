@@ -34,6 +34,7 @@ from fpgart.base import opencl as cl
 from fpgart.base.errors import CLError
 from fpgart.board.csr import register_bytes
 from fpgart.board.description import BoardDescription
+from fpgart.board.keystone.addresses import power_of_two_from
 from fpgart.engine.interface import BuildFailed, BuiltProgram, Engine, EngineKernel
 from fpgart.kernels.interface import ArgumentInterface, KernelInterface, PipeArgument, with_places
 from fpgart.kernels.opencl_c import buffer_locations, kernel_attributes, size_of_type
@@ -224,7 +225,7 @@ def _argument(index: int, argument: ArgumentInterface, engine_kernel: EngineKern
         space,
         Category.MEMORY if is_pointer else Category.VALUE,
         size,
-        POINTER_ALIGNMENT if is_pointer and not is_local else _power_of_two(size),
+        POINTER_ALIGNMENT if is_pointer and not is_local else power_of_two_from(size),
         (argument.buffer_location,) if argument.buffer_location else (),
         local_space=index + 4 if is_local else 0,
         local_bytes=16384 if is_local else 0,
@@ -264,10 +265,6 @@ def _size_of_value(index: int, argument: ArgumentInterface, engine_kernel: Engin
     if known:
         return known
     return next((size for size in range(1, LARGEST_VALUE + 1) if engine_kernel.accepts(index, size)), 0)
-
-
-def _power_of_two(size: int) -> int:
-    return 1 << max(0, (size - 1).bit_length())
 
 
 def _check_locations(system: Autodiscovery) -> None:

@@ -34,6 +34,7 @@ from fpgart.watch.words import in_words, times
 
 LIBRARIES = "-lalteracl -lOpenCL"
 RULE = "-" * 68
+FOR_HARDWARE = ("flash", "install", "uninstall", "initialize")
 ONLY_FOR_HARDWARE = "Nothing to do: simulated boards need no driver, flash memory or initialisation.\n"
 TESTED_BYTES = 1 << 20
 ARM = ("--arm", "-arm")
@@ -308,10 +309,7 @@ COMMANDS: dict[str, tuple[Command, str]] = {
     "env": (env, "<file.aocx>: the options that it was compiled with"),
     "binedit": (binedit, "<file> list, print, get, exists, add, set, update, create: its sections"),
     "library": (library, "hdl-comp-pkg, create: libraries of specifications and their models, for aoc -l"),
-    "flash": (lambda words: ONLY_FOR_HARDWARE, "nothing to do here"),
-    "install": (lambda words: ONLY_FOR_HARDWARE, "nothing to do here"),
-    "uninstall": (lambda words: ONLY_FOR_HARDWARE, "nothing to do here"),
-    "initialize": (lambda words: ONLY_FOR_HARDWARE, "nothing to do here"),
+    **dict.fromkeys(FOR_HARDWARE, (lambda words: ONLY_FOR_HARDWARE, "nothing to do here")),
     "help": (help_text, "this"),
 }
 

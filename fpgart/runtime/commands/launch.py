@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from fpgart.base.errors import OutOfResources
 from fpgart.base.notices import NOTICES
 from fpgart.board.memory_system import NotVisible, Window
-from fpgart.engine.interface import POINTER, EngineKernel, pack_arguments
+from fpgart.engine.interface import POINTER, pack_arguments
 from fpgart.runtime.commands.invocation import Invocation
 from fpgart.runtime.commands.migration import MoveToBlocks
 from fpgart.runtime.commands.programming import describe_program, load_onto
@@ -130,9 +130,6 @@ class LaunchKernel(Invocation):
     def _is_copied(self) -> bool:
         """True if the kernel uses the host's own memory, and the engine has no access to that."""
         return bool(self.on_host) and self.device.platform.engine.memory is not None
-
-    def _engine_kernel(self) -> EngineKernel:
-        return self.kernel.engine_kernel_on(self.program)
 
     @property
     def ready_list(self) -> ReadyList:
@@ -318,7 +315,7 @@ class LaunchKernel(Invocation):
         image = self._prepare()
         device = self.device
         begin = monotonic_ns()
-        engine_kernel = self._engine_kernel()
+        engine_kernel = self.kernel.engine_kernel_on(self.program)
         if 0 < self.cores < device.cores:
             engine_kernel = engine_kernel.on_own_thread()
         reaches = self.reaches() if engine_kernel.wants_reaches or self._is_copied else ()
