@@ -2,8 +2,7 @@
  *
  * Declarations that the files of the core share. The lock of the core guards everything here
  * that is not atomic or constant. */
-#ifndef CORE_COMMAND_H
-#define CORE_COMMAND_H
+#pragma once
 
 #include "core.h"
 #include "sync.h"
@@ -209,4 +208,3 @@ void core_note_carried(struct core_command *command, bool ended);
 /* Queues the callbacks that are due at a status, in the order of their states; an end makes all
  * due. The lock is held. */
 void core_queue_callbacks(struct core_command *command, int32_t status);
-#endif

@@ -5,8 +5,7 @@
  * A command is *carried* by an engine, which runs it in a queue of its own, or *decided* by a
  * caller, who takes it when it is ready, runs it and reports its end. The core orders both, keeps
  * the status and the times of each, and calls back. An event is its command. */
-#ifndef CORE_H
-#define CORE_H
+#pragma once
 
 #include "for_python.h"
 
@@ -259,4 +258,3 @@ void core_serve(void);
 void core_close(void);
 void core_open(void);
 /* cffi */
-#endif

@@ -2,8 +2,7 @@
  *
  * Words in front of the declarations that libfpgart.so's Python sees, too. build_icd.py looks for
  * them in the headers, and declares to cffi what follows. */
-#ifndef FPGART_FOR_PYTHON_H
-#define FPGART_FOR_PYTHON_H
+#pragma once
 
 /* A function that Python calls, or a type. The interpreter's lock is released during the call,
  * which may wait, call hosts or use much memory. */
@@ -14,5 +13,3 @@
 #define AT_ONCE
 /* A function in Python, which C calls. */
 #define OF_PYTHON
-
-#endif

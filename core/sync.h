@@ -2,8 +2,7 @@
  *
  * The lock of the core, and words on which threads sleep. With CORE_EXPLORED a test supplies
  * the lock and the system call, and chooses at each of them the thread that goes on. */
-#ifndef CORE_SYNC_H
-#define CORE_SYNC_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -106,4 +105,3 @@ static inline void core_wake(struct core_word *word)
     if (atomic_load(&word->sleepers) != 0)
         core_futex_wake(&word->value);
 }
-#endif

@@ -2,8 +2,7 @@
  *
  * What all shapes have: a device with an in-order queue, buffers that hold 0, and `add` of some
  * programs. */
-#ifndef HOST_H
-#define HOST_H
+#pragma once
 #define CL_TARGET_OPENCL_VERSION 300
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
@@ -92,5 +91,3 @@ cl_int svm_each(int count);
 cl_int svm_freed_by_the_queue(int count);
 cl_int migrations_to_host(int count);
 cl_int host_memory_each(int count);
-
-#endif

@@ -3,8 +3,7 @@
  * How the table of bad_input writes a call of the API down: a function's name and, for each
  * parameter, what to pass. Nothing here is resolved before a case runs, so that each thread passes
  * its own objects. */
-#ifndef CONFORMANCE_BAD_INPUT_H
-#define CONFORMANCE_BAD_INPUT_H
+#pragma once
 
 #define CL_TARGET_OPENCL_VERSION 300
 #define CL_USE_DEPRECATED_OPENCL_1_0_APIS
@@ -178,5 +177,3 @@ extern const size_t bad_call_count;
 extern const char *const good_source;
 extern const char *const broken_source;
 extern const char *const library_source;
-
-#endif

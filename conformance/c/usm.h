@@ -2,8 +2,7 @@
  *
  * The functions of cl_intel_unified_shared_memory, found by their names, for the hosts that use it.
  */
-#ifndef CONFORMANCE_USM_H
-#define CONFORMANCE_USM_H
+#pragma once
 
 #include "host.h"
 
@@ -59,5 +58,3 @@ HOST_FUNCTION void find_usm(struct host *host)
     find_function(host->platform, "clEnqueueMigrateMemINTEL", &migrate);
     find_function(host->platform, "clEnqueueMemAdviseINTEL", &advise);
 }
-
-#endif

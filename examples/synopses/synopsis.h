@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What each host here begins with: the first device, a context, a queue, a program. */
-#ifndef SYNOPSIS_H
-#define SYNOPSIS_H
+#pragma once
 
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
@@ -69,5 +68,3 @@ HELPER int end(int wrong)
     puts(wrong ? "WRONG" : "right");
     return wrong != 0;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef FPGART_CLOCK_H
-#define FPGART_CLOCK_H
+#pragma once
 #include <stdint.h>
 #include <time.h>
 
@@ -16,4 +15,3 @@ static inline uint64_t now_ms(void)
 {
     return now_ns() / 1000000;
 }
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Threads that sleep on a word, also in memory that processes share. */
-#ifndef FPGART_FUTEX_H
-#define FPGART_FUTEX_H
+#pragma once
 #include <errno.h>
 #include <linux/futex.h>
 #include <stdbool.h>
@@ -27,4 +26,3 @@ static inline void futex_wake(_Atomic uint32_t *word)
 {
     syscall(SYS_futex, word, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The counters of a simulated board that Python and C share. */
-#ifndef FPGART_BOARD_MEMORY_H
-#define FPGART_BOARD_MEMORY_H
+#pragma once
 #include "for_python.h"
 
 #include <stdint.h>
@@ -27,4 +26,3 @@ AT_ONCE void board_memory_allocated(struct board_memory *memory, uint64_t size);
 AT_ONCE int board_memory_keeps(struct board_memory *memory, uint64_t size);
 void board_memory_discard(uintptr_t begin, uint64_t size);
 /* cffi */
-#endif

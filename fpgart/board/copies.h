@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef FPGART_COPIES_H
-#define FPGART_COPIES_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 /* cffi */
@@ -11,4 +10,3 @@ void copy_bytes(uintptr_t destination, uintptr_t source, size_t size);
 int copy_if_readable(uintptr_t destination, uintptr_t source, size_t size);
 void fill_bytes(uintptr_t destination, const char *pattern, size_t pattern_size, size_t size);
 /* cffi */
-#endif

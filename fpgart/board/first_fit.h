@@ -2,8 +2,7 @@
  *
  * First-fit allocation of address ranges, in time that grows with the logarithm of the number of
  * free ranges. Any thread may call the functions. */
-#ifndef FPGART_FIRST_FIT_H
-#define FPGART_FIRST_FIT_H
+#pragma once
 #include "for_python.h"
 
 #include <stdint.h>
@@ -23,4 +22,3 @@ AT_ONCE uint64_t first_fit_free_bytes(struct first_fit *heap);
  * number. */
 AT_ONCE uint64_t first_fit_holes(struct first_fit *heap, uint64_t (*holes)[2], uint64_t room);
 /* cffi */
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef FPGART_PAGES_H
-#define FPGART_PAGES_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 /* cffi */
@@ -39,4 +38,3 @@ int unmap(uintptr_t address, size_t size);
 int discard(uintptr_t address, size_t size);
 int punch(int descriptor, uint64_t offset, uint64_t size);
 /* cffi */
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef FPGART_CHANNELS_H
-#define FPGART_CHANNELS_H
+#pragma once
 #include "for_python.h"
 #include "links.h"
 #include <stddef.h>
@@ -76,4 +75,3 @@ int64_t network_launch(struct network *network, const char *name, uint64_t compu
                        uintptr_t queue, uintptr_t kernel, uint32_t arguments, const char *image,
                        uint32_t dimensions, const char *sizes, int has_local);
 /* cffi */
-#endif

@@ -3,8 +3,7 @@
  * FIFOs of packets with one size, between kernels, the host and files. channels.h has the functions
  * that the host calls. Every function here but fifo_lock() and
  * fifo_wake() expects the caller to hold the FIFO's lock. */
-#ifndef FPGART_FIFO_H
-#define FPGART_FIFO_H
+#pragma once
 #include "channels.h"
 #include "fifo_log.h"
 #include "links.h"
@@ -82,4 +81,3 @@ static inline void fifo_move(struct fifo *fifo, bool writing, void *data)
     if (fifo->sleepers > 0)
         fifo_wake(fifo);
 }
-#endif

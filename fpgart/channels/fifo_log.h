@@ -3,8 +3,7 @@
  * The history of a FIFO while channels are watched: its levels and the waits of kernels. Both are
  * bounded: if there is no room for more, half of the levels are removed, and fewer are recorded
  * from then on; of the waits, the shortest are removed. */
-#ifndef FPGART_FIFO_LOG_H
-#define FPGART_FIFO_LOG_H
+#pragma once
 #include "channels.h"
 
 #include <stdatomic.h>
@@ -54,4 +53,3 @@ void fifo_log_move(struct fifo *fifo);
 void fifo_log_stall(struct fifo *fifo, const char *kernel, bool writing, uint64_t begin);
 void fifo_log_begin(struct fifo_log *log);
 void fifo_log_free(struct fifo_log *log);
-#endif

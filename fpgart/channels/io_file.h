@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef FPGART_IO_FILE_H
-#define FPGART_IO_FILE_H
+#pragma once
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -16,4 +15,3 @@ bool io_file_has_peer(const struct io_file *file);
 const char *io_file_path(const struct io_file *file);
 /* Returns why it could not be opened; "" if it could, or was not tried. */
 const char *io_file_error(const struct io_file *file);
-#endif

@@ -2,8 +2,7 @@
  *
  * One direction of a cable between two boards: a ring of bytes in a file that the processes at its
  * two ends map. One process has the writing end, one the reading end; it may be the same one. */
-#ifndef FPGART_LINKS_H
-#define FPGART_LINKS_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 /* cffi */
@@ -65,4 +64,3 @@ enum link_state link_state(const struct link *link, uint32_t packet, uint64_t si
 /* Describes the state in words. */
 void link_describe(const struct link *link, enum link_state state, uint32_t packet, char *words,
                    size_t size);
-#endif

@@ -3,8 +3,7 @@
  * The objects that the kernels of one program share on one board: channels, program-scope
  * variables, and the list of the launches that use them. Locks: a FIFO's before its network's,
  * never the reverse. */
-#ifndef FPGART_NETWORK_H
-#define FPGART_NETWORK_H
+#pragma once
 #include "channels.h"
 #include "links.h"
 
@@ -88,4 +87,3 @@ void *network_memory(struct network *network, const char *name, uint64_t size, c
  * network. */
 void network_enlist(struct launch *launch);
 void network_delist(struct launch *launch);
-#endif

@@ -3,8 +3,7 @@
  * in the board's cycles, and waits if a channel is full or empty. The result does not depend on
  * the order in which processes are resumed: a channel has one writer and one reader, and both
  * block. */
-#ifndef FPGART_STREAM_CLOCK_H
-#define FPGART_STREAM_CLOCK_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 
@@ -60,4 +59,3 @@ void stream_clock_waits(const struct stream_clock *clock, int process, size_t st
 /* Removes a process that stream_clock_ended() has returned; its number may be used again. */
 void stream_clock_remove(struct stream_clock *clock, int process);
 /* cffi */
-#endif

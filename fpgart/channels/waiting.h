@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Kernels that wait for a FIFO, and deadlocks of kernels. */
-#ifndef FPGART_WAITING_H
-#define FPGART_WAITING_H
+#pragma once
 #include "network.h"
 
 /* Moves a packet as soon as it can. Does not return if the launch has to end. */
@@ -13,4 +12,3 @@ void launch_pass(struct launch *launch, struct fifo *fifo, bool writing, void *d
 void launch_check(struct launch *launch, struct fifo *fifo, bool writing);
 /* Ends a kernel at once, on its own thread. */
 _Noreturn void launch_leave(struct launch *launch);
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef FPGART_CONTENTS_H
-#define FPGART_CONTENTS_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 /* cffi */
@@ -12,4 +11,3 @@ int is_mapped(uintptr_t address, size_t size);
 /* Returns the offset of the first byte that is not `value`; `size` if there is none. */
 size_t first_other(uintptr_t address, int value, size_t size);
 /* cffi */
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef FPGART_CALLS_H
-#define FPGART_CALLS_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 /* cffi */
@@ -54,4 +53,3 @@ int64_t driver_enqueue(uintptr_t queue, uintptr_t kernel, uint32_t arguments, co
 /* Does as driver_launch_alone, without a wide stack (stacks.h). */
 int64_t driver_launch_here(uintptr_t queue, uintptr_t kernel, uint32_t arguments, const char *image,
                            uint32_t dimensions, const char *sizes, int has_local);
-#endif

@@ -2,8 +2,7 @@
  *
  * The engine of the command processor (core/core.h): carried commands, in queues of the engine's
  * driver. */
-#ifndef FPGART_CARRIER_H
-#define FPGART_CARRIER_H
+#pragma once
 #include "core.h"
 /* cffi */
 /* CARRIED_MARKER does nothing. CARRIED_MOVE copies a box of bytes, CARRIED_FILL repeats the
@@ -78,4 +77,3 @@ struct carrier {
 };
 const struct carrier *carrier_functions(void);
 /* cffi */
-#endif

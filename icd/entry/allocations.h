@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Allocations of unified shared memory; `uint64_t context` is the context's serial. */
-#ifndef FPGART_ALLOCATIONS_H
-#define FPGART_ALLOCATIONS_H
+#pragma once
 
 #include "for_python.h"
 
@@ -26,5 +25,3 @@ AT_ONCE void fpgart_remember_allocation(uintptr_t context, uintptr_t begin, cl_u
                                         const char *bytes, size_t length);
 int fpgart_knows_allocation(const void *context, const void *pointer, cl_uint query, size_t size,
                             void *value, size_t *size_ret);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Writes answers and reads arguments for Python, which has addresses as integers. */
-#ifndef FPGART_ANSWERS_H
-#define FPGART_ANSWERS_H
+#pragma once
 
 #include "for_python.h"
 
@@ -14,5 +13,3 @@
 FOR_PYTHON cl_int fpgart_answer(uintptr_t value, size_t size, size_t *size_ret, const char *bytes,
                                 size_t length);
 FOR_PYTHON uint64_t fpgart_load(uintptr_t address, size_t size);
-
-#endif

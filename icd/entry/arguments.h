@@ -2,8 +2,7 @@
  *
  * The arguments of kernels that C sets, and the facts about all kernels of a name: the
  * pattern, with which new ones begin. Both are reference-counted. */
-#ifndef FPGART_ARGUMENTS_H
-#define FPGART_ARGUMENTS_H
+#pragma once
 
 #include "boards.h"
 #include "for_python.h"
@@ -95,5 +94,3 @@ int fpgart_lay_out_launch(uintptr_t kernel, const struct fpgart_carried_queue *q
 bool fpgart_renew_launch(uintptr_t kernel, const struct fpgart_carried_queue *queue, uint64_t epoch,
                          struct carried *carried, uint32_t count, const struct fpgart_use *uses);
 AT_ONCE void fpgart_kernel_holds(uintptr_t kernel, uintptr_t board, uint64_t epoch);
-
-#endif

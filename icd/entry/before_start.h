@@ -3,8 +3,7 @@
  * Answers without an interpreter: the platform, and the queries of loaders, which they make
  * under their lock, and of programs that list platforms. The functions for the latter return 1 if
  * `status` is the answer. */
-#ifndef FPGART_BEFORE_START_H
-#define FPGART_BEFORE_START_H
+#pragma once
 
 #include "for_python.h"
 
@@ -32,5 +31,3 @@ int fpgart_early_platform_info(cl_platform_id platform, cl_platform_info query, 
                                void *value, size_t *size_ret, cl_int *status);
 int fpgart_early_device_count(cl_platform_id platform, cl_device_type type, cl_uint room,
                               cl_device_id *devices, cl_uint *count, cl_int *status);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Buffers that C makes, with blocks of a board's memory, and the places of buffers. */
-#ifndef FPGART_BLOCKS_H
-#define FPGART_BLOCKS_H
+#pragma once
 
 #include "boards.h"
 #include "for_python.h"
@@ -33,5 +32,3 @@ uintptr_t fpgart_store_of(uintptr_t buffer, const struct fpgart_carried_queue *q
  * has to see each allocation. `locations` are those for which that memory counts. */
 AT_ONCE void fpgart_board_allocates(uintptr_t board, uintptr_t heap, int64_t shift, uint64_t room,
                                     uint64_t locations);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Boards and queues whose commands C gives to the engine. The facts that Python has found for
  * these commands hold in one epoch of a board (core/core.h). */
-#ifndef FPGART_BOARDS_H
-#define FPGART_BOARDS_H
+#pragma once
 
 #include "board_memory.h"
 #include "core.h"
@@ -94,5 +93,3 @@ void fpgart_hand_over(struct core_command *command);
  * ready. */
 OF_PYTHON void fpgart_board_idle(uintptr_t device);
 OF_PYTHON void fpgart_commands_ready(void);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Faults of API calls: each entry point asks first, before C answers anything. `object`: the
  * call's first argument if that is a pointer. */
-#ifndef FPGART_CALL_FAULTS_H
-#define FPGART_CALL_FAULTS_H
+#pragma once
 
 #include "for_python.h"
 
@@ -19,5 +18,3 @@ int fpgart_call_fails(const char *name, uintptr_t object, cl_int *status);
 /* A call into Python: returns the status with which a call of the host fails, 0 if it does
  * not. Threads are numbered in the order of their first calls. */
 OF_PYTHON cl_int fpgart_fault_of_call(const char *name, uintptr_t object, uint32_t thread);
-
-#endif

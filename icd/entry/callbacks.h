@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Calls of the host's functions. */
-#ifndef FPGART_CALLBACKS_H
-#define FPGART_CALLBACKS_H
+#pragma once
 
 #include "for_python.h"
 
@@ -20,5 +19,3 @@ FOR_PYTHON void fpgart_call_about_error(uintptr_t function, const char *words, u
 FOR_PYTHON void fpgart_call_about_exception(uintptr_t function, cl_uint kind, uintptr_t data);
 FOR_PYTHON void fpgart_call_about_live_object(uintptr_t function, uintptr_t data, uintptr_t object,
                                               const char *type, cl_uint references);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The places in the host behind the call on this thread. */
-#ifndef FPGART_CALLERS_H
-#define FPGART_CALLERS_H
+#pragma once
 
 #include "for_python.h"
 
@@ -14,5 +13,3 @@
 FOR_PYTHON size_t fpgart_host_frames(uintptr_t *frames, size_t most);
 /* The same, for an entry point that has not called the interpreter, too. */
 size_t fpgart_frames_of_call(uintptr_t *frames, size_t most, int through_interpreter);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The host's calls that C carries out, with the host's arguments; 0 leaves the call to Python. */
-#ifndef FPGART_CARRIED_CALLS_H
-#define FPGART_CARRIED_CALLS_H
+#pragma once
 
 #include <CL/cl.h>
 
@@ -45,5 +44,3 @@ void *fpgart_carries_map(const void *queue, const void *buffer, cl_bool blocking
                          const cl_event *wait_list, cl_event *event); /* NULL: left to Python */
 int fpgart_carries_marker(const void *queue, int is_barrier, cl_uint waits,
                           const cl_event *wait_list, cl_event *event);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Makes a command of a call of the host. */
-#ifndef FPGART_COMMANDS_H
-#define FPGART_COMMANDS_H
+#pragma once
 
 #include "arguments.h"
 #include "boards.h"
@@ -85,5 +84,3 @@ OF_PYTHON int fpgart_renew(uintptr_t queue, uintptr_t kernel, cl_uint count,
 OF_PYTHON void fpgart_run_handed_over(uintptr_t command, uintptr_t queue, uintptr_t kernel,
                                       cl_uint type, uintptr_t carried, cl_uint traffic,
                                       cl_uint count, const struct fpgart_use *uses);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The entry point for the host's Python. fpgart_text() returns a copy, which the caller frees. */
-#ifndef FPGART_CONTROL_H
-#define FPGART_CONTROL_H
+#pragma once
 
 #include "for_python.h"
 
@@ -15,5 +14,3 @@ void fpgart_control_read(char *answer);
 
 /* A call into Python for fpgart_control(): returns JSON, which the caller frees. */
 OF_PYTHON char *fpgart_control_request(const char *request, size_t length);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The host's calls about events and queues that C answers; 0 leaves a call to Python. */
-#ifndef FPGART_EVENTS_H
-#define FPGART_EVENTS_H
+#pragma once
 
 #include "for_python.h"
 
@@ -25,5 +24,3 @@ int fpgart_sets_user_event(const void *event, cl_int status);
 /* For Python: registers a callback for a view. */
 FOR_PYTHON int fpgart_view_calls_back(uintptr_t event, cl_int status, uintptr_t call,
                                       uintptr_t data);
-
-#endif

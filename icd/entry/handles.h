@@ -2,8 +2,7 @@
  *
  * Object handles: slots with the counts of references, and what C keeps for each object.
  * An address is dereferenced only after it was recognised as a handle. */
-#ifndef FPGART_HANDLES_H
-#define FPGART_HANDLES_H
+#pragma once
 
 #include "core.h"
 
@@ -179,5 +178,3 @@ void fpgart_event_goes(uintptr_t event);
 OF_PYTHON void fpgart_host_retained(uintptr_t handle);
 OF_PYTHON void fpgart_host_released(uintptr_t handle);
 OF_PYTHON void fpgart_reap(void);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What a carried command holds and has to count: the data behind its operation. */
-#ifndef FPGART_HELD_H
-#define FPGART_HELD_H
+#pragma once
 
 #include "arguments.h"
 #include "boards.h"
@@ -32,5 +31,3 @@ const struct held *fpgart_held_by(const struct carried *carried);
 /* Counts the bytes or the launch of a command that has succeeded. */
 void fpgart_count_command(const struct held *held);
 void fpgart_let_go_of(const struct held *held);
-
-#endif

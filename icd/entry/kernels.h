@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The kernels of a program that C has made. */
-#ifndef FPGART_KERNELS_H
-#define FPGART_KERNELS_H
+#pragma once
 
 #include "for_python.h"
 #include "handles.h"
@@ -27,5 +26,3 @@ int fpgart_knows_build(const void *program, struct fpgart_part part, cl_uint que
 void fpgart_kernels_free(fpgart_kernels_slot *slot);
 void fpgart_kernel_goes(uintptr_t program);
 AT_ONCE int fpgart_kernels_end(uintptr_t program);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Lines of launches in a trace. */
-#ifndef FPGART_LAUNCH_LINES_H
-#define FPGART_LAUNCH_LINES_H
+#pragma once
 
 #include "for_python.h"
 #include "watched.h"
@@ -19,5 +18,3 @@ FOR_PYTHON enum { FPGART_MOST_DIGITS = 24 }; /* no number is longer */
 AT_ONCE size_t fpgart_fill_lines(const char *form, size_t size, uint64_t zero, uint32_t count,
                                  struct fpgart_launch *const *launches, const uint64_t *operations,
                                  char *lines);
-
-#endif

@@ -4,8 +4,7 @@
  * that are not released until the process has ended are reported then, on the descriptor
  * `text`. `findings`, if it is not -1, gets a JSON object per group: the number of objects, then
  * its `facts`. */
-#ifndef FPGART_LEAKS_H
-#define FPGART_LEAKS_H
+#pragma once
 
 #include "for_python.h"
 
@@ -19,5 +18,3 @@ FOR_PYTHON void fpgart_leaks_expected(size_t count_of_groups, char **nouns, char
 
 /* Is called when the host frees memory, which may be one of these objects. */
 void fpgart_freed(const void *pointer);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Regions that the host has mapped. */
-#ifndef FPGART_MAPPINGS_H
-#define FPGART_MAPPINGS_H
+#pragma once
 
 #include "for_python.h"
 #include "handles.h"
@@ -29,5 +28,3 @@ int fpgart_counts_mappings(uintptr_t buffer, cl_uint *count);
 AT_ONCE int fpgart_is_mapped(uintptr_t buffer);
 /* Python has mapped so many regions more, or fewer. */
 AT_ONCE void fpgart_python_maps(uintptr_t buffer, int more);
-
-#endif

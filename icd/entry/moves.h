@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Commands that move or fill bytes, once their addresses are known. */
-#ifndef FPGART_MOVES_H
-#define FPGART_MOVES_H
+#pragma once
 
 #include <CL/cl.h>
 
@@ -26,5 +25,3 @@ int fpgart_fill(struct command *command, uintptr_t to);
 /* Returns 1 if the pattern of the call is valid for bytes that begin there. */
 int fpgart_is_pattern(const struct call *call, size_t begin);
 int fpgart_are_map_flags(cl_map_flags flags);
-
-#endif

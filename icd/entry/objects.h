@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What is freed with an object, and the facts for Python about one that C has made. */
-#ifndef FPGART_OBJECTS_H
-#define FPGART_OBJECTS_H
+#pragma once
 
 #include "for_python.h"
 
@@ -22,5 +21,3 @@ FOR_PYTHON struct fpgart_unseen {
 };
 /* Writes the facts for a view, once; returns 0 if Python knows the object. */
 AT_ONCE int fpgart_view(uintptr_t handle, struct fpgart_unseen *found);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What C may do without Python: answer, carry commands, wait. */
-#ifndef FPGART_PERMISSIONS_H
-#define FPGART_PERMISSIONS_H
+#pragma once
 
 #include "for_python.h"
 
@@ -25,5 +24,3 @@ AT_ONCE int fpgart_watched(void);
 FOR_PYTHON enum { FPGART_UNWATCHED, FPGART_TRACED, FPGART_CHECKED };
 void fpgart_note_launches(int how);
 AT_ONCE int fpgart_watches_launches(void);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Answers that Python has given once and that cannot change. `kind`: that of the object in
  * question. */
-#ifndef FPGART_REMEMBERED_H
-#define FPGART_REMEMBERED_H
+#pragma once
 
 #include "for_python.h"
 #include "handles.h"
@@ -35,5 +34,3 @@ int fpgart_knows_part(const void *object, int kind, struct fpgart_part part, cl_
 int fpgart_knows_devices(const void *platform, cl_device_type type, cl_uint room,
                          cl_device_id *devices, cl_uint *count);
 int fpgart_knows_ends(cl_uint count, const cl_event *events);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * The host's calls on shared virtual and unified shared memory that C carries out; 0 leaves the
  * call to Python. */
-#ifndef FPGART_SHARED_CALLS_H
-#define FPGART_SHARED_CALLS_H
+#pragma once
 
 #include <CL/cl.h>
 
@@ -35,5 +34,3 @@ int fpgart_carries_usm_migration(const void *queue, const void *pointer, size_t 
                                  const cl_event *wait_list, cl_event *event);
 int fpgart_carries_usm_advice(const void *queue, const void *pointer, size_t size, uint32_t advice,
                               cl_uint waits, const cl_event *wait_list, cl_event *event);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Launches that C carries while a trace is written, or while checks are on. */
-#ifndef FPGART_WATCHED_H
-#define FPGART_WATCHED_H
+#pragma once
 
 #include "for_python.h"
 #include "held.h"
@@ -65,5 +64,3 @@ FOR_PYTHON uint32_t fpgart_take_launches(uint32_t most, struct fpgart_launch **f
 AT_ONCE void fpgart_launches_written(uint32_t count, struct fpgart_launch **launches);
 /* Returns the note of a carried command; NULL if there is none. */
 AT_ONCE struct fpgart_launch *fpgart_launch_of(struct core_command *command);
-
-#endif

@@ -3,8 +3,7 @@
  * The interpreter in a host's process, for each library of the package that hosts open:
  * libfpgart.so, the driver, and libfpgart_mmd.so, the boards behind their own interface (mmd/).
  * Each has its own copy of these functions and variables. */
-#ifndef FPGART_INTERPRETER_H
-#define FPGART_INTERPRETER_H
+#pragma once
 
 #include "place.h"
 
@@ -141,5 +140,3 @@ FOR_PYTHON int fpgart_host_imported(const char *module);
 FOR_PYTHON char *fpgart_ask_host(const char *module, const char *function, const char *request,
                                  size_t length, size_t *answer_length);
 FOR_PYTHON void fpgart_answer_read(char *answer);
-
-#endif

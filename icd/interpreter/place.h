@@ -3,8 +3,7 @@
  * The place of this library, the Python that it was installed for, and messages about what is
  * missing. It does not use Python: the shim (shim/) and the library that it opens have a copy
  * each. */
-#ifndef FPGART_PLACE_H
-#define FPGART_PLACE_H
+#pragma once
 
 #include "for_python.h"
 
@@ -41,5 +40,3 @@ int fpgart_recorded(const char *key, char value[PATH_MAX]);
 FOR_PYTHON int fpgart_is_secure(void);
 int fpgart_is_trusted_folder(const char *folder);
 int fpgart_may_use_folder(const char *folder);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Functions between libfpgart_mmd.so and its Python side. Addresses, handles of operations and
  * functions of the host's are integers; sizes are in bytes. */
-#ifndef FPGART_MMD_H
-#define FPGART_MMD_H
+#pragma once
 
 #include <aocl_mmd.h>
 
@@ -43,5 +42,3 @@ void fpgart_refuse(const char *reason);
 void fpgart_close_at_exit(void);
 int fpgart_is_secure(void);
 /* c */
-
-#endif

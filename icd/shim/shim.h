@@ -4,8 +4,7 @@
  * of them the library for one series of Python (libfpgart.3.12.so), which is opened with the
  * first call, once a libpython of that series is in the process. So these files can be loaded
  * without Python, and one package supports all series that it was built for. */
-#ifndef FPGART_SHIM_H
-#define FPGART_SHIM_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -38,5 +37,3 @@ int fpgart_file_behind(const char *series, char *path, size_t room);
 /* Loads a libpython whose symbols the library finds: the one in the process, else one that is
  * found (python.c). Writes its series; false: there is none, and the reason was printed. */
 int fpgart_bring_python(char series[FPGART_SERIES_SIZE]);
-
-#endif

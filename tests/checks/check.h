@@ -2,8 +2,7 @@
  *
  * A host with a mistake. Called with `fixed` it is right. The head of each program says which
  * finding the mistake has to give: "finds: family: rule". */
-#ifndef CHECK_H
-#define CHECK_H
+#pragma once
 
 #include "usm.h"
 
@@ -48,5 +47,3 @@ HOST_FUNCTION void finish(void)
     "kernel void add_one(global int *data) { data[get_global_id(0)] += 1; }\n"                     \
     "kernel void copy(global int *from, global int *to)\n"                                         \
     "{ size_t i = get_global_id(0); to[i] = from[i]; }\n"
-
-#endif

@@ -2,8 +2,7 @@
  *
  * The file FAILING_CALLS, which the processes that have the engine of failing_engine.c share with
  * their host. */
-#ifndef FAILING_ENGINE_H
-#define FAILING_ENGINE_H
+#pragma once
 
 #include <CL/cl.h>
 #include <fcntl.h>
@@ -33,5 +32,3 @@ static inline struct calls *shared_calls(void)
         abort();
     return mapped;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef STATIC_ENGINE_H
-#define STATIC_ENGINE_H
+#pragma once
 /* The variable with the address of the host's `atomic_int`, which says what has happened. */
 #define STAGE "STATIC_ENGINE_STAGE"
 /* The variable with the path of static_library.c. */
@@ -8,4 +7,3 @@
 enum { NOT_USED, USED, EXITING };
 /* Exit statuses. */
 enum { IN_ORDER = 7, DESTROYED = 3 };
-#endif

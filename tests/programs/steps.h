@@ -3,8 +3,7 @@
  * A step is an atomic operation or the taking of a lock. The sources are included behind this file.
  * interrupted_at(n, one, other) runs `one` on this thread; before its n-th step another thread runs
  * `other` until it ends, or waits for a lock that `one` has. Gives whether `one` has so many. */
-#ifndef STEPS_H
-#define STEPS_H
+#pragma once
 
 #include <pthread.h>
 #include <semaphore.h>
@@ -71,5 +70,3 @@ static int interrupted_at(int number, void (*one)(void), void (*other)(void))
 #define atomic_fetch_sub(place, value)                                                             \
     (step(), atomic_fetch_sub_explicit(place, value, memory_order_seq_cst))
 #define pthread_mutex_lock(mutex) take_mutex(mutex)
-
-#endif

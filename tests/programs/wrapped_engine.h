@@ -2,8 +2,7 @@
  *
  * An engine that is another one, the driver that WRAPPED_ENGINE names, some of whose functions
  * wrap() replaces. REFUSED, if it is defined, is the status of the search for platforms. */
-#ifndef WRAPPED_ENGINE_H
-#define WRAPPED_ENGINE_H
+#pragma once
 #include <CL/cl.h>
 #include <CL/cl_icd.h>
 
@@ -52,4 +51,3 @@ cl_int clIcdGetPlatformIDsKHR(cl_uint room, cl_platform_id *platforms, cl_uint *
     is_wrapped = 1;
     return status;
 }
-#endif

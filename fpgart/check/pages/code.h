@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef FPGART_CODE_H
-#define FPGART_CODE_H
+#pragma once
 #include <stdint.h>
 
 /* The place of code: its file without folders, the offset in it, and the exported function, if
@@ -15,4 +14,3 @@ struct code_place {
 /* Finds the place of an address; 0 for code of no file. A signal handler may call it: it takes
  * no lock, and reads only the system and the memory of the code. */
 int code_place(uintptr_t code, struct code_place *found);
-#endif

@@ -2,8 +2,7 @@
  *
  * The table of protected memory: boards' memories, the regions in them, and the pages that are
  * open now. The handler of SIGSEGV reads it without a lock. */
-#ifndef FPGART_FAULT_TABLE_H
-#define FPGART_FAULT_TABLE_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 
@@ -46,4 +45,3 @@ int fault_operations_run(void);
 /* Opens all memory permanently, if accesses cannot be detected; 0 if that was done before. */
 int fault_unprotect(void);
 int fault_is_unprotected(void);
-#endif

@@ -2,8 +2,7 @@
  *
  * Findings as text and as JSON, written by a signal handler: without lock and allocation, and with
  * few bytes of the stack. */
-#ifndef FPGART_FAULT_WORDS_H
-#define FPGART_FAULT_WORDS_H
+#pragma once
 #include "code.h"
 #include "fault_table.h"
 #include <stddef.h>
@@ -49,4 +48,3 @@ void fault_write(const struct fault_region *region, const char *rule, struct fau
                  const char *fix);
 /* Writes a sentence that is no finding. */
 void fault_say(const char *sentence);
-#endif

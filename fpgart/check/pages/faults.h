@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef FPGART_FAULTS_H
-#define FPGART_FAULTS_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 /* cffi */
@@ -45,4 +44,3 @@ void faults_use(int region);
 /* The number of findings of a family since the last call. */
 unsigned faults_found(int family);
 /* cffi */
-#endif

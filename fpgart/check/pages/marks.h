@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef FPGART_MARKS_H
-#define FPGART_MARKS_H
+#pragma once
 #include "carrier.h"
 /* cffi */
 /* Marks: a pattern in the rest of a block's own pages, in front of it and behind, which shows
@@ -12,4 +11,3 @@ int marks_check(struct marked *block);
  * ends (faults.h), and checks the marks. */
 void marks_around(struct checked *checked, int is_over);
 /* cffi */
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What a handler of SIGSEGV reads from the processor's registers; one part for each processor. */
-#ifndef FPGART_REGISTERS_H
-#define FPGART_REGISTERS_H
+#pragma once
 
 #include <signal.h>
 #include <stdint.h>
@@ -61,6 +60,4 @@ static inline int was_write(const ucontext_t *context)
 
 #else
 #error "FPGART_CHECK=usm and buffers know the registers of x86-64 and AArch64 alone"
-#endif
-
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The description of the signal that ends a board process. */
-#ifndef FPGART_CRASH_H
-#define FPGART_CRASH_H
+#pragma once
 #include <stdint.h>
 /* cffi */
 /* In memory of the host and the board process. `signal` is written last; 0: no description. */
@@ -16,4 +15,3 @@ struct crash {
  * ends. */
 void crash_watch(uintptr_t crash);
 /* cffi */
-#endif

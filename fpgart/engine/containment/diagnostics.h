@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef FPGART_DIAGNOSTICS_H
-#define FPGART_DIAGNOSTICS_H
+#pragma once
 #include <sys/types.h>
 /* Does as write(), for a compiler's library. On standard error it leaves out the line in which
  * clang counts its messages ("2 warnings and 1 error generated."), which are in the build log. */
 ssize_t diagnostics_write(int file, const void *bytes, size_t size);
-#endif

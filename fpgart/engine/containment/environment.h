@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef FPGART_ENVIRONMENT_H
-#define FPGART_ENVIRONMENT_H
+#pragma once
 /* cffi */
 /* Sets a variable of the environment for drivers that are opened later. With `unless_set` only
  * if the process does not have it. 0 without memory. */
@@ -16,4 +15,3 @@ void environment_seal(void);
 #include <stdint.h>
 /* Returns the function that replaces that one in a driver's library; 0 for none. */
 uintptr_t environment_replacement(const char *symbol);
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef FPGART_EXITS_H
-#define FPGART_EXITS_H
+#pragma once
 #include <stdint.h>
 /* cffi */
 /* `close_at_exit`, a `void (*)(void)`, registers with atexit() the function that has to run
@@ -12,4 +11,3 @@ int exits_register(void (*destroy)(void *), void *object, void *library);
 void exits_finalize(void *library);
 /* Called when the engine's libraries have been loaded: calls `close_at_exit` again. */
 void exits_renew(void);
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Ctrl-C in a host that handles it later, as Python does: running kernels are notified. */
-#ifndef FPGART_INTERRUPTS_H
-#define FPGART_INTERRUPTS_H
+#pragma once
 #include <stdint.h>
 /* cffi */
 /* Installs a handler that counts SIGINT and then calls the host's present handler. A handler
@@ -11,4 +10,3 @@ void interrupts_watch(void);
 /* Returns the count. */
 uint32_t interrupts(void);
 /* cffi */
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef FPGART_REDIRECT_H
-#define FPGART_REDIRECT_H
+#pragma once
 /* cffi */
 /* Replaces functions in libraries that have been loaded since: drivers load some at the first
  * query for their devices. */
@@ -9,4 +8,3 @@ void redirect_rest(void);
 /* Opens a library as dlopen() does, and replaces functions in it and in those that it loads
  * (environment.c, exits.c, diagnostics.c). */
 void *redirect_open(const char *path, int flags);
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef FPGART_SIGNALS_H
-#define FPGART_SIGNALS_H
+#pragma once
 /* cffi */
 /* Compilers install signal handlers; the host's have to stay. They are remembered before the
  * driver works; handlers that lead into the library at `path` afterwards, or into LLVM's, are
@@ -11,4 +10,3 @@ void signals_give_back(const char *path);
 /* Called around each kernel that the driver runs. */
 void signals_kernel_begins(void);
 void signals_kernel_ends(void);
-#endif

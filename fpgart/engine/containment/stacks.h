@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef FPGART_STACKS_H
-#define FPGART_STACKS_H
+#pragma once
 #include <stdint.h>
 /* Calls run(data) on a stack that has room for large private arrays of kernels; on the thread's
  * own stack without memory. */
@@ -10,4 +9,3 @@ int64_t on_wide_stack(int64_t (*run)(const void *data), const void *data);
  * driver creates the threads that run kernels in this way. Nests. */
 void stacks_widen(int begins);
 /* cffi */
-#endif

@@ -2,8 +2,7 @@
  *
  * The start of the board process from a host's process, without effects on the host: no child that
  * its wait() would find, no SIGCHLD, no signal handler, none of its files. */
-#ifndef FPGART_APART_H
-#define FPGART_APART_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 /* cffi */
@@ -23,4 +22,3 @@ void outlet_drain(struct outlet *outlet);
 void outlet_close(struct outlet *outlet);
 void outlet_free(struct outlet *outlet);
 /* cffi */
-#endif

@@ -4,8 +4,7 @@
  * launch to a thread of the board process, and gets its end. Both sides spin for a moment and then
  * sleep on a word (futex). Other requests go through a socket beside the lane. The board process
  * does not trust a lane: it copies a request before it checks it. */
-#ifndef FPGART_LANES_H
-#define FPGART_LANES_H
+#pragma once
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -62,4 +61,3 @@ void offer_drop(uint32_t number);
 bool is_in_stretch(uint64_t begin, uint64_t size);
 /* Waits until a word is not `seen`, which it sets `sleeps` for; returns the word. */
 uint32_t lane_await(_Atomic uint32_t *word, uint32_t seen, _Atomic uint32_t *sleeps);
-#endif

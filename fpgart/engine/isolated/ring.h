@@ -5,8 +5,7 @@
  * submits it to the engine; the engine's notification writes its end, and counts it in an eventfd.
  * Kernels may write over all of the ring. So an end is the number of the command, or none, and if
  * fewer are shown than were counted, the board process is stopped. */
-#ifndef FPGART_RING_H
-#define FPGART_RING_H
+#pragma once
 #include "carrier.h"
 /* cffi */
 enum ring_size { RING_LANES = 1024 };
@@ -88,4 +87,3 @@ struct ring {
     struct ring_end ends[RING_SLOTS];
     struct ring_request requests[RING_SLOTS];
 };
-#endif
