@@ -10,7 +10,7 @@ import time
 import tty
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -66,11 +66,9 @@ def _moved(device: dict[str, Any], call: str) -> int:
 
 def with_rates(before: Snapshot | None, now: Snapshot) -> Snapshot:
     """Returns a snapshot for programs: with its program's name, and rates if there was an earlier one."""
-    devices = []
-    for index, device in enumerate(now["devices"]):
-        found = rates(before, now, index)
-        told = {"written": found.written, "read": found.read, "launches": found.launches, "busy": found.busy}
-        devices.append({**device, "per_second": told})
+    devices = [
+        {**device, "per_second": asdict(rates(before, now, index))} for index, device in enumerate(now["devices"])
+    ]
     return {**now, "program": program_of(now["process"]), "devices": devices}
 
 
