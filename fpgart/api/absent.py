@@ -47,7 +47,7 @@ def get_sampler_info(sampler: int, param_name: int, size: int, value: int, size_
 
 
 def _refuse_images(*names: str, others: int, words: str, buffers: int = 1, returned: str = "Command") -> None:
-    """Registers commands of a queue, whose memory objects are buffers; then come `others` and the wait list."""
+    """Registers commands that take a queue, memory objects, which are buffers, `others`, and a wait list."""
 
     def refuse(*arguments: object) -> None:
         raise InvalidMemObject(words)

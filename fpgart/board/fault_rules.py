@@ -103,8 +103,6 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The rules and the seed of a text."""
-
     rules: tuple[Rule, ...] = ()
     seed: int = 0
 

@@ -46,8 +46,6 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The end of a run, its output, and its calls."""
-
     status: int | None
     """None: it did not end in time."""
     output: bytes

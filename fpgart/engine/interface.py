@@ -139,8 +139,6 @@ class Carrier(NamedTuple):
 
 
 class EngineKernel(Protocol):
-    """A kernel that can be launched."""
-
     launched: bool
     compile_ns: int
     """The nanoseconds that the engine's compiler took in the first launch; 0 if the engine does not report it."""

@@ -76,7 +76,6 @@ def elements(kind: Any, array: Array) -> Any:
 
 
 def compile_source(library: Path, source: Path, options: list[str]) -> Result:
-    """Calls the compiler."""
     file = File(os.fsencode(source), source.read_bytes())
     function = ctypes.CDLL(str(library)).compileSYCL
     function.restype = Result

@@ -95,8 +95,6 @@ HOST, QUEUE, KERNEL, AUTORUN, CHANNEL, LINK, SHARED, BANK = range(8)
 
 
 class _Lanes:
-    """Lanes by group and name."""
-
     def __init__(self) -> None:
         self._lanes: dict[tuple[str, str], Lane] = {}
 

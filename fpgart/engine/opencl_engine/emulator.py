@@ -74,8 +74,6 @@ class EmulatorProgram(DriverProgram):
 
 
 class EmulatorKernel(SeatedKernel):
-    """A kernel that may wait for others."""
-
     waits_for_others = True
 
     def run(self, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:

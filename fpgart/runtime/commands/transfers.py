@@ -121,8 +121,6 @@ class LinearTransfer(BufferTransfer):
 
 
 class WriteBuffer(LinearTransfer):
-    """Copies host memory to a buffer."""
-
     __slots__ = ()
     way = Direction.IN
 
@@ -134,8 +132,6 @@ class WriteBuffer(LinearTransfer):
 
 
 class ReadBuffer(LinearTransfer):
-    """Copies a buffer to host memory."""
-
     __slots__ = ()
     way = Direction.OUT
 
@@ -174,8 +170,6 @@ class RectTransfer(BufferTransfer):
 
 
 class WriteRect(RectTransfer):
-    """Copies a box of host memory to a box of a buffer."""
-
     __slots__ = ()
     way = Direction.IN
 
@@ -188,8 +182,6 @@ class WriteRect(RectTransfer):
 
 
 class ReadRect(RectTransfer):
-    """Copies a box of a buffer to a box of host memory."""
-
     __slots__ = ()
     way = Direction.OUT
 

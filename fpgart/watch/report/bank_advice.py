@@ -30,8 +30,6 @@ class Place:
 
 @dataclass(slots=True)
 class BankAdviser(EventTaker):
-    """Takes the events of a trace in the order of time."""
-
     _memories: dict[int, list[Memory]] = field(default_factory=dict)
     _separate: dict[int, list[Memory]] = field(default_factory=dict)
     """By device, those of its memories that have several separate banks."""

@@ -58,8 +58,6 @@ class Figure:
 
 @dataclass(slots=True)
 class Difference:
-    """The differences between two runs."""
-
     figures: list[Figure] = field(default_factory=list)
     """The figures that differ, the largest growth first."""
     new_advice: list[Advice] = field(default_factory=list)

@@ -27,8 +27,6 @@ class MigratingBuffer:
 
 @dataclass(slots=True)
 class PlaceAdviser(EventTaker):
-    """Takes the events of a trace in the order of time."""
-
     _buffers: dict[int, MigratingBuffer] = field(default_factory=dict)
 
     def takes(self) -> Takes:

@@ -43,8 +43,6 @@ class Contents:
 
 @dataclass(slots=True)
 class UsmAdviser(EventTaker):
-    """Takes the events of a trace in the order of time."""
-
     _args: Args = field(default_factory=dict)
     """The arguments of the event at hand."""
     _on_board: dict[int, Contents] = field(default_factory=dict)

@@ -53,8 +53,6 @@ class BufferEvents:
 
 
 class BlockEvents:
-    """Blocks of the boards' memories."""
-
     def __init__(self, timeline: Timeline, blocks: Blocks) -> None:
         self._timeline = timeline
         self._blocks = blocks
@@ -80,8 +78,6 @@ class BlockEvents:
 
 
 class UsmEvents:
-    """Unified shared memory."""
-
     def __init__(self, timeline: Timeline, sites: Sites) -> None:
         self._timeline = timeline
         self._sites = sites
