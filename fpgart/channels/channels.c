@@ -213,16 +213,9 @@ uintptr_t network_table(uintptr_t wanted)
 
 /* Launching */
 
-/* A launch, and the driver's arguments. */
 struct enlisted {
     struct launch *launch;
-    uintptr_t queue;
-    uintptr_t kernel;
-    uint32_t arguments;
-    uint32_t dimensions;
-    const char *image;
-    const char *sizes;
-    int has_local;
+    struct driver_launch of_driver;
 };
 
 static int64_t run_enlisted(const void *data)
@@ -230,8 +223,7 @@ static int64_t run_enlisted(const void *data)
     const struct enlisted *this = data;
     volatile int64_t result = (int64_t)((uint64_t)(uint32_t)LAUNCH_GAVE_UP << 32 | 1);
     if (_setjmp(this->launch->escape) == 0)
-        result = driver_launch_here(this->queue, this->kernel, this->arguments, this->image,
-                                    this->dimensions, this->sizes, this->has_local);
+        result = driver_launch_here(&this->of_driver);
     return result;
 }
 
@@ -250,8 +242,8 @@ int64_t network_launch(struct network *network, const char *name, uint64_t compu
 {
     struct launch launch = {
         .network = network, .name = name, .compute_id = compute_id, .autorun = autorun != 0};
-    const struct enlisted this = {&launch,    queue, kernel, arguments,
-                                  dimensions, image, sizes,  has_local};
+    const struct enlisted this = {&launch,
+                                  {queue, kernel, arguments, dimensions, image, sizes, has_local}};
     launch.random = network->seed * hash_of(name, compute_id);
     network_enlist(&launch);
     current = &launch;

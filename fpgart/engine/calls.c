@@ -184,31 +184,32 @@ static int64_t outcome(int32_t place, cl_int status)
 }
 
 /* Sets all arguments and enqueues. `event`: NULL, or the place for its event. */
-static int64_t enqueue(uintptr_t queue, uintptr_t kernel, uint32_t arguments, const char *image,
-                       uint32_t dimensions, const char *sizes, int has_local, cl_uint waits,
-                       const cl_event *after, cl_event *event)
+static int64_t enqueue(const struct driver_launch *this, cl_uint waits, const cl_event *after,
+                       cl_event *event)
 {
-    const struct _cl_icd_dispatch *driver = ((struct object *)queue)->dispatch;
-    const struct argument *argument = (const struct argument *)image;
+    const struct _cl_icd_dispatch *driver = ((struct object *)this->queue)->dispatch;
+    const struct argument *argument = (const struct argument *)this->image;
+    cl_kernel kernel = (cl_kernel)this->kernel;
     size_t size[9];
-    memcpy(size, sizes, sizeof size);
-    for (cl_uint i = 0; i < arguments; i++) {
-        cl_int status = set_argument(driver, (cl_kernel)kernel, i, &argument[i], image);
+    memcpy(size, this->sizes, sizeof size);
+    for (cl_uint i = 0; i < this->arguments; i++) {
+        cl_int status = set_argument(driver, kernel, i, &argument[i], this->image);
         if (status != CL_SUCCESS)
             return outcome((int32_t)i, status);
     }
     return outcome(-1, driver->clEnqueueNDRangeKernel(
-                           (cl_command_queue)queue, (cl_kernel)kernel, dimensions, size, size + 3,
-                           has_local ? size + 6 : NULL, waits, after, event));
+                           (cl_command_queue)this->queue, kernel, this->dimensions, size, size + 3,
+                           this->has_local ? size + 6 : NULL, waits, after, event));
 }
 
 int64_t driver_enqueue(uintptr_t queue, uintptr_t kernel, uint32_t arguments, const char *image,
                        uint32_t dimensions, const char *sizes, int has_local, uint32_t waits,
                        const uintptr_t *after, uintptr_t *event)
 {
+    const struct driver_launch this = {queue, kernel, arguments, dimensions,
+                                       image, sizes,  has_local};
     pthread_mutex_lock(&arguments_lock);
-    int64_t result = enqueue(queue, kernel, arguments, image, dimensions, sizes, has_local, waits,
-                             (const cl_event *)after, (cl_event *)event);
+    int64_t result = enqueue(&this, waits, (const cl_event *)after, (cl_event *)event);
     pthread_mutex_unlock(&arguments_lock);
     return result;
 }
@@ -218,20 +219,17 @@ static int succeeded(int64_t result)
     return (uint32_t)result == CL_SUCCESS;
 }
 
-static int64_t launch(uintptr_t queue, uintptr_t kernel, uint32_t arguments, const char *image,
-                      uint32_t dimensions, const char *sizes, int has_local, pthread_mutex_t *lock,
-                      cl_event *event)
+static int64_t launch(const struct driver_launch *this, pthread_mutex_t *lock, cl_event *event)
 {
-    const struct _cl_icd_dispatch *driver = ((struct object *)queue)->dispatch;
+    const struct _cl_icd_dispatch *driver = ((struct object *)this->queue)->dispatch;
     signals_kernel_begins();
     if (lock != NULL)
         pthread_mutex_lock(lock);
-    int64_t result =
-        enqueue(queue, kernel, arguments, image, dimensions, sizes, has_local, 0, NULL, event);
+    int64_t result = enqueue(this, 0, NULL, event);
     if (lock != NULL)
         pthread_mutex_unlock(lock);
     if (succeeded(result))
-        result = outcome(-2, driver->clFinish((cl_command_queue)queue));
+        result = outcome(-2, driver->clFinish((cl_command_queue)this->queue));
     signals_kernel_ends();
     return result;
 }
@@ -284,8 +282,9 @@ int64_t driver_launch_by_event(uintptr_t queue, uintptr_t kernel, uint32_t argum
 int64_t driver_launch(uintptr_t queue, uintptr_t kernel, uint32_t arguments, const char *image,
                       uint32_t dimensions, const char *sizes, int has_local)
 {
-    return launch(queue, kernel, arguments, image, dimensions, sizes, has_local, &arguments_lock,
-                  NULL);
+    const struct driver_launch this = {queue, kernel, arguments, dimensions,
+                                       image, sizes,  has_local};
+    return launch(&this, &arguments_lock, NULL);
 }
 
 static cl_ulong profiled(cl_event event, cl_profiling_info moment)
@@ -301,9 +300,10 @@ int64_t driver_launch_first(uintptr_t queue, uintptr_t kernel, uint32_t argument
                             const char *image, uint32_t dimensions, const char *sizes,
                             int has_local, uint64_t *before)
 {
+    const struct driver_launch this = {queue, kernel, arguments, dimensions,
+                                       image, sizes,  has_local};
     cl_event event = NULL;
-    int64_t result = launch(queue, kernel, arguments, image, dimensions, sizes, has_local,
-                            &arguments_lock, &event);
+    int64_t result = launch(&this, &arguments_lock, &event);
     *before = 0;
     if (event == NULL)
         return result;
@@ -315,33 +315,16 @@ int64_t driver_launch_first(uintptr_t queue, uintptr_t kernel, uint32_t argument
     return result;
 }
 
-struct alone {
-    uintptr_t queue;
-    uintptr_t kernel;
-    uint32_t arguments;
-    uint32_t dimensions;
-    const char *image;
-    const char *sizes;
-    int has_local;
-};
-
-int64_t driver_launch_here(uintptr_t queue, uintptr_t kernel, uint32_t arguments, const char *image,
-                           uint32_t dimensions, const char *sizes, int has_local)
+int64_t driver_launch_here(const void *given)
 {
-    return launch(queue, kernel, arguments, image, dimensions, sizes, has_local, NULL, NULL);
-}
-
-static int64_t launch_alone(const void *data)
-{
-    const struct alone *this = data;
-    return driver_launch_here(this->queue, this->kernel, this->arguments, this->image,
-                              this->dimensions, this->sizes, this->has_local);
+    return launch(given, NULL, NULL);
 }
 
 int64_t driver_launch_alone(uintptr_t queue, uintptr_t kernel, uint32_t arguments,
                             const char *image, uint32_t dimensions, const char *sizes,
                             int has_local)
 {
-    const struct alone this = {queue, kernel, arguments, dimensions, image, sizes, has_local};
-    return on_wide_stack(launch_alone, &this);
+    const struct driver_launch this = {queue, kernel, arguments, dimensions,
+                                       image, sizes,  has_local};
+    return on_wide_stack(driver_launch_here, &this);
 }

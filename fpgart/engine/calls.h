@@ -50,6 +50,12 @@ int64_t driver_launch_alone(uintptr_t queue, uintptr_t kernel, uint32_t argument
 int64_t driver_enqueue(uintptr_t queue, uintptr_t kernel, uint32_t arguments, const char *image,
                        uint32_t dimensions, const char *sizes, int has_local, uint32_t waits,
                        const uintptr_t *after, uintptr_t *event);
-/* Does as driver_launch_alone, without a wide stack (stacks.h). */
-int64_t driver_launch_here(uintptr_t queue, uintptr_t kernel, uint32_t arguments, const char *image,
-                           uint32_t dimensions, const char *sizes, int has_local);
+/* What driver_launch takes. */
+struct driver_launch {
+    uintptr_t queue, kernel;
+    uint32_t arguments, dimensions;
+    const char *image, *sizes;
+    int has_local;
+};
+/* Does as driver_launch_alone with a struct driver_launch, without a wide stack (stacks.h). */
+int64_t driver_launch_here(const void *launch);
