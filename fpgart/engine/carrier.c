@@ -31,7 +31,7 @@ bool carrier_can(uintptr_t device)
     return (can & CL_EXEC_NATIVE_KERNEL) != 0;
 }
 
-void *carrier_lane_new(uintptr_t context, uintptr_t device, bool in_order, bool has_profiling)
+static void *lane_new(uintptr_t context, uintptr_t device, bool in_order, bool has_profiling)
 {
     cl_command_queue_properties properties =
         (in_order ? 0 : CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) |
@@ -41,12 +41,12 @@ void *carrier_lane_new(uintptr_t context, uintptr_t device, bool in_order, bool 
         ->clCreateCommandQueue((cl_context)context, (cl_device_id)device, properties, &status);
 }
 
-void carrier_lane_free(void *lane)
+static void lane_free(void *lane)
 {
     driver_of(lane)->clReleaseCommandQueue(lane);
 }
 
-void carrier_flush(void *lane)
+static void flush(void *lane)
 {
     driver_of(lane)->clFlush(lane);
 }
@@ -237,7 +237,7 @@ static void release(void *event)
     driver_of(event)->clReleaseEvent(event);
 }
 
-const struct core_engine *carrier_engine(void)
+const struct carrier *carrier_functions(void)
 {
     static const struct core_engine engine = {
         .submit = submit,
@@ -249,13 +249,6 @@ const struct core_engine *carrier_engine(void)
         .release = release,
         .now = now_ns,
     };
-    return &engine;
-}
-
-const struct carrier *carrier_functions(void)
-{
-    static struct carrier functions = {NULL, carrier_lane_new, carrier_lane_free, carrier_flush,
-                                       NULL, carrier_do};
-    functions.engine = carrier_engine();
+    static const struct carrier functions = {&engine, lane_new, lane_free, flush, NULL, carrier_do};
     return &functions;
 }

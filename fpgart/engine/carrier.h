@@ -55,25 +55,20 @@ struct carried {
 };
 
 struct core_engine;
-/* Returns the engine for core_queue_new(), whose lane is one of carrier_lane_new(), which
- * returns NULL if the driver refuses. carrier_can() must be true for the driver's device. */
-const struct core_engine *carrier_engine(void);
-bool carrier_can(uintptr_t device);
-void *carrier_lane_new(uintptr_t context, uintptr_t device, bool in_order, bool has_profiling);
-void carrier_lane_free(void *lane);
 /* Moves or fills, on this thread. */
 void carrier_do(const struct carried *carried);
-/* Makes the driver begin all commands of the lane. */
-void carrier_flush(void *lane);
-/* These functions, for a library that is not linked with this one. */
+/* The functions of an engine, for a library that is not linked with this one. */
 struct carrier {
     const struct core_engine *engine;
+    /* Makes a lane of the engine; NULL if the driver refuses. */
     void *(*lane_new)(uintptr_t context, uintptr_t device, bool in_order, bool has_profiling);
     void (*lane_free)(void *lane);
-    void (*flush)(void *lane);
+    void (*flush)(void *lane); /* makes the driver begin all commands of the lane */
     /* Returns true if the engine reaches all bytes that a move or a fill needs. NULL: it does. */
     bool (*reaches)(uintptr_t context, const struct carried *carried);
     void (*move)(const struct carried *carried); /* on this thread */
 };
+/* carrier_can() must be true for the driver's device. */
 const struct carrier *carrier_functions(void);
+bool carrier_can(uintptr_t device);
 /* cffi */

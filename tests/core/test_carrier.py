@@ -79,12 +79,12 @@ class Carrier:
 
     def queue(self, *, in_order: bool = True, profiling: bool = False, made: Any = None) -> Any:
         """`made`: the core's queue, if there is one; its owner frees it."""
-        lane = lib.carrier_lane_new(self.driver.context, self.driver.device, in_order, profiling)
-        freed = ffi.addressof(lib, "carrier_lane_free")
+        carrier = lib.carrier_functions()
+        lane = carrier.lane_new(self.driver.context, self.driver.device, in_order, profiling)
         if made is None:
             made = lib.core_queue_new(self._caller, in_order)
             self._to_free.callback(lib.core_queue_release, made)
-        carries = ffi.new("struct core_lane *", {"engine": lib.carrier_engine(), "lane": lane, "freed": freed})
+        carries = ffi.new("struct core_lane *", {"engine": carrier.engine, "lane": lane, "freed": carrier.lane_free})
         assert lib.core_queue_carry(made, self.board, carries)
         return made
 
