@@ -3,6 +3,7 @@
 #include "fault_words.h"
 
 #include "clock.h"
+#include "faults.h"
 #include "futex.h"
 
 #include <pthread.h>
@@ -31,7 +32,7 @@ static void nobody_reads(void)
     teller = -1;
 }
 
-void fault_words_go_through(int pipe, int patience)
+void faults_go_through(int pipe, int patience)
 {
     static _Atomic int registered;
     if (!atomic_exchange(&registered, 1))
@@ -40,12 +41,12 @@ void fault_words_go_through(int pipe, int patience)
     teller = pipe;
 }
 
-int fault_claim(int draft, unsigned ticket)
+int faults_claim(int draft, unsigned ticket)
 {
     return draft < 0 || atomic_compare_exchange_strong(&drafts[draft].ticket, &ticket, 0);
 }
 
-void fault_told(int draft, unsigned ticket)
+void faults_told(int draft, unsigned ticket)
 {
     if (draft < 0)
         return;

@@ -28,12 +28,6 @@ struct fault_draft {
 
 /* Sets the descriptors for text and for JSON (-1: none). */
 void fault_words_go_to(int text, int json);
-/* Sends findings to the reader of `pipe` (-1: none), which adds lines of code. The handler waits
- * that time for its report, and otherwise reports them itself; 0: it does not wait. */
-void fault_words_go_through(int pipe, int patience_ms);
-/* 1 if the reader has to report the finding of a ticket. */
-int fault_claim(int draft, unsigned ticket);
-void fault_told(int draft, unsigned ticket);
 /* Returns an empty draft; NULL if all of them stay in use. */
 struct fault_draft *fault_take_draft(void);
 void fault_release_draft(struct fault_draft *draft);

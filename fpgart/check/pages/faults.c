@@ -224,21 +224,6 @@ static void handle(int number, siginfo_t *info, void *context)
 
 /* -- Setting up -- */
 
-void faults_go_through(int pipe, int patience_ms)
-{
-    fault_words_go_through(pipe, patience_ms);
-}
-
-int faults_claim(int draft, unsigned ticket)
-{
-    return fault_claim(draft, ticket);
-}
-
-void faults_told(int draft, unsigned ticket)
-{
-    fault_told(draft, ticket);
-}
-
 void faults_start(int text, int json, int families)
 {
     fault_words_go_to(text, json);

@@ -10,7 +10,7 @@ void faults_start(int text, int json, int families);
 /* Sends findings to the reader of `pipe`, as lines of JSON with the numbers of the region, the
  * instruction, the operation (plus 2), and draft (plus 1; 0: the handler does not wait) and
  * ticket. The handler waits up to `patience_ms` for faults_told(), and otherwise reports the
- * finding itself, unless the reader has claimed it. -1: no reader. */
+ * finding itself, unless the reader has claimed it. 0: it does not wait. -1: no reader. */
 void faults_go_through(int pipe, int patience_ms);
 int faults_claim(int draft, unsigned ticket);
 void faults_told(int draft, unsigned ticket);
