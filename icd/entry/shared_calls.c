@@ -15,31 +15,45 @@
 
 #include <string.h>
 
-/* Commands on shared virtual memory move the host's bytes, which is no traffic of a board. */
+static struct call call_of(int (*carry)(const struct call *call), cl_command_type type,
+                           const void *queue, cl_uint waits, const cl_event *wait_list,
+                           cl_event *event)
+{
+    return (struct call){.carry = carry,
+                         .queue = (uintptr_t)queue,
+                         .type = type,
+                         .waits = waits,
+                         .wait_list = wait_list,
+                         .event = event};
+}
+
+/* Begins a command on shared virtual memory, which moves the host's bytes: that is no traffic of a
+ * board. */
+static int begin_svm(struct command *command, const struct call *call)
+{
+    return fpgart_begin_command(command, call) &&
+           (command->queue->board->has_svm || fpgart_give_up(command));
+}
+
 static int carry_svm_copy(const struct call *call)
 {
     struct command command;
     uintptr_t from = (uintptr_t)call->host, to = call->other;
     if (from == 0 || to == 0 || (to < from + call->size && from < to + call->size) ||
-        !fpgart_begin_command(&command, call))
+        !begin_svm(&command, call))
         return 0;
-    return command.queue->board->has_svm ? fpgart_move_bytes(&command, from, to, call->size)
-                                         : fpgart_give_up(&command);
+    return fpgart_move_bytes(&command, from, to, call->size);
 }
 
 int fpgart_carries_svm_copy(const void *queue, cl_bool blocking, void *to, const void *from,
                             size_t size, cl_uint waits, const cl_event *wait_list, cl_event *event)
 {
-    const struct call call = {.carry = carry_svm_copy,
-                              .queue = (uintptr_t)queue,
-                              .host = from,
-                              .other = (uintptr_t)to,
-                              .size = size,
-                              .is_blocking = blocking != 0,
-                              .type = CL_COMMAND_SVM_MEMCPY,
-                              .waits = waits,
-                              .wait_list = wait_list,
-                              .event = event};
+    struct call call =
+        call_of(carry_svm_copy, CL_COMMAND_SVM_MEMCPY, queue, waits, wait_list, event);
+    call.host = from;
+    call.other = (uintptr_t)to;
+    call.size = size;
+    call.is_blocking = blocking != 0;
     return fpgart_carries(&call);
 }
 
@@ -47,25 +61,20 @@ static int carry_svm_fill(const struct call *call)
 {
     struct command command;
     if (call->other == 0 || call->size == 0 || !fpgart_is_pattern(call, call->other) ||
-        !fpgart_begin_command(&command, call))
+        !begin_svm(&command, call))
         return 0;
-    return command.queue->board->has_svm ? fpgart_fill(&command, call->other)
-                                         : fpgart_give_up(&command);
+    return fpgart_fill(&command, call->other);
 }
 
 int fpgart_carries_svm_fill(const void *queue, void *to, const void *pattern, size_t pattern_size,
                             size_t size, cl_uint waits, const cl_event *wait_list, cl_event *event)
 {
-    const struct call call = {.carry = carry_svm_fill,
-                              .queue = (uintptr_t)queue,
-                              .other = (uintptr_t)to,
-                              .host = pattern,
-                              .pattern = pattern_size,
-                              .size = size,
-                              .type = CL_COMMAND_SVM_MEMFILL,
-                              .waits = waits,
-                              .wait_list = wait_list,
-                              .event = event};
+    struct call call =
+        call_of(carry_svm_fill, CL_COMMAND_SVM_MEMFILL, queue, waits, wait_list, event);
+    call.other = (uintptr_t)to;
+    call.host = pattern;
+    call.pattern = pattern_size;
+    call.size = size;
     return fpgart_carries(&call);
 }
 
@@ -73,36 +82,27 @@ int fpgart_carries_svm_fill(const void *queue, void *to, const void *pattern, si
 static int carry_svm_mapping(const struct call *call)
 {
     struct command command;
-    if (call->host == NULL || !fpgart_begin_command(&command, call))
+    if (call->host == NULL || !begin_svm(&command, call))
         return 0;
-    return command.queue->board->has_svm ? fpgart_move_bytes(&command, 0, 0, 0)
-                                         : fpgart_give_up(&command);
+    return fpgart_move_bytes(&command, 0, 0, 0);
 }
 
 int fpgart_carries_svm_map(const void *queue, cl_bool blocking, cl_map_flags flags, void *pointer,
                            size_t size, cl_uint waits, const cl_event *wait_list, cl_event *event)
 {
-    const struct call call = {.carry = carry_svm_mapping,
-                              .queue = (uintptr_t)queue,
-                              .host = pointer,
-                              .is_blocking = blocking != 0,
-                              .type = CL_COMMAND_SVM_MAP,
-                              .waits = waits,
-                              .wait_list = wait_list,
-                              .event = event};
+    struct call call =
+        call_of(carry_svm_mapping, CL_COMMAND_SVM_MAP, queue, waits, wait_list, event);
+    call.host = pointer;
+    call.is_blocking = blocking != 0;
     return size != 0 && fpgart_are_map_flags(flags) && fpgart_carries(&call);
 }
 
 int fpgart_carries_svm_unmap(const void *queue, void *pointer, cl_uint waits,
                              const cl_event *wait_list, cl_event *event)
 {
-    const struct call call = {.carry = carry_svm_mapping,
-                              .queue = (uintptr_t)queue,
-                              .host = pointer,
-                              .type = CL_COMMAND_SVM_UNMAP,
-                              .waits = waits,
-                              .wait_list = wait_list,
-                              .event = event};
+    struct call call =
+        call_of(carry_svm_mapping, CL_COMMAND_SVM_UNMAP, queue, waits, wait_list, event);
+    call.host = pointer;
     return fpgart_carries(&call);
 }
 
@@ -114,12 +114,8 @@ static int carry_svm_migration(const struct call *call)
 int fpgart_carries_svm_migration(const void *queue, cl_uint waits, const cl_event *wait_list,
                                  cl_event *event)
 {
-    const struct call call = {.carry = carry_svm_migration,
-                              .queue = (uintptr_t)queue,
-                              .type = CL_COMMAND_SVM_MIGRATE_MEM,
-                              .waits = waits,
-                              .wait_list = wait_list,
-                              .event = event};
+    const struct call call =
+        call_of(carry_svm_migration, CL_COMMAND_SVM_MIGRATE_MEM, queue, waits, wait_list, event);
     return fpgart_carries(&call);
 }
 
@@ -129,10 +125,8 @@ static int carry_svm_free(const struct call *call)
 {
     struct command command;
     size_t size = call->size * sizeof(uintptr_t);
-    if (!fpgart_begin_command(&command, call))
+    if (!begin_svm(&command, call))
         return 0;
-    if (!command.queue->board->has_svm)
-        return fpgart_give_up(&command);
     struct core_queue *queue = command.queue->core;
     core_queue_retain(queue);
     command.carried->kind = CARRIED_MOVE; /* of no bytes */
@@ -149,14 +143,9 @@ int fpgart_carries_svm_free(const void *queue, cl_uint count, void *const *point
                             const void *frees, cl_uint waits, const cl_event *wait_list,
                             cl_event *event)
 {
-    const struct call call = {.carry = carry_svm_free,
-                              .queue = (uintptr_t)queue,
-                              .host = pointers,
-                              .size = count,
-                              .type = CL_COMMAND_SVM_FREE,
-                              .waits = waits,
-                              .wait_list = wait_list,
-                              .event = event};
+    struct call call = call_of(carry_svm_free, CL_COMMAND_SVM_FREE, queue, waits, wait_list, event);
+    call.host = pointers;
+    call.size = count;
     return frees == NULL && count != 0 && count <= FPGART_ARGUMENTS && pointers != NULL &&
            fpgart_carries(&call);
 }
@@ -195,16 +184,12 @@ static int carry_usm_copy(const struct call *call)
 int fpgart_carries_usm_copy(const void *queue, cl_bool blocking, void *to, const void *from,
                             size_t size, cl_uint waits, const cl_event *wait_list, cl_event *event)
 {
-    const struct call call = {.carry = carry_usm_copy,
-                              .queue = (uintptr_t)queue,
-                              .host = from,
-                              .other = (uintptr_t)to,
-                              .size = size,
-                              .is_blocking = blocking != 0,
-                              .type = CL_COMMAND_MEMCPY_INTEL,
-                              .waits = waits,
-                              .wait_list = wait_list,
-                              .event = event};
+    struct call call =
+        call_of(carry_usm_copy, CL_COMMAND_MEMCPY_INTEL, queue, waits, wait_list, event);
+    call.host = from;
+    call.other = (uintptr_t)to;
+    call.size = size;
+    call.is_blocking = blocking != 0;
     return fpgart_carries(&call);
 }
 
@@ -225,16 +210,12 @@ static int carry_usm_fill(const struct call *call)
 int fpgart_carries_usm_fill(const void *queue, void *to, const void *pattern, size_t pattern_size,
                             size_t size, cl_uint waits, const cl_event *wait_list, cl_event *event)
 {
-    const struct call call = {.carry = carry_usm_fill,
-                              .queue = (uintptr_t)queue,
-                              .other = (uintptr_t)to,
-                              .host = pattern,
-                              .pattern = pattern_size,
-                              .size = size,
-                              .type = CL_COMMAND_MEMFILL_INTEL,
-                              .waits = waits,
-                              .wait_list = wait_list,
-                              .event = event};
+    struct call call =
+        call_of(carry_usm_fill, CL_COMMAND_MEMFILL_INTEL, queue, waits, wait_list, event);
+    call.other = (uintptr_t)to;
+    call.host = pattern;
+    call.pattern = pattern_size;
+    call.size = size;
     return fpgart_carries(&call);
 }
 
@@ -262,14 +243,9 @@ static int carries_usm_hint(const void *queue, const void *pointer, size_t size,
                             cl_command_type type, cl_uint waits, const cl_event *wait_list,
                             cl_event *event)
 {
-    const struct call call = {.carry = carry_usm_hint,
-                              .queue = (uintptr_t)queue,
-                              .host = pointer,
-                              .size = size,
-                              .type = type,
-                              .waits = waits,
-                              .wait_list = wait_list,
-                              .event = event};
+    struct call call = call_of(carry_usm_hint, type, queue, waits, wait_list, event);
+    call.host = pointer;
+    call.size = size;
     return fpgart_carries(&call);
 }
 
