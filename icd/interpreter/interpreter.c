@@ -10,7 +10,6 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
@@ -79,17 +78,6 @@ int fpgart_start_thread(void *(*run)(void *), void *given)
     return !failed && pthread_detach(thread) == 0;
 }
 
-static int may_use(const char *folder)
-{
-    if (fpgart_may_use_folder(folder))
-        return 1;
-    fpgart_complain(
-        "this process runs with rights other than those of its user, and %s can be changed by "
-        "users other than root and the effective user",
-        folder);
-    return 0;
-}
-
 /* Moves a folder from descriptor 0. Python refuses to start if standard input is a folder; in
  * a program without standard input that is the folder in which the loader searches for
  * drivers. Returns the folder's new descriptor, -1 for none. */
@@ -126,7 +114,7 @@ static int start_own_interpreter(void)
         return 0;
     }
     snprintf(executable, sizeof executable, "%s/lib/python" PYTHON_SERIES, home);
-    if (!may_use(executable))
+    if (!fpgart_may_use_or_complain(executable))
         return 0;
     snprintf(executable, sizeof executable, "%s/bin/python" PYTHON_SERIES, home);
     /* Names of files are UTF-8 whatever the locale: most hosts never set one, which would make
@@ -209,19 +197,6 @@ static int has_file(const char *directory, const char *name)
     return access(path, R_OK) == 0;
 }
 
-static int has_cffi(const char *directory)
-{
-    char pattern[2 * PATH_MAX];
-    glob_t files;
-    snprintf(pattern, sizeof pattern,
-             "%s/_cffi_backend.cpython-" STRING(PY_MAJOR_VERSION) STRING(PY_MINOR_VERSION) "-*.so",
-             directory);
-    int found = glob(pattern, 0, NULL, &files) == 0;
-    if (found)
-        globfree(&files);
-    return found;
-}
-
 static atomic_int told_of_python;
 
 static const void *library_of(void *function, const char **name)
@@ -262,7 +237,8 @@ int fpgart_looks_installed(void)
     char home[PATH_MAX], packages[PATH_MAX], recorded[PATH_MAX];
     fpgart_packages_directory(packages);
     return is_one_python() && find_home(home) && has_file(packages, "fpgart/api/__init__.py") &&
-           (has_cffi(packages) || (fpgart_recorded("packages", recorded) && has_cffi(recorded)));
+           (fpgart_has_cffi(packages, PYTHON_SERIES) ||
+            (fpgart_recorded("packages", recorded) && fpgart_has_cffi(recorded, PYTHON_SERIES)));
 }
 
 static int refused;
@@ -367,7 +343,8 @@ static void start(void)
     pthread_atfork(NULL, NULL, after_fork_in_child);
     fpgart_state = FPGART_STARTING;
     fpgart_packages_directory(packages);
-    if (!may_use(fpgart_library_directory()) || !may_use(packages) || !is_one_python() ||
+    if (!fpgart_may_use_or_complain(fpgart_library_directory()) ||
+        !fpgart_may_use_or_complain(packages) || !is_one_python() ||
         !(Py_IsInitialized() ? move_in() : start_own_interpreter()) || !start_embedding()) {
         fpgart_state = FPGART_FAILED;
         return;

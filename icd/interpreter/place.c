@@ -5,6 +5,7 @@
 #include "place.h"
 
 #include <dlfcn.h>
+#include <glob.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -52,6 +53,18 @@ void fpgart_packages_directory(char packages[PATH_MAX])
 {
     snprintf(packages, PATH_MAX, "%s", fpgart_library_directory());
     fpgart_cut_last_component(packages);
+}
+
+int fpgart_has_cffi(const char *folder, const char *series)
+{
+    char pattern[2 * PATH_MAX];
+    glob_t files;
+    snprintf(pattern, sizeof pattern, "%s/_cffi_backend.cpython-%.1s%s-*.so", folder, series,
+             series + 2);
+    int found = glob(pattern, 0, NULL, &files) == 0;
+    if (found)
+        globfree(&files);
+    return found;
 }
 
 /* Returns the value in a line, without blanks around it; NULL: the line has another key. */

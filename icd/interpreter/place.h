@@ -23,6 +23,9 @@ void fpgart_packages_directory(char packages[PATH_MAX]);
 
 void fpgart_cut_last_component(char *path);
 
+/* 1 if the folder has cffi for a series of Python, such as "3.12". */
+int fpgart_has_cffi(const char *folder, const char *series);
+
 /* Reads the value behind `key =` in a file of such lines (pyvenv.cfg has that form). False:
  * there is none. */
 int fpgart_setting(const char *file, const char *key, char value[PATH_MAX]);
@@ -36,7 +39,8 @@ int fpgart_recorded(const char *key, char value[PATH_MAX]);
 /* Secure execution (secure.c). fpgart_is_secure() returns 1 if this process runs with other
  * rights than its user's. The others return 1 if a folder and those above it belong to root
  * or to the effective user, so that others cannot change what is in it, and if code may come
- * from a folder, which is any folder in other processes. */
+ * from a folder, which is any folder in other processes; the last one also prints if not. */
 FOR_PYTHON int fpgart_is_secure(void);
 int fpgart_is_trusted_folder(const char *folder);
 int fpgart_may_use_folder(const char *folder);
+int fpgart_may_use_or_complain(const char *folder);

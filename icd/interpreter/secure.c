@@ -51,3 +51,13 @@ int fpgart_may_use_folder(const char *folder)
 {
     return !fpgart_is_secure() || fpgart_is_trusted_folder(folder);
 }
+
+int fpgart_may_use_or_complain(const char *folder)
+{
+    int may_use = fpgart_may_use_folder(folder);
+    if (!may_use)
+        fpgart_complain("this process runs with rights other than those of its user, and %s can be "
+                        "changed by users other than root and the effective user",
+                        folder);
+    return may_use;
+}

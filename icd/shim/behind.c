@@ -30,14 +30,7 @@ int fpgart_file_behind(const char *series, char *path, size_t room)
 static void open_it(void)
 {
     char series[FPGART_SERIES_SIZE], path[PATH_MAX + 64];
-    if (!fpgart_may_use_folder(fpgart_library_directory())) {
-        fpgart_complain(
-            "this process runs with rights other than those of its user, and %s can be changed "
-            "by users other than root and the effective user",
-            fpgart_library_directory());
-        return;
-    }
-    if (!fpgart_bring_python(series))
+    if (!fpgart_may_use_or_complain(fpgart_library_directory()) || !fpgart_bring_python(series))
         return;
     fpgart_file_behind(series, path, sizeof path);
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);

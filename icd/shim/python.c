@@ -97,18 +97,6 @@ static void name_served(char *text, size_t room)
         used += (size_t)snprintf(text + used, room - used, "%s%s", i > 0 ? ", " : "", found[i]);
 }
 
-static int has_cffi(const char *folder, const char *series)
-{
-    char pattern[PATH_MAX + 64];
-    glob_t files;
-    snprintf(pattern, sizeof pattern, "%s/_cffi_backend.cpython-%.1s%s-*.so", folder, series,
-             series + 2);
-    int found = glob(pattern, 0, NULL, &files) == 0;
-    if (found)
-        globfree(&files);
-    return found;
-}
-
 /* Facts from the path, and from the notes beside the library */
 
 static void add_series(struct installation *of, const char *text)
@@ -257,7 +245,7 @@ static int search(const char *wanted, char series[FPGART_SERIES_SIZE])
     fpgart_packages_directory(packages);
     size_t count = served(found);
     for (size_t i = 0; i < count; i++)
-        if (has_cffi(packages, found[i]) && search_for(found[i], series))
+        if (fpgart_has_cffi(packages, found[i]) && search_for(found[i], series))
             return 1;
     return 0;
 }
