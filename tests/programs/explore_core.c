@@ -1643,20 +1643,14 @@ static const struct host hosts[] = {
       {CARRIED},
       {CARRIED, 1, {3}, .waited = true},
       {HELD, .comes_first = true},
-      {CARRIED, 1}},
-     0,
-     false},
+      {CARRIED, 1}}},
     {"a board that is held beside commands that wait for the host",
      {true, true},
      {{CARRIED}, {USER}, {CARRIED, 0, {2}}, {CARRIED, 1, {3}}, {HELD}, {CARRIED, 0, {2}}},
-     0,
-     false,
-     OBSERVES},
+     .looks = OBSERVES},
     {"a decided command behind one that waits for the host",
      {true, true},
-     {{USER}, {CARRIED, 0, {1}}, {DECIDED}, {CARRIED, 1, {2}}, {HELD, .comes_first = true}},
-     0,
-     false},
+     {{USER}, {CARRIED, 0, {1}}, {DECIDED}, {CARRIED, 1, {2}}, {HELD, .comes_first = true}}},
     {"a user event for two queues, one of them out of order",
      {true, false},
      {{USER, .has_callback = true},
@@ -1665,8 +1659,7 @@ static const struct host hosts[] = {
       {CARRIED, 1},
       {BARRIER, 1},
       {CARRIED, 1, .waited = true}},
-     0,
-     true},
+     .finishes = true},
     {"what is not for an engine that runs other queues",
      {true, true},
      {{USER},
@@ -1674,13 +1667,12 @@ static const struct host hosts[] = {
       {CARRIED, 0, .of = CORE_MOVES},
       {CARRIED, 1, {3}, .of = CORE_POLLS},
       {CARRIED, 1}},
-     0,
-     true},
+     .finishes = true},
     {"kernels of three queues on a board that has cores for one",
      {true, false, true},
      {{CARRIED}, {CARRIED, 1}, {CARRIED}, {CARRIED, 2}, {USER}, {CARRIED, 2, {5}}},
-     3,
-     true,
+     .split = 3,
+     .finishes = true,
      .has_cores = true},
     {"tasks of three queues on a board with two cores",
      {true, false, true},
@@ -1691,8 +1683,8 @@ static const struct host hosts[] = {
       {USER},
       {CARRIED, 2, {5}, .of = CORE_TASK},
       {CARRIED, 1}},
-     3,
-     true,
+     .split = 3,
+     .finishes = true,
      .has_cores = true},
     {"a failure for what waits for the host on a board that is held",
      {true, true},
@@ -1701,16 +1693,14 @@ static const struct host hosts[] = {
       {CARRIED, 1, {2}, .has_callback = true},
       {CARRIED, 0, .outcome = -7},
       {HELD, .comes_first = true}},
-     0,
-     true},
+     .finishes = true},
     {"a callback that waits for what another one sets",
      {true, true},
      {{USER},
       {CARRIED, 0, {1}},
       {CARRIED, 1, .has_callback = true, .callback_waits = 2},
       {CARRIED, 1, .has_callback = true, .callback_sets = 1}},
-     0,
-     true},
+     .finishes = true},
     {"a callback that waits for what the last of several sets",
      {true, true},
      {{USER},
@@ -1724,17 +1714,13 @@ static const struct host hosts[] = {
       {CARRIED, 1, {1}, .has_callback = true},
       {CARRIED, 0, .has_callback = true, .comes_first = true, .callback_waits = 4},
       {DECIDED, 0, {2}}},
-     0,
-     false,
-     OBSERVES},
+     .looks = OBSERVES},
     {"a callback that waits for a decided command",
      {true, true},
      {{USER},
       {DECIDED, 0, {1}},
       {CARRIED, 1, .has_callback = true, .comes_first = true, .callback_waits = 2}},
-     0,
-     false,
-     OBSERVES},
+     .looks = OBSERVES},
     {"a callback that waits as the caller does, and one that makes a decided command ready",
      {true, true},
      {{USER, .outcome = -5},
@@ -1743,31 +1729,27 @@ static const struct host hosts[] = {
       {CARRIED},
       {CARRIED, 1, .has_callback = true, .callback_waits = 4, .callback_takes = true},
       {CARRIED, 1, .has_callback = true, .callback_sets = 1}},
-     0,
-     true},
+     .finishes = true},
     {"a failure between one that runs and a decided command",
      {true},
      {{CARRIED}, {USER, .outcome = -5}, {CARRIED, 0, {2}}, {DECIDED}},
-     0,
-     true},
+     .finishes = true},
     {"a barrier that fails with a user event behind an earlier one",
      {false},
      {{CARRIED}, {BARRIER}, {USER, .outcome = -5}, {BARRIER, 0, {3}}, {CARRIED}},
-     0,
-     true},
+     .finishes = true},
     {"a callback of one that waits for the caller",
      {true, true},
      {{DECIDED, 1}, {CARRIED, 0, {1}, .has_callback = true, .comes_first = true}}},
     {"a board that is held behind a command that a thread carries",
      {true},
      {{DIRECT, .lasts_until = 3}, {CARRIED}, {HELD}},
-     1,
+     .split = 1,
      .shares = true},
     {"a decided command out of order beside commands that wait for the host",
      {true, false},
      {{USER}, {CARRIED, 0, {1}}, {CARRIED, 1, {2}}, {DECIDED, 1}, {CARRIED, 1}},
-     0,
-     true},
+     .finishes = true},
     {"callbacks of user events that set others",
      {true, true},
      {{USER, .has_callback = true, .callback_sets = 2},
@@ -1775,59 +1757,49 @@ static const struct host hosts[] = {
       {USER, .has_callback = true, .outcome = -5},
       {CARRIED, 0, {1}},
       {DECIDED, 1, {3}}},
-     0,
-     true},
+     .finishes = true},
     {"callbacks that wait for what the host sets",
      {true, true},
      {{USER},
       {CARRIED, 0, {1}},
       {CARRIED, 1, .has_callback = true, .comes_first = true, .callback_waits = 2},
       {CARRIED, 1, .has_callback = true}},
-     0,
-     true},
+     .finishes = true},
     {"a callback that waits for a user event",
      {true, true},
      {{USER}, {CARRIED, 1, .has_callback = true, .comes_first = true, .callback_waits = 1}},
-     0,
-     true},
+     .finishes = true},
     {"two threads and a user event",
      {true, true},
      {{USER}, {CARRIED, 0, {1}, .waited = true}, {CARRIED, 1, {2}, .waited = true}, {HELD}},
-     2,
-     true},
+     .split = 2,
+     .finishes = true},
     {"carried commands in order",
      {true},
      {{CARRIED, 0, {0}, 0, true, true}, {CARRIED}, {CARRIED, .waited = true}},
-     0,
-     true},
+     .finishes = true},
     {"a decided command between carried ones",
      {true},
      {{CARRIED}, {DECIDED}, {CARRIED, .has_callback = true}, {CARRIED}},
-     0,
-     true},
+     .finishes = true},
     {"chained across queues",
      {true, true},
      {{CARRIED}, {CARRIED, 1, {1}}, {CARRIED, 0, {2}}, {CARRIED, 1, {3}, .waited = true}},
-     0,
-     true},
+     .finishes = true},
     {"a user event",
      {true},
-     {{USER}, {CARRIED, 0, {1}, .waited = true}, {CARRIED, .has_callback = true}},
-     0,
-     false},
+     {{USER}, {CARRIED, 0, {1}, .waited = true}, {CARRIED, .has_callback = true}}},
     {"a user event that fails",
      {true},
      {{USER, .outcome = -7},
       {CARRIED, 0, {1}},
       {CARRIED, .waited = true},
       {DECIDED, 0, {2}, .has_callback = true}},
-     0,
-     true},
+     .finishes = true},
     {"a barrier",
      {false},
      {{CARRIED}, {DECIDED}, {BARRIER}, {CARRIED}, {CARRIED, .has_callback = true}},
-     0,
-     true},
+     .finishes = true},
     {"a barrier that fails before an earlier one has ended",
      {false, false},
      {{CARRIED, .lasts_until = 5},
@@ -1842,87 +1814,72 @@ static const struct host hosts[] = {
       {MARKER, 0, {0}, 0, true, true},
       {CARRIED, 1, {3}},
       {MARKER, 1, {0}, 0, false, true}},
-     0,
-     true},
+     .finishes = true},
     {"submission that fails",
      {true},
      {{CARRIED, .outcome = CL_INVALID_KERNEL, .has_callback = true},
       {CARRIED, 0, {1}},
       {CARRIED, .waited = true}},
-     0,
-     true},
+     .finishes = true},
     {"a kernel that fails",
      {true, true},
      {{CARRIED, .outcome = -5},
       {CARRIED, 0, {1}},
       {CARRIED, 1, {1}, .has_callback = true},
       {DECIDED, 1, {3}, .waited = true}},
-     0,
-     true},
+     .finishes = true},
     {"two threads that wait",
      {true, true},
      {{CARRIED, .waited = true},
       {DECIDED, .waited = true},
       {CARRIED, 1, {2}, .waited = true},
       {CARRIED, 1, {1}, .waited = true}},
-     2,
-     true},
+     .split = 2,
+     .finishes = true},
     {"two threads with callbacks",
      {true, false},
      {{CARRIED, .has_callback = true},
       {CARRIED, .polled = true},
       {CARRIED, 1, {1}, .has_callback = true},
       {DECIDED, 1, {2}}},
-     2,
-     true},
+     .split = 2,
+     .finishes = true},
     {"a board that is held between carried commands",
      {true},
      {{CARRIED}, {HELD}, {CARRIED}, {HELD}, {HELD}, {CARRIED}},
-     0,
-     true},
+     .finishes = true},
     {"two threads that hold a board",
      {true, true},
      {{CARRIED}, {HELD}, {CARRIED, 1, .has_callback = true}, {HELD}, {CARRIED, 1}},
-     2,
-     false},
+     .split = 2},
     {"a thread that carries beside a held board",
      {true, false},
      {{DIRECT}, {HELD}, {DIRECT}, {CARRIED, 1}, {HELD}},
-     3,
-     false},
+     .split = 3},
     {"decided commands between carried ones on a board that is held",
      {true, true},
      {{CARRIED}, {DECIDED}, {CARRIED}, {CARRIED, 1}, {HELD}, {DECIDED}, {CARRIED}},
-     0,
-     true},
+     .finishes = true},
     {"two threads with decided commands behind those that they run at once",
      {true, true},
      {{CARRIED}, {DECIDED}, {DIRECT}, {CARRIED, 1}, {DECIDED, 1}, {CARRIED, 1}},
-     3,
-     false},
+     .split = 3},
     {"a board that is held beside commands out of order",
      {false, false, true},
      {{CARRIED}, {CARRIED}, {CARRIED, 1}, {HELD}, {CARRIED, .outcome = -5}, {HELD}},
-     0,
-     false,
-     OBSERVES},
+     .looks = OBSERVES},
     {"ends that nobody waits for",
      {true, false},
      {{CARRIED}, {CARRIED}, {CARRIED, 1}, {CARRIED, 1, .outcome = CL_INVALID_KERNEL}},
-     0,
-     false,
-     OBSERVES},
+     .looks = OBSERVES},
     {"ends that are noted on request",
      {true, false},
      {{CARRIED}, {CARRIED}, {CARRIED, 1}, {CARRIED, 1}},
-     0,
-     false,
-     NOTES},
+     .looks = NOTES},
     {"what is not for an engine while the caller runs other queues",
      {true, true},
      {{USER}, {DECIDED, 1}, {CARRIED, 0, {1}, .of = CORE_MOVES}, {DECIDED, 1, .waited = true}},
-     0,
-     true},
+     .finishes = true},
     {"threads that wait and run what their commands need",
      {true, true},
      {{CARRIED},
@@ -1930,8 +1887,7 @@ static const struct host hosts[] = {
       {CARRIED, 1, {2}},
       {DECIDED, 1, .waited = true},
       {DECIDED, 0, {3}, .waited = true}},
-     4,
-     false,
+     .split = 4,
      .helps = true},
     {"decided commands that fail",
      {true, false},
@@ -1940,8 +1896,7 @@ static const struct host hosts[] = {
       {CARRIED, 1, {2}},
       {MARKER, 1, {0}, .decides = true},
       {DECIDED, 1, {4}, .has_callback = true}},
-     0,
-     true,
+     .finishes = true,
      .helps = true},
     {"a decided barrier behind a user event",
      {false},
@@ -1950,8 +1905,7 @@ static const struct host hosts[] = {
       {BARRIER, .decides = true, .has_callback = true},
       {CARRIED},
       {DECIDED, 0, .waited = true}},
-     0,
-     true,
+     .finishes = true,
      .helps = true},
     {"commands that are carried on a board that has changed",
      {true, true},
@@ -1960,8 +1914,7 @@ static const struct host hosts[] = {
       {CARRIED},
       {HELD, .comes_first = true},
       {CARRIED, 1, {2}, .of = CORE_MOVES}},
-     0,
-     true,
+     .finishes = true,
      .renews = true},
     {"a thread that waits until all that is left waits for the host",
      {true, false},
@@ -1970,34 +1923,39 @@ static const struct host hosts[] = {
       {USER},
       {CARRIED, 1, {2}, .of = CORE_MOVES},
       {DECIDED, 1, {3}, .waited = true}},
-     0,
-     false,
-     OBSERVES,
+     .looks = OBSERVES,
      .rests = true},
     {"the same beside a board that is held and a thread that carries",
      {true, true},
      {{CARRIED}, {DECIDED}, {DIRECT}, {HELD}, {CARRIED, 1, {2}}, {USER}, {CARRIED, 1, {6}}},
-     3,
-     false,
+     .split = 3,
      .rests = true},
     {"two threads with decided commands",
      {true, true},
      {{DECIDED}, {DECIDED, .waited = true}, {DECIDED, 1, {1}}, {CARRIED, 1, {2}, .waited = true}},
-     2,
-     true},
+     .split = 2,
+     .finishes = true},
 };
 
-/* Without other threads: what is said of decided commands behind a user event, which then dies. */
+/* Descriptions of what there is without other threads. */
+
+static struct host described;
+
+static struct core_command *enqueue_number(struct core_queue *queue, enum core_kind kind,
+                                           int number, uint32_t count,
+                                           struct core_command *const *waits)
+{
+    uint64_t epoch = queue->board != NULL ? core_board_epoch(queue->board) : 0;
+    return core_enqueue(queue, CORE_WORK, kind, epoch, &number, sizeof number, count, waits);
+}
+
+/* What is said of decided commands behind a user event, which then dies. */
 static void describe_what_waits(void)
 {
     enum { FIRST = 1, SECOND, THIRD };
     uintptr_t known[4] = {0};
     int32_t errors[4];
     struct core_command *carried, *made[3], *gate = core_user_event();
-    static const struct host described = {.name = "a description of what waits"};
-    host = &described;
-    host_name = host->name;
-    caller = core_caller_new(NULL, NULL);
     struct core_queue *queue = core_queue_new(caller, true), *other = core_queue_new(caller, false);
     made[0] = core_decide(queue, CORE_WORK, FIRST, 1, &gate);
     made[1] = core_decide(queue, CORE_WORK, SECOND, 0, NULL);
@@ -2038,8 +1996,6 @@ static void describe_what_waits(void)
     core_release(gate);
     core_queue_release(queue);
     core_queue_release(other);
-    core_caller_release(caller);
-    check_memory();
 }
 
 static unsigned calls_of_caller;
@@ -2103,27 +2059,14 @@ static struct core_command *new_decided(struct core_queue *queue, uintptr_t know
     return made;
 }
 
-static void begin_description(const struct host *described)
-{
-    host = described;
-    host_name = host->name;
-    current = NULL;
-    operation_count = ordered = 0;
-    memset(commands, 0, sizeof commands);
-    memset(refused, 0, sizeof refused);
-    memset(released, 0, sizeof released);
-}
-
-/* Without other threads: what a thread that waits can do. */
+/* What a thread that waits can do. */
 static void describe_what_is_needed(void)
 {
     enum { FIRST = 1, SECOND, THIRD, FOURTH, STEPS = 64 };
-    static const struct host described = {.name = "a description of what is needed"};
     static struct lane lane = {.in_order = false};
-    static const int numbers[] = {0, 1, 2};
     uintptr_t known[4];
     calls_of_caller = 0;
-    begin_description(&described);
+    core_caller_release(caller);
     caller = core_caller_new(count_call, NULL);
     struct core_queue *free_queue = core_queue_new(caller, false);
     struct core_queue *ordered_queue = core_queue_new(caller, true);
@@ -2134,14 +2077,12 @@ static void describe_what_is_needed(void)
     core_queue_carry(ordered_queue, NULL, &with);
     struct core_queue *second_queue = core_queue_new(caller, true);
     struct core_command *gate = core_user_event(), *still = core_user_event();
-    struct core_command *later = core_enqueue(free_queue, CORE_WORK, CORE_CARRIED, 0, &numbers[0],
-                                              sizeof numbers[0], 1, &gate);
+    struct core_command *later = enqueue_number(free_queue, CORE_CARRIED, 0, 1, &gate);
     CHECK(core_waits_alone(later), "a wait needs the caller, who has no command");
 
     struct core_command *ready = new_decided(free_queue, FIRST, NULL, NULL);
     struct core_command *behind = new_decided(free_queue, SECOND, ready, NULL);
-    struct core_command *kernel = core_enqueue(free_queue, CORE_WORK, CORE_CARRIED, 0, &numbers[1],
-                                               sizeof numbers[0], 0, NULL);
+    struct core_command *kernel = enqueue_number(free_queue, CORE_CARRIED, 1, 0, NULL);
     struct core_command *both = new_decided(free_queue, THIRD, kernel, ready);
     struct core_command *turned = new_decided(free_queue, FOURTH, ready, kernel);
     struct core_command *gated = new_decided(free_queue, FOURTH, gate, NULL);
@@ -2184,8 +2125,7 @@ static void describe_what_is_needed(void)
     must_need(behind, SECOND, NULL);
 
     struct core_command *first = new_decided(ordered_queue, FIRST, NULL, NULL);
-    struct core_command *second = core_enqueue(ordered_queue, CORE_WORK, CORE_CARRIED, 0,
-                                               &numbers[2], sizeof numbers[0], 0, NULL);
+    struct core_command *second = enqueue_number(ordered_queue, CORE_CARRIED, 2, 0, NULL);
     struct core_command *third = new_decided(ordered_queue, THIRD, NULL, NULL);
     must_need(second, FIRST, NULL);
     must_need(third, FIRST, NULL);
@@ -2262,29 +2202,20 @@ static void describe_what_is_needed(void)
     core_queue_release(free_queue);
     core_queue_release(ordered_queue);
     core_queue_release(second_queue);
-    core_caller_release(caller);
-    check_memory();
 }
 
-/* Without other threads: what the engine has at once when a user event is set, on a board that has
- * changed meanwhile, or is held. */
+/* What the engine has at once when a user event is set, on a board that has changed meanwhile, or
+ * is held. */
 static void describe_what_is_submitted(void)
 {
-    static const struct host described = {.name = "a description of what is submitted",
-                                          .renews = true};
     static struct lane lane = {.in_order = true};
-    static const int numbers[] = {0, 1, 2, 3};
     struct core_command *made[4], *gate = core_user_event(), *other_gate = core_user_event();
-    begin_description(&described);
-    board = core_board_new(NULL, NULL);
-    caller = core_caller_new(NULL, NULL);
     struct core_queue *queue = core_queue_new(caller, true);
-    uint64_t epoch = core_board_epoch(board);
+    described.renews = true;
     core_queue_carry(queue, board, &(struct core_lane){&engine, &lane, renews, hand_over, NULL});
     for (int i = 0; i < 4; i++) {
         struct core_command *const *waits = i == 1 ? &made[0] : i == 0 ? &gate : &other_gate;
-        made[i] = core_enqueue(queue, CORE_WORK, CORE_CARRIED, epoch, &numbers[i],
-                               sizeof numbers[i], 1, waits);
+        made[i] = enqueue_number(queue, CORE_CARRIED, i, 1, waits);
         may_renew[i] = true;
     }
     CHECK(!core_is_outdated(made[0]), "a command is outdated on a board that has not changed");
@@ -2319,9 +2250,6 @@ static void describe_what_is_submitted(void)
     core_release(gate);
     core_release(other_gate);
     core_queue_release(queue);
-    core_caller_release(caller);
-    core_board_release(board);
-    check_memory();
 }
 
 static struct core_queue *renewed_beside;
@@ -2329,10 +2257,8 @@ static struct core_queue *renewed_beside;
 /* What another thread may do while the facts of a transfer are looked up. */
 static bool renews_beside_polling(struct core_command *command, uint64_t epoch)
 {
-    static const int number = 1;
-    (void)command;
-    core_release(core_enqueue(renewed_beside, CORE_WORK, CORE_POLLS, epoch, &number, sizeof number,
-                              0, NULL));
+    (void)command, (void)epoch;
+    core_release(enqueue_number(renewed_beside, CORE_POLLS, 1, 0, NULL));
     return true;
 }
 
@@ -2342,16 +2268,11 @@ static void run_here(struct core_command *command)
     core_end(command, CL_COMPLETE);
 }
 
-/* Without other threads: a transfer at whose turn a kernel begins that may poll. */
+/* A transfer at whose turn a kernel begins that may poll. */
 static void describe_a_transfer_beside_polling(void)
 {
-    static const struct host described = {.name = "a description of a transfer beside polling"};
     static struct lane lanes_of[2] = {{.in_order = true}, {.in_order = true}};
-    static const int number = 0;
-    begin_description(&described);
     struct core_command *gate = core_user_event();
-    board = core_board_new(NULL, NULL);
-    caller = core_caller_new(NULL, NULL);
     struct core_queue *queue = core_queue_new(caller, true);
     renewed_beside = core_queue_new(caller, true);
     core_queue_carry(
@@ -2359,8 +2280,7 @@ static void describe_a_transfer_beside_polling(void)
         &(struct core_lane){&engine, &lanes_of[0], renews_beside_polling, run_here, NULL});
     core_queue_carry(renewed_beside, board,
                      &(struct core_lane){&engine, &lanes_of[1], NULL, run_here, NULL});
-    struct core_command *moves = core_enqueue(queue, CORE_WORK, CORE_MOVES, core_board_epoch(board),
-                                              &number, sizeof number, 1, &gate);
+    struct core_command *moves = enqueue_number(queue, CORE_MOVES, 0, 1, &gate);
     core_board_end_epoch(board);
     core_set(gate, CL_COMPLETE);
     core_let_follow(gate, true);
@@ -2376,29 +2296,20 @@ static void describe_a_transfer_beside_polling(void)
     core_release(gate);
     core_queue_release(queue);
     core_queue_release(renewed_beside);
-    core_caller_release(caller);
-    core_board_release(board);
-    check_memory();
 }
 
-/* Without other threads: how long kernels were open, and ends behind a command that goes on. */
+/* How long kernels were open, and ends behind a command that goes on. */
 static void describe_the_time_of_kernels(void)
 {
-    static const struct host described = {.name = "a description of the time of kernels"};
     static struct lane lane;
-    static const int numbers[] = {0, 1, 2};
     static const enum core_kind kinds[] = {CORE_CARRIED, CORE_MOVES, CORE_POLLS};
     struct core_command *made[3];
-    begin_description(&described);
-    board = core_board_new(NULL, NULL);
-    caller = core_caller_new(NULL, NULL);
     struct core_queue *queue = core_queue_new(caller, false);
     core_queue_carry(queue, board, &(struct core_lane){&engine, &lane, NULL, hand_over, NULL});
     CHECK(core_board_epoch(board) != 0, "0 is an epoch, though callers have it for none");
     for (int i = 0; i < 3; i++) {
         time_now = 100 * (uint64_t)i; /* the two kernels begin at 2 and 202 */
-        made[i] = core_enqueue(queue, CORE_WORK, kinds[i], core_board_epoch(board), &numbers[i],
-                               sizeof numbers[i], 0, NULL);
+        made[i] = enqueue_number(queue, kinds[i], i, 0, NULL);
     }
     CHECK(core_board_kernel_time(board, 302) == 300, "kernels that are open take another time");
     operations[1].status = operations[2].status = CL_COMPLETE;
@@ -2412,9 +2323,6 @@ static void describe_the_time_of_kernels(void)
     for (int i = 0; i < 3; i++)
         core_release(made[i]);
     core_queue_release(queue);
-    core_caller_release(caller);
-    core_board_release(board);
-    check_memory();
 }
 
 static int32_t hold_and_refuse(void *lane, void *given, uint32_t count, void *const *after,
@@ -2430,27 +2338,21 @@ static void count_one(void *data)
     ++*(unsigned *)data;
 }
 
-/* Without other threads: the last commands of two boards end together, and both are held. */
+/* The last commands of two boards end together, and both are held. */
 static void describe_two_boards(void)
 {
-    static const struct host described = {.name = "a description of two boards"};
-    static const int numbers[] = {0, 1};
     struct core_engine refusing = engine;
     struct core_queue *made_queues[2];
     struct core_command *made[2], *gate = core_user_event();
     struct core_board *two_boards[2];
     unsigned idle_calls[2] = {0};
-    begin_description(&described);
     refusing.submit = hold_and_refuse;
-    caller = core_caller_new(NULL, NULL);
     for (int i = 0; i < 2; i++) {
         two_boards[i] = core_board_new(count_one, &idle_calls[i]);
         made_queues[i] = core_queue_new(caller, true);
         core_queue_carry(made_queues[i], two_boards[i],
                          &(struct core_lane){&refusing, two_boards[i], NULL, hand_over, NULL});
-        made[i] =
-            core_enqueue(made_queues[i], CORE_WORK, CORE_CARRIED, core_board_epoch(two_boards[i]),
-                         &numbers[i], sizeof numbers[i], 1, &gate);
+        made[i] = enqueue_number(made_queues[i], CORE_CARRIED, i, 1, &gate);
     }
     end(gate, CL_COMPLETE);
     CHECK(idle_calls[0] == 1 && idle_calls[1] == 1, "a board that is idle is not told so once");
@@ -2460,8 +2362,6 @@ static void describe_two_boards(void)
         core_board_release(two_boards[i]);
     }
     core_release(gate);
-    core_caller_release(caller);
-    check_memory();
 }
 
 static bool fail_meanwhile(struct core_command *command, uint64_t epoch)
@@ -2478,25 +2378,17 @@ static void never_hand_over(struct core_command *command)
     fault("a command is handed over whose wait list has failed");
 }
 
-/* Without other threads: a command fails while one that follows it takes its turn. */
+/* A command fails while one that follows it takes its turn. */
 static void describe_a_failure_at_a_turn(void)
 {
-    static const struct host described = {.name = "a description of a failure at a turn"};
     static struct lane lane = {.in_order = true};
-    static const int numbers[] = {0, 1};
-    begin_description(&described);
-    board = core_board_new(NULL, NULL);
-    caller = core_caller_new(NULL, NULL);
     struct core_queue *queue = core_queue_new(caller, true);
     core_queue_carry(queue, board,
                      &(struct core_lane){&engine, &lane, fail_meanwhile, never_hand_over, NULL});
-    uint64_t epoch = core_board_epoch(board);
     struct core_command *gate = core_user_event();
-    struct core_command *first = core_enqueue(queue, CORE_WORK, CORE_CARRIED, epoch, &numbers[0],
-                                              sizeof numbers[0], 0, NULL);
+    struct core_command *first = enqueue_number(queue, CORE_CARRIED, 0, 0, NULL);
     struct core_command *const list[] = {gate, first};
-    struct core_command *second = core_enqueue(queue, CORE_WORK, CORE_CARRIED, epoch, &numbers[1],
-                                               sizeof numbers[1], 2, list);
+    struct core_command *second = enqueue_number(queue, CORE_CARRIED, 1, 2, list);
     core_board_end_epoch(board);
     end(gate, CL_COMPLETE);
     work_off();
@@ -2506,21 +2398,15 @@ static void describe_a_failure_at_a_turn(void)
     core_release(first);
     core_release(second);
     core_queue_release(queue);
-    core_caller_release(caller);
-    core_board_release(board);
-    check_memory();
 }
 
-/* Without other threads: a command fails only with its wait list. */
+/* A command fails only with its wait list. */
 static void describe_what_does_not_fail(void)
 {
-    static const struct host described = {.name = "a description of what does not fail"};
     static const enum core_role roles[] = {CORE_WORK, CORE_MARKER, CORE_BARRIER, CORE_WORK};
     struct core_command *made[4];
     uintptr_t known;
     int32_t error;
-    begin_description(&described);
-    caller = core_caller_new(NULL, NULL);
     struct core_queue *queue = core_queue_new(caller, false);
     for (int i = 0; i < 4; i++)
         made[i] = core_decide(queue, roles[i], (uintptr_t)i + 1, 0, NULL);
@@ -2533,19 +2419,15 @@ static void describe_what_does_not_fail(void)
         core_release(made[i]);
     }
     core_queue_release(queue);
-    core_caller_release(caller);
-    check_memory();
 }
 
-/* Without other threads: commands of two callers become ready together. */
+/* Commands of two callers become ready together. */
 static void describe_two_callers(void)
 {
-    static const struct host described = {.name = "a description of two callers"};
     struct core_caller *callers[2];
     struct core_queue *made_queues[2];
     struct core_command *made[2], *gate = core_user_event();
     unsigned calls[2] = {0};
-    begin_description(&described);
     for (int i = 0; i < 2; i++) {
         callers[i] = core_caller_new(count_one, &calls[i]);
         made_queues[i] = core_queue_new(callers[i], true);
@@ -2566,17 +2448,14 @@ static void describe_two_callers(void)
         core_caller_release(callers[i]);
     }
     core_release(gate);
-    check_memory();
 }
 
 static unsigned made_without(unsigned allocations, struct core_queue *queue,
                              struct core_command *const *wait_list)
 {
-    static const int number;
     bool is_carried = queue->engine != NULL;
     blocks_left = block_count + allocations;
-    struct core_command *made = is_carried ? core_enqueue(queue, CORE_WORK, CORE_CARRIED, 0,
-                                                          &number, sizeof number, 3, wait_list)
+    struct core_command *made = is_carried ? enqueue_number(queue, CORE_CARRIED, 0, 3, wait_list)
                                            : core_decide(queue, CORE_WORK, 1, 3, wait_list);
     blocks_left = BLOCKS;
     if (made != NULL)
@@ -2587,10 +2466,7 @@ static unsigned made_without(unsigned allocations, struct core_queue *queue,
 /* Without memory nothing is made, and nothing is left. */
 static void describe_what_needs_memory(void)
 {
-    static const struct host described = {.name = "a description of what needs memory"};
     static struct lane lane;
-    begin_description(&described);
-    caller = core_caller_new(NULL, NULL);
     struct core_queue *decided = core_queue_new(caller, false);
     struct core_queue *carried = core_queue_new(caller, false);
     core_queue_carry(carried, NULL, &(struct core_lane){&engine, &lane, NULL, hand_over, NULL});
@@ -2620,7 +2496,39 @@ static void describe_what_needs_memory(void)
     core_release(gate);
     core_queue_release(decided);
     core_queue_release(carried);
+}
+
+static const struct description {
+    const char *name;
+    void (*run)(void);
+} descriptions[] = {
+    {"a description of what waits", describe_what_waits},
+    {"a description of what is needed", describe_what_is_needed},
+    {"a description of what is submitted", describe_what_is_submitted},
+    {"a description of a transfer beside polling", describe_a_transfer_beside_polling},
+    {"a description of the time of kernels", describe_the_time_of_kernels},
+    {"a description of two boards", describe_two_boards},
+    {"a description of a failure at a turn", describe_a_failure_at_a_turn},
+    {"a description of what does not fail", describe_what_does_not_fail},
+    {"a description of two callers", describe_two_callers},
+    {"a description of what needs memory", describe_what_needs_memory},
+};
+
+static void describe(const struct description *description)
+{
+    described = (struct host){.name = description->name};
+    host = &described;
+    host_name = host->name;
+    current = NULL;
+    operation_count = ordered = 0;
+    memset(commands, 0, sizeof commands);
+    memset(refused, 0, sizeof refused);
+    memset(released, 0, sizeof released);
+    board = core_board_new(NULL, NULL);
+    caller = core_caller_new(NULL, NULL);
+    description->run();
     core_caller_release(caller);
+    core_board_release(board);
     check_memory();
 }
 
@@ -2704,16 +2612,8 @@ int main(int count, char **words)
         return 2;
     }
     unsigned long most = strtoul(words[2], NULL, 10), done = 0;
-    describe_what_waits();
-    describe_what_is_needed();
-    describe_what_is_submitted();
-    describe_what_needs_memory();
-    describe_a_transfer_beside_polling();
-    describe_the_time_of_kernels();
-    describe_two_boards();
-    describe_two_callers();
-    describe_what_does_not_fail();
-    describe_a_failure_at_a_turn();
+    for (unsigned i = 0; i < sizeof descriptions / sizeof descriptions[0]; i++)
+        describe(&descriptions[i]);
     if (systematic) {
         for (unsigned i = 0; i < sizeof hosts / sizeof hosts[0]; i++) {
             unsigned long here = 0;
