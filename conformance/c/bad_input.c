@@ -168,6 +168,11 @@ static void CL_CALLBACK on_native(void *arguments)
 
 /* Objects. */
 
+static word address(const void *pointer)
+{
+    return (word)(uintptr_t)pointer;
+}
+
 static enum type type_of(int object)
 {
     static const enum type types[OBJECTS] = {
@@ -212,83 +217,55 @@ static enum type type_of(int object)
     return types[object];
 }
 
+#define SLOT(name) offsetof(struct _cl_icd_dispatch, name)
+
+/* The functions that count references to objects; those of platforms are not counted. */
+static const struct {
+    size_t release, retain, info;
+    cl_uint count;
+} counting[TYPES] = {
+    [T_DEVICE] = {SLOT(clReleaseDevice), SLOT(clRetainDevice)},
+    [T_CONTEXT] = {SLOT(clReleaseContext), SLOT(clRetainContext), SLOT(clGetContextInfo),
+                   CL_CONTEXT_REFERENCE_COUNT},
+    [T_QUEUE] = {SLOT(clReleaseCommandQueue), SLOT(clRetainCommandQueue),
+                 SLOT(clGetCommandQueueInfo), CL_QUEUE_REFERENCE_COUNT},
+    [T_MEM] = {SLOT(clReleaseMemObject), SLOT(clRetainMemObject), SLOT(clGetMemObjectInfo),
+               CL_MEM_REFERENCE_COUNT},
+    [T_PROGRAM] = {SLOT(clReleaseProgram), SLOT(clRetainProgram), SLOT(clGetProgramInfo),
+                   CL_PROGRAM_REFERENCE_COUNT},
+    [T_KERNEL] = {SLOT(clReleaseKernel), SLOT(clRetainKernel), SLOT(clGetKernelInfo),
+                  CL_KERNEL_REFERENCE_COUNT},
+    [T_EVENT] = {SLOT(clReleaseEvent), SLOT(clRetainEvent), SLOT(clGetEventInfo),
+                 CL_EVENT_REFERENCE_COUNT},
+    [T_SAMPLER] = {SLOT(clReleaseSampler), SLOT(clRetainSampler)},
+};
+
+/* Calls what is in a slot; without one nothing fails. */
+static cl_int call_slot(size_t slot, void *handle, cl_uint query, size_t size, void *value)
+{
+    entry_point function;
+    if (slot == 0)
+        return CL_SUCCESS;
+    memcpy(&function, (const char *)api + slot, sizeof function);
+    return (cl_int)(uint32_t)function(address(handle), query, size, address(value), 0, 0, 0, 0, 0,
+                                      0, 0, 0, 0, 0, 0, 0);
+}
+
 static cl_int release(enum type type, void *handle)
 {
-    switch (type) {
-    case T_DEVICE:
-        return api->clReleaseDevice(handle);
-    case T_CONTEXT:
-        return api->clReleaseContext(handle);
-    case T_QUEUE:
-        return api->clReleaseCommandQueue(handle);
-    case T_MEM:
-        return api->clReleaseMemObject(handle);
-    case T_PROGRAM:
-        return api->clReleaseProgram(handle);
-    case T_KERNEL:
-        return api->clReleaseKernel(handle);
-    case T_EVENT:
-        return api->clReleaseEvent(handle);
-    case T_SAMPLER:
-        return api->clReleaseSampler(handle);
-    default:
-        return CL_SUCCESS;
-    }
+    return call_slot(counting[type].release, handle, 0, 0, NULL);
 }
 
 static cl_int retain(enum type type, void *handle)
 {
-    switch (type) {
-    case T_DEVICE:
-        return api->clRetainDevice(handle);
-    case T_CONTEXT:
-        return api->clRetainContext(handle);
-    case T_QUEUE:
-        return api->clRetainCommandQueue(handle);
-    case T_MEM:
-        return api->clRetainMemObject(handle);
-    case T_PROGRAM:
-        return api->clRetainProgram(handle);
-    case T_KERNEL:
-        return api->clRetainKernel(handle);
-    case T_EVENT:
-        return api->clRetainEvent(handle);
-    case T_SAMPLER:
-        return api->clRetainSampler(handle);
-    default:
-        return CL_SUCCESS;
-    }
+    return call_slot(counting[type].retain, handle, 0, 0, NULL);
 }
 
 static cl_uint reference_count(enum type type, void *handle)
 {
     cl_uint count = 0;
-    size_t size = sizeof count;
-    switch (type) {
-    case T_CONTEXT:
-        need(api->clGetContextInfo(handle, CL_CONTEXT_REFERENCE_COUNT, size, &count, NULL),
-             "count");
-        break;
-    case T_QUEUE:
-        need(api->clGetCommandQueueInfo(handle, CL_QUEUE_REFERENCE_COUNT, size, &count, NULL),
-             "count");
-        break;
-    case T_MEM:
-        need(api->clGetMemObjectInfo(handle, CL_MEM_REFERENCE_COUNT, size, &count, NULL), "count");
-        break;
-    case T_PROGRAM:
-        need(api->clGetProgramInfo(handle, CL_PROGRAM_REFERENCE_COUNT, size, &count, NULL),
-             "count");
-        break;
-    case T_KERNEL:
-        need(api->clGetKernelInfo(handle, CL_KERNEL_REFERENCE_COUNT, size, &count, NULL), "count");
-        break;
-    case T_EVENT:
-        need(api->clGetEventInfo(handle, CL_EVENT_REFERENCE_COUNT, size, &count, NULL), "count");
-        break;
-    default:
-        break;
-    }
+    need(call_slot(counting[type].info, handle, counting[type].count, sizeof count, &count),
+         "count");
     return count;
 }
 
@@ -510,11 +487,6 @@ static void *make_object(struct world *w, enum type type)
 }
 
 /* From the table to values. */
-
-static word address(const void *pointer)
-{
-    return (word)(uintptr_t)pointer;
-}
 
 static word code_address(void (*function)(void))
 {
@@ -843,17 +815,8 @@ static void wrong_call(struct world *w, size_t index, struct frame *frame, const
 
 /* Generated cases. */
 
-enum badness {
-    B_NULL,
-    B_UNMAPPED,
-    B_SMALL,
-    B_MISALIGNED,
-    B_INSIDE,
-    B_HEAP,
-    B_STACK,
-    B_FREED,
-    B_WRONG_TYPE
-};
+/* The numbers of bad handles in bad_handle(). */
+enum badness { B_NULL, B_FREED = 7, B_WRONG_TYPE };
 
 struct bad_handle {
     char name[64];
@@ -885,39 +848,20 @@ static bool bad_handle(struct world *w, enum type type, int n, struct bad_handle
     char *good = object_of(w, examples[type]);
     if (n >= (int)B_WRONG_TYPE + TYPES)
         return false;
-    bad->handle = NULL;
+    void *const handles[] = {NULL,
+                             unreadable + 256,
+                             (void *)(uintptr_t)0x18,
+                             good + 1,
+                             good + sizeof(void *),
+                             heap + 512,
+                             on_stack_of_thread,
+                             NULL}; /* one that is freed is made later */
     bad->badness = n < (int)B_WRONG_TYPE ? (enum badness)n : B_WRONG_TYPE;
     bad->other = (enum type)(n - (int)B_WRONG_TYPE);
-    if (bad->badness == B_WRONG_TYPE)
-        snprintf(bad->name, sizeof bad->name, "a %s", name_of_type[bad->other]);
-    else
-        snprintf(bad->name, sizeof bad->name, "%s", names[n]);
-    switch (bad->badness) {
-    case B_NULL:
-    case B_FREED:
-        break;
-    case B_UNMAPPED:
-        bad->handle = unreadable + 256;
-        break;
-    case B_SMALL:
-        bad->handle = (void *)(uintptr_t)0x18;
-        break;
-    case B_MISALIGNED:
-        bad->handle = good + 1;
-        break;
-    case B_INSIDE:
-        bad->handle = good + sizeof(void *);
-        break;
-    case B_HEAP:
-        bad->handle = heap + 512;
-        break;
-    case B_STACK:
-        bad->handle = on_stack_of_thread;
-        break;
-    case B_WRONG_TYPE:
-        bad->handle = object_of(w, examples[bad->other]);
-        break;
-    }
+    bool has_type = bad->badness == B_WRONG_TYPE;
+    bad->handle = has_type ? object_of(w, examples[bad->other]) : handles[n];
+    snprintf(bad->name, sizeof bad->name, "%s%s", has_type ? "a " : "",
+             has_type ? name_of_type[bad->other] : names[n]);
     return true;
 }
 
