@@ -102,6 +102,13 @@ static clEnqueueMigrateMemINTEL_fn migrate_usm;
 static clEnqueueMemAdviseINTEL_fn advise_usm;
 static clGetMemAllocInfoINTEL_fn get_usm_info;
 
+/* A launch of one work-item, behind an event or behind none (NULL). */
+static cl_int run(cl_command_queue queue, cl_kernel of, const cl_event *after, cl_event *event)
+{
+    const size_t size = 1;
+    return clEnqueueNDRangeKernel(queue, of, 1, NULL, &size, NULL, after != NULL, after, event);
+}
+
 static cl_int query(void)
 {
     return clGetDeviceInfo(host.device, CL_DEVICE_NAME, sizeof bytes, bytes, NULL);
@@ -168,10 +175,9 @@ static cl_int set_value(void)
 static cl_int set_local(void)
 {
     static size_t bytes_of_local = 16;
-    size_t size = 1;
     bytes_of_local = 48 - bytes_of_local;
     return clSetKernelArg(local_kernel, 1, bytes_of_local, NULL) |
-           clEnqueueNDRangeKernel(host.queue, local_kernel, 1, NULL, &size, NULL, 0, NULL, NULL);
+           run(host.queue, local_kernel, NULL, NULL);
 }
 
 /* A structure, and NULL for a buffer, of a kernel that is launched with each. */
@@ -181,13 +187,11 @@ static cl_int set_structure_and_null(void)
         _Alignas(16) cl_int a, b, c, d;
     } value = {1, 2, 3, 4};
     static int is_null;
-    size_t size = 1;
     value.a++;
     is_null = !is_null;
     return clSetKernelArg(structure_kernel, 0, sizeof buffer, is_null ? NULL : &buffer) |
            clSetKernelArg(structure_kernel, 1, sizeof value, &value) |
-           clEnqueueNDRangeKernel(host.queue, structure_kernel, 1, NULL, &size, NULL, 0, NULL,
-                                  NULL);
+           run(host.queue, structure_kernel, NULL, NULL);
 }
 
 static cl_int set_buffer(void)
@@ -223,8 +227,7 @@ static cl_int wait_for_ended(void)
 
 static cl_int enqueue(void)
 {
-    size_t size = 1;
-    return clEnqueueNDRangeKernel(host.queue, kernel, 1, NULL, &size, NULL, 0, NULL, NULL);
+    return run(host.queue, kernel, NULL, NULL);
 }
 
 static cl_int enqueue_no_work_items(void)
@@ -235,10 +238,9 @@ static cl_int enqueue_no_work_items(void)
 
 static cl_int enqueue_again(void)
 {
-    size_t size = 1;
     cl_int value = 7;
     return clSetKernelArg(other_kernel, 1, sizeof value, &value) |
-           clEnqueueNDRangeKernel(other_queue, other_kernel, 1, NULL, &size, NULL, 0, NULL, NULL);
+           run(other_queue, other_kernel, NULL, NULL);
 }
 
 /* The same with a pointer into an allocation, in a context that has one. */
@@ -262,10 +264,8 @@ static cl_int enqueue_with_exec_info(void)
 /* As wrappers do that keep no event of theirs. */
 static cl_int enqueue_and_drop(void)
 {
-    size_t size = 1;
     cl_event event;
-    cl_int status =
-        clEnqueueNDRangeKernel(other_queue, other_kernel, 1, NULL, &size, NULL, 0, NULL, &event);
+    cl_int status = run(other_queue, other_kernel, NULL, &event);
     return status | clReleaseEvent(event);
 }
 
@@ -274,10 +274,8 @@ static cl_int enqueue_and_replace(void)
 {
     static cl_event kept[WARM];
     static int next;
-    size_t size = 1;
     cl_event *place = &kept[next++ % WARM], before = *place;
-    cl_int status =
-        clEnqueueNDRangeKernel(other_queue, other_kernel, 1, NULL, &size, NULL, 0, NULL, place);
+    cl_int status = run(other_queue, other_kernel, NULL, place);
     return status | (before != NULL ? clReleaseEvent(before) : CL_SUCCESS);
 }
 
@@ -285,11 +283,8 @@ static cl_int enqueue_and_replace(void)
 static cl_int enqueue_in_turn(void)
 {
     cl_event first;
-    size_t size = 1;
-    cl_int status =
-        clEnqueueNDRangeKernel(other_queue, other_kernel, 1, NULL, &size, NULL, 0, NULL, &first);
-    status |=
-        clEnqueueNDRangeKernel(other_queue, other_kernel, 1, NULL, &size, NULL, 1, &first, NULL);
+    cl_int status = run(other_queue, other_kernel, NULL, &first);
+    status |= run(other_queue, other_kernel, &first, NULL);
     return status | clReleaseEvent(first);
 }
 
@@ -297,11 +292,9 @@ static cl_int wait_for_many(void)
 {
     enum { MANY = 100 };
     static cl_event events[MANY];
-    size_t size = 1;
     cl_int status = CL_SUCCESS;
     for (int i = 0; i < MANY && events[i] == NULL; i++)
-        status |= clEnqueueNDRangeKernel(other_queue, other_kernel, 1, NULL, &size, NULL, 0, NULL,
-                                         &events[i]);
+        status |= run(other_queue, other_kernel, NULL, &events[i]);
     return status | clEnqueueMarkerWithWaitList(other_queue, MANY, events, NULL);
 }
 
@@ -319,9 +312,7 @@ static cl_int launch_again_and_wait(void)
 static cl_int launch_and_wait_for_event(void)
 {
     cl_event event;
-    size_t size = 1;
-    cl_int status =
-        clEnqueueNDRangeKernel(other_queue, other_kernel, 1, NULL, &size, NULL, 0, NULL, &event);
+    cl_int status = run(other_queue, other_kernel, NULL, &event);
     return status | clWaitForEvents(1, &event) | clReleaseEvent(event);
 }
 
@@ -340,12 +331,11 @@ static cl_int make_write_launch_read(void)
 {
     cl_int status[2];
     cl_event written, launched, read;
-    size_t size = 1;
     cl_mem made = clCreateBuffer(host.context, CL_MEM_READ_WRITE, BYTES, NULL, &status[0]);
     status[1] =
         clEnqueueWriteBuffer(host.queue, made, CL_FALSE, 0, BYTES, bytes, 0, NULL, &written) |
         clSetKernelArg(kernel, 0, sizeof made, &made) |
-        clEnqueueNDRangeKernel(host.queue, kernel, 1, NULL, &size, NULL, 1, &written, &launched) |
+        run(host.queue, kernel, &written, &launched) |
         clEnqueueReadBuffer(host.queue, made, CL_FALSE, 0, BYTES, bytes, 1, &launched, &read) |
         clWaitForEvents(1, &read);
     return status[0] | status[1] | clReleaseEvent(written) | clReleaseEvent(launched) |
@@ -355,25 +345,21 @@ static cl_int make_write_launch_read(void)
 static cl_int make_kernel(void)
 {
     cl_int status, value = 3;
-    size_t size = 1;
     cl_program program;
     clGetKernelInfo(kernel, CL_KERNEL_PROGRAM, sizeof program, &program, NULL);
     cl_kernel made = clCreateKernel(program, "put", &status);
     return status | clSetKernelArg(made, 0, sizeof buffer, &buffer) |
            clSetKernelArg(made, 1, sizeof value, &value) |
            clGetKernelInfo(made, CL_KERNEL_NUM_ARGS, sizeof value, &value, NULL) |
-           clEnqueueNDRangeKernel(host.queue, made, 1, NULL, &size, NULL, 0, NULL, NULL) |
-           clReleaseKernel(made);
+           run(host.queue, made, NULL, NULL) | clReleaseKernel(made);
 }
 
 static cl_int clone_kernel(void)
 {
     cl_int status, value = 4;
-    size_t size = 1;
     cl_kernel made = clCloneKernel(other_kernel, &status);
     return status | clSetKernelArg(made, 1, sizeof value, &value) |
-           clEnqueueNDRangeKernel(other_queue, made, 1, NULL, &size, NULL, 0, NULL, NULL) |
-           clReleaseKernel(made);
+           run(other_queue, made, NULL, NULL) | clReleaseKernel(made);
 }
 
 static cl_int make_all_kernels(void)
@@ -443,12 +429,11 @@ static cl_int make_and_map(void)
 
 static cl_int make_over_host_memory(void)
 {
-    const size_t size = 1;
     cl_int status[2];
     cl_mem made = clCreateBuffer(host.context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, BYTES, own,
                                  &status[0]);
-    status[0] |= clSetKernelArg(kernel, 0, sizeof made, &made) |
-                 clEnqueueNDRangeKernel(host.queue, kernel, 1, NULL, &size, NULL, 0, NULL, NULL);
+    status[0] |=
+        clSetKernelArg(kernel, 0, sizeof made, &made) | run(host.queue, kernel, NULL, NULL);
     void *mapped = clEnqueueMapBuffer(host.queue, made, CL_TRUE, CL_MAP_READ, 0, BYTES, 0, NULL,
                                       NULL, &status[1]);
     return status[0] | status[1] |
@@ -459,11 +444,9 @@ static cl_int make_over_host_memory(void)
 static cl_int make_queue(void)
 {
     cl_int status;
-    size_t size = 1;
     cl_command_queue made = clCreateCommandQueue(host.context, host.device, 0, &status);
     return status | clSetKernelArg(kernel, 0, sizeof buffer, &buffer) |
-           clEnqueueNDRangeKernel(made, kernel, 1, NULL, &size, NULL, 0, NULL, NULL) |
-           clFinish(made) | clReleaseCommandQueue(made);
+           run(made, kernel, NULL, NULL) | clFinish(made) | clReleaseCommandQueue(made);
 }
 
 static cl_int map_and_unmap(void)
@@ -479,22 +462,19 @@ static cl_int map_and_unmap(void)
 static cl_int transfer_beside(void)
 {
     cl_event written, launched;
-    size_t size = 1;
-    cl_int status =
-        clEnqueueWriteBuffer(transferring, other_buffer, CL_FALSE, 0, BYTES, bytes, 0, NULL,
-                             &written) |
-        clSetKernelArg(kernel, 0, sizeof other_buffer, &other_buffer) |
-        clEnqueueNDRangeKernel(host.queue, kernel, 1, NULL, &size, NULL, 1, &written, &launched) |
-        clEnqueueReadBuffer(transferring, other_buffer, CL_FALSE, 0, BYTES, bytes, 1, &launched,
-                            NULL);
+    cl_int status = clEnqueueWriteBuffer(transferring, other_buffer, CL_FALSE, 0, BYTES, bytes, 0,
+                                         NULL, &written) |
+                    clSetKernelArg(kernel, 0, sizeof other_buffer, &other_buffer) |
+                    run(host.queue, kernel, &written, &launched) |
+                    clEnqueueReadBuffer(transferring, other_buffer, CL_FALSE, 0, BYTES, bytes, 1,
+                                        &launched, NULL);
     return status | clReleaseEvent(written) | clReleaseEvent(launched);
 }
 
 /* The engine may have no thread for the transfer, because the kernel may wait for it. */
 static cl_int transfer_beside_one_that_polls(void)
 {
-    size_t size = 1;
-    return clEnqueueNDRangeKernel(host.queue, polling_kernel, 1, NULL, &size, NULL, 0, NULL, NULL) |
+    return run(host.queue, polling_kernel, NULL, NULL) |
            clEnqueueWriteBuffer(transferring, other_buffer, CL_FALSE, 0, BYTES, bytes, 0, NULL,
                                 NULL);
 }
