@@ -192,37 +192,34 @@ def blocking_write_beside_a_flush_and_polling(world: World) -> None:
     queue = world.queue()
     world.threads.host(lambda: world.blocking(queue, world.work()))
 
+    @world.threads.host
     def other() -> None:
         event = world.enqueue(queue, world.work())
         queue.flush()
         world.threads.block(lambda: event.status <= COMPLETE)
-
-    world.threads.host(other)
 
 
 def blocking_write_beside_a_launch_and_finish(world: World) -> None:
     queue = world.queue()
     world.threads.host(lambda: world.blocking(queue, world.work()))
 
+    @world.threads.host
     def other() -> None:
         world.enqueue(queue, world.work("a"))
         queue.finish()
-
-    world.threads.host(other)
 
 
 def persistent_kernel_and_its_flag(world: World) -> None:
     flag = world.work()
     first, second = world.queue(), world.queue()
 
+    @world.threads.host
     def host() -> None:
         world.enqueue(first, world.work("a", until=lambda: flag.ran))
         first.flush()
         world.enqueue(second, flag)
         second.flush()
         first.finish()
-
-    world.threads.host(host)
 
 
 def persistent_kernel_whose_flag_waits_for_its_programming(world: World) -> None:
@@ -231,24 +228,22 @@ def persistent_kernel_whose_flag_waits_for_its_programming(world: World) -> None
     first, second = world.queue(), world.queue()
     world.threads.host(lambda: world.blocking(first, world.work("b", until=lambda: flag.ran)))
 
+    @world.threads.host
     def other() -> None:
         event = world.enqueue(second, flag)
         second.flush()
         world.threads.block(lambda: event.status <= COMPLETE)
 
-    world.threads.host(other)
-
 
 def what_follows_a_command_with_a_thread_of_its_own(world: World) -> None:
     queue = world.queue()
 
+    @world.threads.host
     def host() -> None:
         world.enqueue(queue, world.work("a", needs_thread=True))
         event = world.enqueue(queue, world.work())
         queue.flush()
         world.threads.block(lambda: event.status <= COMPLETE)
-
-    world.threads.host(host)
 
 
 def launches_of_one_compute_unit(world: World) -> None:
@@ -256,6 +251,7 @@ def launches_of_one_compute_unit(world: World) -> None:
     unit = ComputeUnit()
     needed = world.work("a")
 
+    @world.threads.host
     def host() -> None:
         queues = [world.queue() for _ in range(3)]
         world.enqueue(queues[0], world.work("a", compute_unit=unit, needs_thread=True, until=lambda: needed.ran))
@@ -264,22 +260,19 @@ def launches_of_one_compute_unit(world: World) -> None:
         world.enqueue(queues[2], needed)
         queues[1].finish()
 
-    world.threads.host(host)
-
 
 def finish_behind_another_queues_persistent_kernel(world: World) -> None:
     """The host ends the first kernel only after it has waited for the second."""
     flag = world.work()
     first, second, third = world.queue(), world.queue(), world.queue()
 
+    @world.threads.host
     def host() -> None:
         world.enqueue(first, world.work("a", until=lambda: flag.ran))
         world.enqueue(second, world.work("a"))
         second.finish()
         world.enqueue(third, flag)
         third.flush()
-
-    world.threads.host(host)
 
 
 def two_programs_in_turn_beside_transfers(world: World) -> None:
@@ -297,6 +290,7 @@ def two_programs_in_turn_beside_transfers(world: World) -> None:
 def marker_of_an_out_of_order_queue(world: World) -> None:
     queue = world.queue(in_order=False)
 
+    @world.threads.host
     def host() -> None:
         for kind in ("a", "transfer", "a"):
             world.enqueue(queue, world.work(kind))
@@ -304,19 +298,17 @@ def marker_of_an_out_of_order_queue(world: World) -> None:
         world.scheduler.wait(marker)
         assert len(world.log) == 3, "a marker without a wait list waits for all before it"
 
-    world.threads.host(host)
-
 
 def user_event_of_another_thread(world: World) -> None:
     queue, other = world.queue(in_order=False), world.queue()
     user = world.user_event()
 
+    @world.threads.host
     def host() -> None:
         gate = world.enqueue(queue, world.work(), [user])
         world.enqueue(other, world.work("b"), [gate])
         other.flush()
 
-    world.threads.host(host)
     world.threads.host(lambda: user.set_status(COMPLETE))
 
 
@@ -327,22 +319,22 @@ def callback_that_makes_what_a_follower_reads(world: World) -> None:
     made: list[bool] = []
     user.when(COMPLETE, lambda *_: (world.threads.pause(), made.append(True)))
 
+    @world.threads.host
     def host() -> None:
         world.enqueue(queue, world.work(until=lambda: made or world.fail("it began before the callback")), [user])
         queue.flush()
 
+    @world.threads.host
     def other() -> None:
         world.threads.block(lambda: bool(world.events))
         user.set_status(COMPLETE)
-
-    world.threads.host(host)
-    world.threads.host(other)
 
 
 def failed_wait_list(world: World) -> None:
     queue, other = world.queue(), world.queue(in_order=False)
     user = world.user_event()
 
+    @world.threads.host
     def host() -> None:
         first = world.enqueue(queue, world.work("b"), [user])
         world.enqueue(other, world.work(), [first])
@@ -351,7 +343,6 @@ def failed_wait_list(world: World) -> None:
         other.finish()
         queue.finish()
 
-    world.threads.host(host)
     world.threads.host(lambda: user.set_status(-5))
 
 
@@ -360,12 +351,11 @@ def commands_with_threads_of_their_own(world: World) -> None:
     queue, other = world.queue(), world.queue()
     second = world.work("a", needs_thread=True)
 
+    @world.threads.host
     def host() -> None:
         world.enqueue(queue, world.work("a", needs_thread=True, until=lambda: second.ran))
         world.enqueue(other, second)
         queue.finish()
-
-    world.threads.host(host)
 
 
 def callback_instead_of_waiting(world: World) -> None:
@@ -374,24 +364,22 @@ def callback_instead_of_waiting(world: World) -> None:
     called: list[int] = []
     world.threads.host(lambda: world.blocking(queue, world.work()))
 
+    @world.threads.host
     def other() -> None:
         event = world.enqueue(queue, world.work("b"))
         event.when(COMPLETE, lambda _, status: called.append(status))
         queue.flush()
         world.threads.block(lambda: bool(called))
 
-    world.threads.host(other)
-
 
 def launches_and_finish(world: World) -> None:
     queue = world.queue()
 
+    @world.threads.host
     def host() -> None:
         for _ in range(4):
             world.enqueue(queue, world.work("a"))
         queue.finish()
-
-    world.threads.host(host)
 
 
 def launch_in_front_of_one_that_waits_for_the_host(world: World) -> None:
@@ -399,6 +387,7 @@ def launch_in_front_of_one_that_waits_for_the_host(world: World) -> None:
     flag = world.work()
     queue, other = world.queue(), world.queue()
 
+    @world.threads.host
     def host() -> None:
         first = world.enqueue(queue, world.work("a"))
         world.enqueue(queue, world.work("a", until=lambda: flag.ran))
@@ -407,13 +396,12 @@ def launch_in_front_of_one_that_waits_for_the_host(world: World) -> None:
         other.flush()
         queue.finish()
 
-    world.threads.host(host)
-
 
 def poller_of_a_launch_in_front_of_one_that_waits_for_it(world: World) -> None:
     flag = world.work()
     queue, other = world.queue(), world.queue()
 
+    @world.threads.host
     def host() -> None:
         first = world.enqueue(queue, world.work("a"))
         second = world.enqueue(queue, world.work("a", until=lambda: flag.ran))
@@ -423,12 +411,11 @@ def poller_of_a_launch_in_front_of_one_that_waits_for_it(world: World) -> None:
         other.flush()
         world.threads.block(lambda: second.status <= COMPLETE)
 
-    world.threads.host(host)
-
 
 def callback_of_a_launch_waits_for_the_next(world: World) -> None:
     queue = world.queue()
 
+    @world.threads.host
     def host() -> None:
         gate = world.user_event()
         first = world.enqueue(queue, world.work("a"), [gate])
@@ -439,12 +426,11 @@ def callback_of_a_launch_waits_for_the_next(world: World) -> None:
         gate.set_status(COMPLETE)
         queue.finish()
 
-    world.threads.host(host)
-
 
 def launches_that_fail(world: World) -> None:
     queue, other = world.queue(), world.queue()
 
+    @world.threads.host
     def host() -> None:
         refused = world.enqueue(queue, world.work("a", fails=True))
         waits = world.enqueue(queue, world.work("a"), [refused])
@@ -456,12 +442,11 @@ def launches_that_fail(world: World) -> None:
         codes = [event.status for event in (refused, waits, fine, last)]
         assert codes == [OutOfResources.status, FAILED, OutOfResources.status, FAILED]
 
-    world.threads.host(host)
-
 
 def launches_that_come_while_others_run(world: World) -> None:
     queue = world.queue()
 
+    @world.threads.host
     def host() -> None:
         gate = world.user_event()
         first = world.enqueue(queue, world.work("a"), [gate])
@@ -474,33 +459,29 @@ def launches_that_come_while_others_run(world: World) -> None:
         world.scheduler.wait(first)
         world.threads.block(lambda: last.status <= COMPLETE)
 
-    world.threads.host(host)
-
 
 def launches_of_two_programs_in_turn(world: World) -> None:
     for kind in "ab":
         queue = world.queue()
 
+        @world.threads.host
         def host(kind: str = kind, queue: CommandQueue = queue) -> None:
             for _ in range(3):
                 world.enqueue(queue, world.work(kind))
             world.enqueue(queue, world.work())
             queue.finish()
 
-        world.threads.host(host)
-
 
 def closing_behind_commands_that_other_threads_run(world: World) -> None:
     queue = world.queue()
     world.threads.pauses_after_locks = True  # between the end of a command and the begin of its followers
 
+    @world.threads.host
     def host() -> None:
         for kind in ("a", "transfer"):
             world.enqueue(queue, world.work(kind))
         assert world.scheduler.close(60)
         assert not queue.open, "what was enqueued has ended"
-
-    world.threads.host(host)
 
 
 WITH_SHORT_LAUNCHES = [
@@ -556,11 +537,11 @@ def test_what_nobody_flushes_runs_after_a_while() -> None:
         world = World(Randomly(Random(seed)), timers=True)
         queue = world.queue()
 
+        @world.threads.host
         def host(world: World = world, queue: CommandQueue = queue) -> None:
             event = world.enqueue(queue, world.work("b"))
             world.threads.block(lambda: event.status <= COMPLETE)
 
-        world.threads.host(host)
         world.explore()
 
 
@@ -571,6 +552,7 @@ def test_kernels_that_keep_all_workers_busy_do_not_keep_a_flushed_transfer_from_
         world.scheduler._workers._base = 1
         flag = world.work()
 
+        @world.threads.host
         def host(world: World = world, flag: Work = flag) -> None:
             for _ in range(kernels):
                 queue = world.queue()
@@ -581,7 +563,6 @@ def test_kernels_that_keep_all_workers_busy_do_not_keep_a_flushed_transfer_from_
             last.flush()
             world.threads.block(lambda: event.status <= COMPLETE)
 
-        world.threads.host(host)
         world.explore()
 
 
@@ -590,13 +571,13 @@ def test_short_commands_need_no_more_workers_than_there_are_from_the_start() -> 
         world = World(Randomly(Random(seed)), timers=True)
         world.scheduler._workers._base = 2
 
+        @world.threads.host
         def host(world: World = world) -> None:
             for _ in range(20):
                 queue = world.queue()
                 world.enqueue(queue, world.work("a"))
                 queue.flush()
 
-        world.threads.host(host)
         world.explore()
         assert world.threads.most_of_driver <= 3, "two workers and the keeper"
 
@@ -607,13 +588,13 @@ def test_without_threads_to_be_had_a_flush_runs_the_commands_itself(limit: int) 
         world = World(Randomly(Random(seed)), limit=limit)
         queue = world.queue()
 
+        @world.threads.host
         def host(world: World = world, queue: CommandQueue = queue) -> None:
             for kind in ("transfer", "b", "transfer"):
                 event = world.enqueue(queue, world.work(kind))
             queue.flush()
             world.threads.block(lambda: event.status <= COMPLETE)
 
-        world.threads.host(host)
         world.explore()
 
 
@@ -622,10 +603,10 @@ def test_without_threads_to_be_had_the_thread_that_hands_a_command_over_runs_it(
     event = Event(world.context, world.queue(), cl.CL_COMMAND_WRITE_BUFFER, world.work())
     steps: list[str] = []
 
+    @world.threads.host
     def host() -> None:
         world.scheduler.run_handed_over(event, lambda *_: steps.append("began"), lambda *_: steps.append("ended"))
 
-    world.threads.host(host)
     world.explore()
     assert steps == ["began", "ended"]
 
@@ -635,12 +616,12 @@ def test_a_command_for_which_no_thread_can_be_made_ends_with_an_error() -> None:
     queue = world.queue()
     work = world.work("a", needs_thread=True)
 
+    @world.threads.host
     def host() -> None:
         event = world.enqueue(queue, work)
         world.scheduler.wait(event)
         assert event.status == OutOfResources.status
 
-    world.threads.host(host)
     world.threads.run()
     assert "cannot create a thread" in str(world.told[0])
     assert world.board.occupancy.launches == 0
@@ -653,11 +634,13 @@ def test_finish_waits_for_what_was_there_and_not_for_what_comes_after() -> None:
         queue = world.queue(in_order=bool(seed % 2))
         back: list[bool] = []
 
+        @world.threads.host
         def waiting(world: World = world, queue: CommandQueue = queue, back: list[bool] = back) -> None:
             world.enqueue(queue, world.work())
             queue.finish()
             back.append(True)
 
+        @world.threads.host
         def busy(world: World = world, queue: CommandQueue = queue, back: list[bool] = back) -> None:
             for _ in range(500):
                 if back:
@@ -665,8 +648,6 @@ def test_finish_waits_for_what_was_there_and_not_for_what_comes_after() -> None:
                 world.enqueue(queue, world.work("a", until=lambda: True))
             raise AssertionError("clFinish has not come back after 500 later commands")
 
-        world.threads.host(waiting)
-        world.threads.host(busy)
         world.explore()
 
 
@@ -745,12 +726,12 @@ def test_everything_ends_without_timers_once_it_is_flushed(
         host = Host(world, queues, gates)
         world.threads.host(lambda host=host, script=script: host.script(script))  # type: ignore[misc]
 
+    @world.threads.host
     def opens_gates() -> None:
         for gate, status in zip(gates, statuses, strict=True):
             world.threads.pause()
             gate.set_status(status)
 
-    world.threads.host(opens_gates)
     world.explore()
 
 
@@ -767,6 +748,7 @@ def test_commands_run_in_the_order_that_their_queue_gives_them(script: list[Step
     since_barrier: list[Work] = []
     before_barrier: list[Work] = []
 
+    @world.threads.host
     def host() -> None:
         nonlocal since_barrier, before_barrier
         for step in script:
@@ -783,7 +765,6 @@ def test_commands_run_in_the_order_that_their_queue_gives_them(script: list[Step
                 world.enqueue(queue, work)
         queue.flush()
 
-    world.threads.host(host)
     world.explore()
     for work, before in follows:
         at = world.log.index(work)
