@@ -99,6 +99,13 @@ def boards() -> Iterator[Boards]:
 
 
 @pytest.fixture
+def machine(boards: Boards, request: pytest.FixtureRequest) -> Machine:
+    """A machine with the boards that the marker `machine` of the module or the test names."""
+    marker = request.node.get_closest_marker("machine")
+    return boards(*marker.args, **marker.kwargs)
+
+
+@pytest.fixture
 def set_option() -> Iterator[SetOption]:
     """`set_option(config.BOARD, "hetero")`: the option has the value until the test ends; None: it is not set."""
     changed: list[Option[Any]] = []

@@ -21,16 +21,11 @@ from fpgart.runtime.scheduling import threads as system
 from fpgart.runtime.scheduling.event import COMPLETE, QUEUED, RUNNING, SUBMITTED, Event
 from fpgart.runtime.scheduling.threads import SystemThreads
 
+pytestmark = pytest.mark.machine("usm_s10")
+
 TOLD = (
     "event_made", "command_enqueued", "end_observed", "queue_drained", "user_event_ended"
 )  # fmt: skip
-
-
-@pytest.fixture
-def machine(boards: Any) -> Machine:
-    made = boards("usm_s10")
-    assert isinstance(made, Machine)
-    return made
 
 
 @contextmanager

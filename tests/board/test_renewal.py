@@ -5,17 +5,19 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+import pytest
 from machine import Boards, Machine
 
 from fpgart.base import opencl as cl
 from fpgart.runtime.commands.host_work import HostWork
 from fpgart.runtime.scheduling.event import COMPLETE, Event
 
+pytestmark = pytest.mark.machine("hetero")
+
 PAGE = 4096
 
 
-def test_what_was_moved_is_forgotten(boards: Boards) -> None:
-    machine = boards("hetero")
+def test_what_was_moved_is_forgotten(machine: Machine) -> None:
     buffer = machine.buffer(PAGE)
     machine.run(_with_argument(machine, buffer))
     machine.read(buffer)
@@ -27,11 +29,8 @@ def test_what_was_moved_is_forgotten(boards: Boards) -> None:
     assert (device.kernels_run, device.kernel_ns, device.loaded) == (0, 0, {})
 
 
-def test_live_blocks_keep_place_and_contents_to_the_byte_and_the_rest_reads_as_0(
-    boards: Boards,
-) -> None:
+def test_live_blocks_keep_place_and_contents_to_the_byte_and_the_rest_reads_as_0(machine: Machine) -> None:
     """Blocks begin and end within pages, some with a freed neighbour in the same page."""
-    machine = boards("hetero")
     buffers = [machine.buffer(1024) for _ in range(12)]
     for number, buffer in enumerate(buffers):
         machine.write(buffer, bytes([number + 1]) * 1024)
@@ -49,8 +48,7 @@ def test_live_blocks_keep_place_and_contents_to_the_byte_and_the_rest_reads_as_0
         buffers.append(fresh)
 
 
-def test_a_program_is_loaded_anew(boards: Boards) -> None:
-    machine = boards("hetero")
+def test_a_program_is_loaded_anew(machine: Machine) -> None:
     buffer = machine.buffer(PAGE)
     kernel = _with_argument(machine, buffer)
     machine.run(kernel)
@@ -69,8 +67,7 @@ def test_a_simulator_no_longer_knows_its_memories(boards: Boards) -> None:
     assert not machine.device.knows_memories
 
 
-def test_settling_waits_for_what_runs_and_not_for_what_the_host_holds_back(boards: Boards) -> None:
-    machine = boards("hetero")
+def test_settling_waits_for_what_runs_and_not_for_what_the_host_holds_back(machine: Machine) -> None:
     began, end = threading.Event(), threading.Event()
 
     def work() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from machine import Boards, nothing
+from machine import Boards, Machine, nothing
 
 from fpgart.base import opencl as cl
 from fpgart.runtime.commands.access import Accesses, AccessMode, joined, whole
@@ -23,6 +23,8 @@ from fpgart.runtime.objects.blocking_free import uses
 from fpgart.runtime.scheduling.occupancy import Claim
 from fpgart.runtime.scheduling.unclaimable import Unclaimable
 
+pytestmark = pytest.mark.machine("a10_ref")
+
 SIZE = 4096
 HOST = 1 << 40
 READ, WRITE, MOVE, REACH = AccessMode
@@ -35,24 +37,21 @@ def to_host(mode: AccessMode, begin: int = HOST, end: int = HOST + 8) -> Access:
     return Access(mode, ((begin, end),))
 
 
-def test_a_write_reads_the_hosts_memory_and_a_read_writes_it(boards: Boards) -> None:
-    machine = boards("a10_ref")
+def test_a_write_reads_the_hosts_memory_and_a_read_writes_it(machine: Machine) -> None:
     buffer = machine.buffer(SIZE)
     written, read = (kind(machine.device, buffer, 16, 8, HOST) for kind in (WriteBuffer, ReadBuffer))
     assert written.accesses() == (Access(WRITE, ((16, 24),), buffer), to_host(READ))
     assert read.accesses() == (Access(READ, ((16, 24),), buffer), to_host(WRITE))
 
 
-def test_transfers_of_boxes_touch_their_rows_alone(boards: Boards) -> None:
-    machine = boards("a10_ref")
+def test_transfers_of_boxes_touch_their_rows_alone(machine: Machine) -> None:
     buffer, region = machine.buffer(SIZE), (16, 2, 1)
     written, read = (kind(machine.device, buffer, BOX, HOST, HOST_BOX, region) for kind in (WriteRect, ReadRect))
     assert written.accesses() == (Access(WRITE, ROWS, buffer), to_host(READ, end=HOST + 32))
     assert read.accesses() == (Access(READ, ROWS, buffer), to_host(WRITE, end=HOST + 32))
 
 
-def test_a_copy_reads_one_buffer_and_writes_the_other_piece_by_piece(boards: Boards) -> None:
-    machine = boards("a10_ref")
+def test_a_copy_reads_one_buffer_and_writes_the_other_piece_by_piece(machine: Machine) -> None:
     source, target = machine.buffer(SIZE), machine.buffer(SIZE)
     copy = CopyBuffer(machine.device, source, target, [(0, 32, 8), (8, 64, 8)])
     assert copy.accesses() == (
@@ -61,8 +60,7 @@ def test_a_copy_reads_one_buffer_and_writes_the_other_piece_by_piece(boards: Boa
     )
 
 
-def test_a_fill_touches_no_memory_that_the_host_gave(boards: Boards) -> None:
-    machine = boards("a10_ref")
+def test_a_fill_touches_no_memory_that_the_host_gave(machine: Machine) -> None:
     buffer = machine.buffer(SIZE)
     assert FillBuffer(machine.device, buffer, 8, 16, b"x").accesses() == (Access(WRITE, ((8, 24),), buffer),)
 
@@ -76,9 +74,8 @@ def test_a_fill_touches_no_memory_that_the_host_gave(boards: Boards) -> None:
     ],
 )
 def test_mappings_touch_what_they_move(
-    boards: Boards, flags: int, map_modes: tuple[AccessMode, ...], unmap_modes: tuple[AccessMode, ...]
+    flags: int, map_modes: tuple[AccessMode, ...], unmap_modes: tuple[AccessMode, ...], machine: Machine
 ) -> None:
-    machine = boards("a10_ref")
     buffer = machine.buffer(SIZE)
     mapped, unmapped = (kind(machine.device, buffer, HOST, (8, 16, flags)) for kind in (MapBuffer, UnmapBuffer))
 
@@ -102,8 +99,7 @@ MAP_WORDS = {
 
 
 @pytest.mark.parametrize("flags", MAP_WORDS)
-def test_a_mapping_is_told_with_its_buffer_and_its_flags(boards: Boards, flags: int) -> None:
-    machine = boards("a10_ref")
+def test_a_mapping_is_told_with_its_buffer_and_its_flags(flags: int, machine: Machine) -> None:
     buffer = machine.buffer(SIZE)
     for kind in (MapBuffer, UnmapBuffer):
         facts = kind(machine.device, buffer, HOST, (8, 16, flags)).describe()
@@ -111,8 +107,7 @@ def test_a_mapping_is_told_with_its_buffer_and_its_flags(boards: Boards, flags: 
         assert facts["buffer"] == buffer.number
 
 
-def test_migrations_change_no_contents(boards: Boards) -> None:
-    machine = boards("a10_ref")
+def test_migrations_change_no_contents(machine: Machine) -> None:
     buffers = [machine.buffer(SIZE), machine.buffer(SIZE)]
     expected = tuple(whole(MOVE, buffer) for buffer in buffers)
     assert migrate_to_device(machine.device, buffers, keep=True).accesses() == expected
@@ -198,8 +193,7 @@ def test_an_access_is_of_no_argument_unless_it_says_so() -> None:
     assert to_host(READ).argument == -1
 
 
-def test_the_kernel_that_runs_is_that_of_a_launch_in_its_last_stage_alone(boards: Boards) -> None:
-    machine = boards("a10_ref")
+def test_the_kernel_that_runs_is_that_of_a_launch_in_its_last_stage_alone(machine: Machine) -> None:
     kernel = machine.kernel(nothing)
     launch = machine.launch_of(kernel)
     assert launch.claim() is Claim.TAKEN
@@ -212,8 +206,7 @@ def test_the_kernel_that_runs_is_that_of_a_launch_in_its_last_stage_alone(boards
     assert running_kernel(ReadBuffer(machine.device, machine.buffer(SIZE), 0, 8, HOST)) is None
 
 
-def test_the_work_behind_a_command_is_its_operation(boards: Boards) -> None:
-    machine = boards("a10_ref")
+def test_the_work_behind_a_command_is_its_operation(machine: Machine) -> None:
     event = machine.queue.new_event(cl.CL_COMMAND_NATIVE_KERNEL)
     assert operation_of(event) is None
     event.operation = work = HostWork(machine.device, nothing)

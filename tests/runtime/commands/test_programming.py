@@ -14,6 +14,8 @@ from fpgart.base.errors import OutOfResources
 from fpgart.board.mmd import BoardError
 from fpgart.runtime.commands.programming import ProgramDevice, load_onto
 
+pytestmark = pytest.mark.machine("hetero")
+
 
 class Network:
     """The channels of a program, which know whether they have been stopped."""
@@ -31,8 +33,7 @@ def program_with(machine: Machine, network: Network | None, source: str) -> Any:
     return program
 
 
-def test_a_board_has_the_channels_of_the_program_that_was_loaded_last(boards: Boards) -> None:
-    machine = boards("hetero")
+def test_a_board_has_the_channels_of_the_program_that_was_loaded_last(machine: Machine) -> None:
     machine.device.open()
     first, second = Network(), Network()
     programs = [program_with(machine, network, f"{number}" * 8) for number, network in enumerate((first, second, None))]
@@ -84,9 +85,8 @@ def test_a_board_begins_an_epoch_when_its_memories_become_known_and_not_with_eac
 
 @pytest.mark.parametrize("interleaving", [None, (True, False)])
 def test_a_programming_is_told_with_its_program_and_the_banks_that_it_interleaves(
-    boards: Boards, interleaving: tuple[bool, ...] | None
+    interleaving: tuple[bool, ...] | None, machine: Machine
 ) -> None:
-    machine = boards("hetero")
     program = machine.kernel(nothing).program
     program.origin.interleaving = interleaving
     told = {"program": program.identity, "size": len(program.image())}
@@ -111,9 +111,8 @@ class ForgetfulBoard:
 
 
 def test_the_contents_of_a_board_outlive_a_programming_that_loses_its_memory(
-    boards: Boards, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch, machine: Machine
 ) -> None:
-    machine = boards("hetero")
     contents = {machine.keep(machine.buffer(64)): bytes([number]) * 64 for number in (1, 2)}
     for buffer, data in contents.items():
         machine.write(buffer, data)
@@ -127,9 +126,8 @@ def test_the_contents_of_a_board_outlive_a_programming_that_loses_its_memory(
 
 
 def test_contents_that_a_board_does_not_take_back_are_told_and_keep_no_others_from_it(
-    boards: Boards, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch, machine: Machine
 ) -> None:
-    machine = boards("hetero")
     lost, kept = (machine.keep(machine.buffer(64)) for _ in range(2))
     for buffer in (lost, kept):
         machine.write(buffer, b"x" * 64)
@@ -149,9 +147,8 @@ def test_contents_that_a_board_does_not_take_back_are_told_and_keep_no_others_fr
 
 
 def test_a_board_that_cannot_be_programmed_at_all_holds_no_program(
-    boards: Boards, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch, machine: Machine
 ) -> None:
-    machine = boards("hetero")
     program = machine.kernel(nothing).program
 
     def refuse(image: bytes, *, preserve: bool = True) -> None:

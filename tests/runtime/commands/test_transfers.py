@@ -9,7 +9,7 @@ from itertools import product
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from machine import Boards, Machine
+from machine import Machine
 
 from fpgart.base import opencl as cl
 from fpgart.runtime.commands.boxes import Box, pieces
@@ -20,10 +20,7 @@ from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.scheduling.event import COMPLETE, SUBMITTED
 from fpgart.runtime.scheduling.occupancy import Claim, Direction
 
-
-@pytest.fixture
-def machine(boards: Boards) -> Machine:
-    return boards("a10_ref", "hetero")
+pytestmark = pytest.mark.machine("a10_ref", "hetero")
 
 
 def placed(machine: Machine, device: int = 0) -> Buffer:

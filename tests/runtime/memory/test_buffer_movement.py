@@ -28,6 +28,8 @@ from fpgart.runtime.memory.host_store import HostStore
 from fpgart.runtime.scheduling.event import Operation
 from fpgart.runtime.scheduling.occupancy import Claim, Direction
 
+pytestmark = pytest.mark.machine("usm_s10")
+
 MIB = 1 << 20
 DATA = bytes(range(256)) * 16
 
@@ -39,14 +41,12 @@ def first_byte(machine: Machine, buffer: object) -> int:
 # Transfers
 
 
-def test_a_write_is_one_mmd_call_of_its_size(boards: Boards) -> None:
-    machine = boards("usm_s10")
+def test_a_write_is_one_mmd_call_of_its_size(machine: Machine) -> None:
     machine.write(machine.buffer(4096), DATA)
     assert machine.calls() == {"write": (1, 4096)}
 
 
-def test_a_read_is_one_mmd_call_of_its_size(boards: Boards) -> None:
-    machine = boards("usm_s10")
+def test_a_read_is_one_mmd_call_of_its_size(machine: Machine) -> None:
     machine.read(machine.buffer(4096), 100, 50)
     assert machine.calls() == {"read": (1, 100)}
 
@@ -89,9 +89,8 @@ RECTS = [
 
 @pytest.mark.parametrize(("region", "pitches", "calls"), RECTS)
 def test_a_strided_write_is_one_call_per_contiguous_piece(
-    boards: Boards, region: tuple[int, int, int], pitches: tuple[int, int], calls: int
+    region: tuple[int, int, int], pitches: tuple[int, int], calls: int, machine: Machine
 ) -> None:
-    machine = boards("usm_s10")
     buffer = machine.buffer(4096)
     machine.bind(buffer)
     host = ctypes.create_string_buffer(4096)
@@ -101,8 +100,7 @@ def test_a_strided_write_is_one_call_per_contiguous_piece(
     assert machine.calls() == {"write": (calls, region[0] * region[1] * region[2])}
 
 
-def test_a_fill_writes_its_size(boards: Boards) -> None:
-    machine = boards("usm_s10")
+def test_a_fill_writes_its_size(machine: Machine) -> None:
     buffer = machine.buffer(3 * MIB)
     machine.bind(buffer)
     operation = FillBuffer(machine.device, buffer, 0, 3 * MIB, b"ab")
@@ -121,9 +119,8 @@ MAPS = [
 
 @pytest.mark.parametrize(("flags", "calls"), MAPS)
 def test_mapping_moves_the_window_as_its_flags_say(
-    boards: Boards, flags: int, calls: dict[str, tuple[int, int]]
+    flags: int, calls: dict[str, tuple[int, int]], machine: Machine
 ) -> None:
-    machine = boards("usm_s10")
     buffer = machine.buffer(4096)
     machine.bind(buffer)
     region = (1024, 512, flags)
@@ -154,8 +151,7 @@ def test_both_call_orders_give_the_same_result_and_only_one_costs_a_copy(boards:
     assert results == [({"write": (1, 4096)}, 1), ({"write": (1, 4096), "copy": (1, 4096)}, 1)]
 
 
-def test_where_memories_agree_no_call_order_costs_a_copy(boards: Boards) -> None:
-    machine = boards("usm_s10")
+def test_where_memories_agree_no_call_order_costs_a_copy(machine: Machine) -> None:
     buffer = machine.written(DATA)
     kernel = machine.kernel(increment, "", given=[buffer])
     machine.run(kernel)
@@ -282,8 +278,7 @@ def test_a_copy_between_devices_that_fails_ends_when_nothing_is_under_way_any_mo
     assert ended == ["write"]
 
 
-def test_the_end_of_a_kernel_is_an_interrupt_of_its_board(boards: Boards) -> None:
-    machine = boards("usm_s10")
+def test_the_end_of_a_kernel_is_an_interrupt_of_its_board(machine: Machine) -> None:
     kernel = machine.kernel(increment)
     machine.run(kernel)
     machine.device.mmd.set_interrupt_handler(lambda: None)
@@ -291,8 +286,7 @@ def test_the_end_of_a_kernel_is_an_interrupt_of_its_board(boards: Boards) -> Non
     assert machine.device.kernels_run == 1
 
 
-def test_a_transfer_that_was_started_ends_with_its_status(boards: Boards) -> None:
-    machine = boards("usm_s10")
+def test_a_transfer_that_was_started_ends_with_its_status(machine: Machine) -> None:
     machine.device.open()
     told: list[tuple[int, str]] = []
     mmd = machine.device.mmd
@@ -330,8 +324,7 @@ def test_a_buffer_given_twice_is_in_one_place(boards: Boards) -> None:
     assert len(machine.watcher.reserved) == 1
 
 
-def test_a_skipped_migration_is_told_and_costs_nothing(boards: Boards) -> None:
-    machine = boards("usm_s10")
+def test_a_skipped_migration_is_told_and_costs_nothing(machine: Machine) -> None:
     buffer = machine.written(DATA)
     kernel = machine.kernel(increment, "", given=[buffer])
     machine.run(kernel)
@@ -371,16 +364,14 @@ def test_one_launch_is_programming_migrations_and_the_kernel_in_that_order(board
     assert stages.count("program") == 1
 
 
-def test_alternating_programs_are_programmed_each_time(boards: Boards) -> None:
-    machine = boards("usm_s10")
+def test_alternating_programs_are_programmed_each_time(machine: Machine) -> None:
     first, second = (machine.kernel(increment, source=source) for source in ("one", "two"))
     for kernel in (first, second, first, first):
         machine.run(kernel)
     assert machine.device.mmd.traffic["program"].calls == 3
 
 
-def test_the_same_source_built_twice_is_programmed_once(boards: Boards) -> None:
-    machine = boards("usm_s10")
+def test_the_same_source_built_twice_is_programmed_once(machine: Machine) -> None:
     for _ in range(2):
         machine.run(machine.kernel(increment, source="same"))
     assert machine.device.mmd.traffic["program"].calls == 1
@@ -389,8 +380,7 @@ def test_the_same_source_built_twice_is_programmed_once(boards: Boards) -> None:
 # The host's memory
 
 
-def test_use_host_ptr_is_written_to_the_board_when_a_kernel_needs_it(boards: Boards) -> None:
-    machine = boards("usm_s10")
+def test_use_host_ptr_is_written_to_the_board_when_a_kernel_needs_it(machine: Machine) -> None:
     host = ctypes.create_string_buffer(DATA, len(DATA))
     buffer = machine.buffer(4096, cl.CL_MEM_USE_HOST_PTR, host_ptr=ctypes.addressof(host))
     machine.run(machine.kernel(increment, "", given=[buffer]))
@@ -398,8 +388,7 @@ def test_use_host_ptr_is_written_to_the_board_when_a_kernel_needs_it(boards: Boa
     assert first_byte(machine, buffer) == 1
 
 
-def test_use_host_ptr_stays_on_the_host_for_transfers(boards: Boards) -> None:
-    machine = boards("usm_s10")
+def test_use_host_ptr_stays_on_the_host_for_transfers(machine: Machine) -> None:
     host = ctypes.create_string_buffer(DATA, len(DATA))
     buffer = machine.buffer(4096, cl.CL_MEM_USE_HOST_PTR, host_ptr=ctypes.addressof(host))
     machine.write(buffer, b"xyz")
@@ -408,8 +397,7 @@ def test_use_host_ptr_stays_on_the_host_for_transfers(boards: Boards) -> None:
     assert machine.calls() == {}
 
 
-def test_memory_that_is_only_copied_from_stays_the_hosts_own(boards: Boards) -> None:
-    machine = boards("usm_s10")
+def test_memory_that_is_only_copied_from_stays_the_hosts_own(machine: Machine) -> None:
     host = ctypes.create_string_buffer(DATA, len(DATA))
     buffer = machine.buffer(4096, cl.CL_MEM_COPY_HOST_PTR, host_ptr=ctypes.addressof(host))
     machine.write(buffer, b"xyz")
@@ -417,8 +405,7 @@ def test_memory_that_is_only_copied_from_stays_the_hosts_own(boards: Boards) -> 
     assert host.raw == DATA
 
 
-def test_a_mapping_whose_contents_did_not_come_keeps_its_region_and_writes_nothing_back(boards: Boards) -> None:
-    machine = boards("usm_s10")
+def test_a_mapping_whose_contents_did_not_come_keeps_its_region_and_writes_nothing_back(machine: Machine) -> None:
     buffer = machine.buffer(4096)
     region = (16, 64, cl.CL_MAP_WRITE)
     pointer = buffer.map(*region)
@@ -426,8 +413,7 @@ def test_a_mapping_whose_contents_did_not_come_keeps_its_region_and_writes_nothi
     assert buffer.unmap(pointer) == (16, 64, 0)
 
 
-def test_watchers_hear_of_each_buffer_once(boards: Boards) -> None:
-    machine = boards("usm_s10")
+def test_watchers_hear_of_each_buffer_once(machine: Machine) -> None:
     heard: list[Buffer] = []
     with listening(SimpleNamespace(buffer_created=heard.append)):
         buffer = machine.buffer(4096)
@@ -435,8 +421,7 @@ def test_watchers_hear_of_each_buffer_once(boards: Boards) -> None:
     assert heard == [buffer, part]
 
 
-def test_mapping_use_host_ptr_after_a_kernel_brings_its_results_to_the_hosts_memory(boards: Boards) -> None:
-    machine = boards("usm_s10")
+def test_mapping_use_host_ptr_after_a_kernel_brings_its_results_to_the_hosts_memory(machine: Machine) -> None:
     host = ctypes.create_string_buffer(DATA, len(DATA))
     address = ctypes.addressof(host)
     buffer = machine.buffer(4096, cl.CL_MEM_USE_HOST_PTR, host_ptr=address)
@@ -470,8 +455,7 @@ def test_migrating_undefined_contents_moves_no_byte(boards: Boards) -> None:
     assert buffer.device_of_contents(machine.device) is machine.devices[1]
 
 
-def test_migrating_to_the_host_reads_the_buffer_and_frees_its_block(boards: Boards) -> None:
-    machine = boards("usm_s10")
+def test_migrating_to_the_host_reads_the_buffer_and_frees_its_block(machine: Machine) -> None:
     buffer = machine.written(DATA)
     operation = MigrateToHost(machine.device, [buffer], keep=True)
     machine.queue.run(cl.CL_COMMAND_MIGRATE_MEM_OBJECTS, operation, blocking=True)
@@ -484,9 +468,8 @@ def test_migrating_to_the_host_reads_the_buffer_and_frees_its_block(boards: Boar
 
 @pytest.mark.parametrize("keep", [True, False])
 def test_watchers_hear_of_a_migration_to_the_host_and_of_where_the_contents_came_from(
-    boards: Boards, keep: bool
+    keep: bool, machine: Machine
 ) -> None:
-    machine = boards("usm_s10")
     buffer = machine.written(DATA)
     home = buffer.home
     machine.watcher.migrations.clear()
@@ -582,9 +565,8 @@ def test_a_transfer_does_not_pass_programming_that_waits_for_transfers_alone(boa
     assert younger.claim() is Claim.TAKEN
 
 
-def test_a_transfer_passes_programming_that_waits_for_a_kernel(boards: Boards) -> None:
+def test_a_transfer_passes_programming_that_waits_for_a_kernel(machine: Machine) -> None:
     """The kernel may be waiting for that transfer."""
-    machine = boards("usm_s10")
     machine.run(machine.kernel(increment, source="loaded"))
     busy = Busy(machine)
     assert busy.operation("kernel").claim() is Claim.TAKEN
@@ -669,8 +651,7 @@ def test_global_pointers_are_device_addresses_of_8_bytes(boards: Boards) -> None
 
 
 @pytest.mark.parametrize("size", [128, 512, 1024])
-def test_local_pointers_are_offsets_of_4_bytes_that_differ_by_1024(boards: Boards, size: int) -> None:
-    machine = boards("usm_s10")
+def test_local_pointers_are_offsets_of_4_bytes_that_differ_by_1024(size: int, machine: Machine) -> None:
     kernel = machine.kernel(increment, "", "")
     for index in range(2):
         kernel.set_local(index, size)
@@ -688,8 +669,7 @@ def test_a_kernel_for_a_memory_that_the_board_lacks_is_refused(boards: Boards) -
         machine.enqueue(kernel)
 
 
-def test_a_kernel_does_not_keep_its_buffers_but_a_launch_does(boards: Boards) -> None:
-    machine = boards("usm_s10")
+def test_a_kernel_does_not_keep_its_buffers_but_a_launch_does(machine: Machine) -> None:
     kernel, buffer = machine.kernel(increment, ""), machine.buffer(4096)
     kernel.set_buffer(0, buffer)
     machine.write(buffer, DATA)

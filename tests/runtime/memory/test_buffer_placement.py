@@ -5,13 +5,15 @@ from __future__ import annotations
 import ctypes
 
 import pytest
-from machine import Boards, SetOption, nothing
+from machine import Boards, Machine, SetOption, nothing
 
 from fpgart.base import config
 from fpgart.base.errors import MemObjectAllocationFailure
 from fpgart.board import board_spec
 from fpgart.board.description import BoardDescription
 from fpgart.runtime.memory.buffer import Buffer
+
+pytestmark = pytest.mark.machine("a10_ref")
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 
@@ -48,14 +50,12 @@ def test_the_first_buffer_is_at_the_first_usable_address(boards: Boards, board: 
     assert machine.bind(machine.buffer(1)) == address
 
 
-def test_a_place_that_is_reserved_for_nobody_has_no_user(boards: Boards) -> None:
-    machine = boards("a10_ref")
+def test_a_place_that_is_reserved_for_nobody_has_no_user(machine: Machine) -> None:
     assert not machine.buffer(1).reserve(machine.device).users
     assert list(machine.buffer(1).reserve(machine.device, user=7).users) == [7]
 
 
-def test_a_buffer_keeps_the_properties_that_it_was_created_with(boards: Boards) -> None:
-    machine = boards("a10_ref")
+def test_a_buffer_keeps_the_properties_that_it_was_created_with(machine: Machine) -> None:
     assert [machine.buffer(1, property_list=given).property_list for given in (None, (0,))] == [None, (0,)]
 
 
@@ -96,8 +96,7 @@ def test_address_0_is_usable_when_the_environment_allows_it(boards: Boards, set_
     assert machine.device.max_mem_alloc_size == 2 * GIB
 
 
-def test_buffers_begin_at_multiples_of_1024_bytes(boards: Boards) -> None:
-    machine = boards("a10_ref")
+def test_buffers_begin_at_multiples_of_1024_bytes(machine: Machine) -> None:
     buffers = [machine.buffer(1 << power) for power in range(8)]
     assert [machine.bind(buffer) for buffer in buffers] == [0x400 * (1 + index) for index in range(8)]
 
@@ -110,15 +109,13 @@ def test_consecutive_buffers_are_adjacent(boards: Boards) -> None:
     assert [machine.bind(buffer) - begin for buffer in buffers] == [0, 0x400, 0x800, 0x1000]
 
 
-def test_creating_a_buffer_reserves_nothing(boards: Boards) -> None:
-    machine = boards("a10_ref")
+def test_creating_a_buffer_reserves_nothing(machine: Machine) -> None:
     buffers = [machine.buffer(MIB) for _ in range(10)]
     assert machine.watcher.reserved == []
     assert machine.bind(buffers[-1]) == 0x400
 
 
-def test_the_first_gap_that_is_large_enough_is_taken(boards: Boards) -> None:
-    machine = boards("a10_ref")
+def test_the_first_gap_that_is_large_enough_is_taken(machine: Machine) -> None:
     buffers = [machine.buffer(size * KIB) for size in (4, 2, 4, 8, 4)]
     for buffer in buffers:
         machine.bind(buffer)
@@ -133,9 +130,8 @@ BANKS = [(0, 0x400), (1, 0x400), (2, 0x40000000), (3, 0x400), (4, 0x40000000), (
 
 
 @pytest.mark.parametrize(("bank", "address"), BANKS)
-def test_a_preferred_bank_is_where_the_search_begins(boards: Boards, bank: int, address: int) -> None:
+def test_a_preferred_bank_is_where_the_search_begins(bank: int, address: int, machine: Machine) -> None:
     """((bank - 1) mod banks) * bank size from the memory's begin; higher numbers wrap around."""
-    machine = boards("a10_ref")
     assert machine.bind(machine.buffer(4096, bank=bank)) == address
 
 
@@ -186,8 +182,7 @@ def test_the_binary_of_a_launch_says_whether_a_bank_is_a_place(boards: Boards) -
     assert machine.watcher.ignored == []
 
 
-def test_a_block_that_straddles_banks_says_so(boards: Boards) -> None:
-    machine = boards("a10_ref")
+def test_a_block_that_straddles_banks_says_so(machine: Machine) -> None:
     for size in (GIB - 2 * KIB, 4 * KIB):
         machine.bind(machine.keep(machine.buffer(size, bank=1)))
     assert [block.banks for block in machine.watcher.reserved] == [(1, 1), (1, 2)]
@@ -200,16 +195,14 @@ def test_banks_that_are_interleaved_are_not_straddled(boards: Boards) -> None:
     assert [block.banks for block in machine.watcher.reserved] == [(1, 1)]
 
 
-def test_a_buffer_may_straddle_banks(boards: Boards) -> None:
-    machine = boards("a10_ref")
+def test_a_buffer_may_straddle_banks(machine: Machine) -> None:
     first = machine.buffer(GIB - 2 * KIB)
     machine.bind(first)
     second = machine.buffer(4 * KIB, bank=1)
     assert machine.bind(second) == GIB - KIB
 
 
-def test_a_full_bank_makes_the_search_begin_again_at_the_memory(boards: Boards) -> None:
-    machine = boards("a10_ref")
+def test_a_full_bank_makes_the_search_begin_again_at_the_memory(machine: Machine) -> None:
     upper = machine.buffer(GIB, bank=2)
     assert machine.bind(upper) == 0x40000000
     fallback = machine.buffer(1, bank=2)
@@ -342,8 +335,7 @@ def test_a_buffer_tells_its_memory_before_it_has_a_place(boards: Boards) -> None
     assert buffer.memory == 2
 
 
-def test_sub_buffers_are_windows_of_their_parents_block(boards: Boards) -> None:
-    machine = boards("a10_ref")
+def test_sub_buffers_are_windows_of_their_parents_block(machine: Machine) -> None:
     parent = machine.buffer(8 * KIB)
     windows = [machine.sub_buffer(parent, origin, 2 * KIB) for origin in (0, 2 * KIB, 6 * KIB)]
     for mark, window in enumerate(windows, 1):

@@ -8,12 +8,14 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from machine import Boards, listening
+from machine import Boards, Machine, listening
 
 from fpgart.base.errors import OutOfHostMemory
 from fpgart.runtime.memory import svm
 from fpgart.runtime.memory.board_malloc import BoardMalloc
 from fpgart.runtime.memory.host_store import HostStore
+
+pytestmark = pytest.mark.machine("usm_s10")
 
 PAGE = 4096
 
@@ -50,8 +52,7 @@ def test_memory_that_the_system_does_not_have_is_refused_with_its_size() -> None
 # Shared virtual memory
 
 
-def test_shared_virtual_memory_is_known_from_its_allocation_until_it_is_freed(boards: Boards) -> None:
-    machine = boards("usm_s10")
+def test_shared_virtual_memory_is_known_from_its_allocation_until_it_is_freed(machine: Machine) -> None:
     heard: list[tuple[int, ...]] = []
 
     def hear(*told: int) -> None:
@@ -69,8 +70,7 @@ def test_shared_virtual_memory_is_known_from_its_allocation_until_it_is_freed(bo
     assert machine.device.mmd.traffic["free"].calls == 1
 
 
-def test_what_is_no_shared_virtual_memory_is_not_freed(boards: Boards) -> None:
-    machine = boards("usm_s10")
+def test_what_is_no_shared_virtual_memory_is_not_freed(machine: Machine) -> None:
     address = svm.allocate(machine.context, 100, 0)
     assert not svm.free(machine.context, address + 1)
     assert svm.free(machine.context, address)
@@ -79,9 +79,8 @@ def test_what_is_no_shared_virtual_memory_is_not_freed(boards: Boards) -> None:
 
 
 def test_where_the_board_gives_none_there_is_no_shared_virtual_memory(
-    boards: Boards, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch, machine: Machine
 ) -> None:
-    machine = boards("usm_s10")
     monkeypatch.setattr(machine.device.mmd, "host_alloc", lambda size, alignment: 0)
     assert svm.allocate(machine.context, 100, 0) == 0
     assert machine.context.svm.all() == []
@@ -89,9 +88,8 @@ def test_where_the_board_gives_none_there_is_no_shared_virtual_memory(
 
 @pytest.mark.parametrize(("wanted", "given"), [(0, 128), (64, 64), (1024, 1024)])
 def test_shared_virtual_memory_is_aligned_as_the_host_asks(
-    boards: Boards, monkeypatch: pytest.MonkeyPatch, wanted: int, given: int
+    monkeypatch: pytest.MonkeyPatch, wanted: int, given: int, machine: Machine
 ) -> None:
-    machine = boards("usm_s10")
     asked: list[tuple[int, int]] = []
     monkeypatch.setattr(machine.device.mmd, "host_alloc", lambda *arguments: asked.append(arguments) or 0)
     svm.allocate(machine.context, 100, wanted)

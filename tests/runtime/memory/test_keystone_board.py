@@ -29,6 +29,8 @@ from fpgart.watch import report
 from fpgart.watch.page import as_html
 from fpgart.watch.trace.recorder import Trace
 
+pytestmark = pytest.mark.machine("k2h")
+
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 FIXED, MAPPED, ON_CHIP = range(3)
 SMALL_BOARD = """<keystone name="small">
@@ -61,8 +63,7 @@ def kernel_of(machine: Machine, *given: Buffer | int, function: Callable[..., No
     ("size", "memory"),
     [(1, FIXED), (16 * KIB, FIXED), (16 * KIB + 1, FIXED), (16 * MIB, FIXED), (16 * MIB + 1, MAPPED), (GIB, MAPPED)],
 )
-def test_a_buffer_goes_to_the_heap_for_its_size(boards: Boards, size: int, memory: int) -> None:
-    machine = boards("k2h")
+def test_a_buffer_goes_to_the_heap_for_its_size(size: int, memory: int, machine: Machine) -> None:
     buffer = machine.buffer(size)
     machine.bind(buffer)
     assert buffer.memory == memory
@@ -92,8 +93,7 @@ def test_nomap_restricts_a_board_to_the_low_2_gib(set_option: SetOption) -> None
         (16 * MIB,) * 20,
     ],
 )
-def test_buffers_that_fit_together_are_launched(boards: Boards, sizes: tuple[int, ...]) -> None:
-    machine = boards("k2h")
+def test_buffers_that_fit_together_are_launched(sizes: tuple[int, ...], machine: Machine) -> None:
     buffers = [machine.buffer(size) for size in sizes]
     made = launch_with(machine, *buffers)
     assert made.showing is not None
@@ -102,16 +102,14 @@ def test_buffers_that_fit_together_are_launched(boards: Boards, sizes: tuple[int
 
 
 @pytest.mark.parametrize("sizes", [(GIB, GIB), (512 * MIB,) * 4, (2 * GIB,), (GIB, 512 * MIB, 64 * MIB)])
-def test_a_launch_that_cannot_be_mapped_fails_with_words(boards: Boards, sizes: tuple[int, ...]) -> None:
-    machine = boards("k2h")
+def test_a_launch_that_cannot_be_mapped_fails_with_words(sizes: tuple[int, ...], machine: Machine) -> None:
     buffers = [machine.buffer(size) for size in sizes]
     with pytest.raises(OutOfResources, match=r"kernel 'k' cannot be launched: argument \d"):
         launch_with(machine, *buffers)
     assert launch_with(machine, machine.buffer(512 * MIB)).showing is not None
 
 
-def test_sub_buffers_map_only_their_window(boards: Boards) -> None:
-    machine = boards("k2h")
+def test_sub_buffers_map_only_their_window(machine: Machine) -> None:
     parents = [machine.buffer(2 * GIB) for _ in range(3)]
     for part in range(4):
         windows = [machine.sub_buffer(parent, part * 512 * MIB, 512 * MIB) for parent in parents]
@@ -120,8 +118,7 @@ def test_sub_buffers_map_only_their_window(boards: Boards) -> None:
         assert sum(region.size for region in made.showing.regions) == 3 * 512 * MIB
 
 
-def test_four_consecutive_buffers_share_a_region(boards: Boards) -> None:
-    machine = boards("k2h")
+def test_four_consecutive_buffers_share_a_region(machine: Machine) -> None:
     machine.bind(machine.keep(machine.buffer(512 * MIB)))
     buffers = [machine.buffer(128 * MIB) for _ in range(4)]
     for buffer in buffers:
@@ -131,8 +128,7 @@ def test_four_consecutive_buffers_share_a_region(boards: Boards) -> None:
     assert [region.size for region in made.showing.regions] == [512 * MIB]
 
 
-def test_a_launch_keeps_its_regions_while_others_are_planned(boards: Boards) -> None:
-    machine = boards("k2h")
+def test_a_launch_keeps_its_regions_while_others_are_planned(machine: Machine) -> None:
     buffers = [machine.keep(machine.buffer(GIB)) for _ in range(2)]
     first = launch_with(machine, buffers[0])
     before = first.showing, first.invocation_image()
@@ -144,8 +140,9 @@ def test_a_launch_keeps_its_regions_while_others_are_planned(boards: Boards) -> 
 
 
 @pytest.mark.parametrize(("sets", "size"), [(8, 256 * MIB), (16, 128 * MIB)])
-def test_sets_of_three_buffers_fill_the_mapped_heap_and_each_is_launched(boards: Boards, sets: int, size: int) -> None:
-    machine = boards("k2h")
+def test_sets_of_three_buffers_fill_the_mapped_heap_and_each_is_launched(
+    sets: int, size: int, machine: Machine
+) -> None:
     placed = [[machine.keep(machine.buffer(size)) for _ in range(3)] for _ in range(sets)]
     for buffers in placed:
         for buffer in buffers:
@@ -155,8 +152,7 @@ def test_sets_of_three_buffers_fill_the_mapped_heap_and_each_is_launched(boards:
         machine.bind(machine.buffer(size))
 
 
-def test_fixed_buffers_are_seen_where_they_always_are(boards: Boards) -> None:
-    machine = boards("k2h")
+def test_fixed_buffers_are_seen_where_they_always_are(machine: Machine) -> None:
     buffer = machine.buffer(KIB)
     address = machine.bind(buffer)
     made = launch_with(machine, buffer)
@@ -165,8 +161,7 @@ def test_fixed_buffers_are_seen_where_they_always_are(boards: Boards) -> None:
     assert made.showing.regions == ()
 
 
-def test_the_invocation_image_has_the_addresses_of_the_dsp(boards: Boards) -> None:
-    machine = boards("k2h")
+def test_the_invocation_image_has_the_addresses_of_the_dsp(machine: Machine) -> None:
     buffer = machine.buffer(64 * MIB)
     made = launch_with(machine, buffer)
     assert made.showing is not None
@@ -193,8 +188,7 @@ def test_contents_move_between_boards_of_both_kinds(boards: Boards) -> None:
     assert machine.read(buffer, 2) == b"\4\1"
 
 
-def test_on_chip_buffers_are_there_by_name(boards: Boards) -> None:
-    machine = boards("k2h")
+def test_on_chip_buffers_are_there_by_name(machine: Machine) -> None:
     buffer = machine.buffer(MIB)
     buffer.hint = "msmc"
     address = machine.bind(buffer)
@@ -212,8 +206,7 @@ def test_on_chip_memory_is_never_taken_by_itself(boards: Boards) -> None:
         machine.bind(machine.buffer(MIB))
 
 
-def test_programs_lie_in_the_fixed_heap_while_somebody_has_them(boards: Boards) -> None:
-    machine = boards("k2h")
+def test_programs_lie_in_the_fixed_heap_while_somebody_has_them(machine: Machine) -> None:
     device = machine.device
     free = device.memories.free_bytes(FIXED)  # type: ignore[attr-defined]
     first, second = machine.kernel(nothing, source="a" * KIB), machine.kernel(nothing, source="b" * KIB)
@@ -232,8 +225,7 @@ def test_programs_lie_in_the_fixed_heap_while_somebody_has_them(boards: Boards) 
     assert device.memories.free_bytes(FIXED) == free  # type: ignore[attr-defined]
 
 
-def test_a_program_is_a_reserved_block_until_nobody_has_it(boards: Boards) -> None:
-    machine = boards("k2h")
+def test_a_program_is_a_reserved_block_until_nobody_has_it(machine: Machine) -> None:
     kernel = machine.kernel(nothing, source="a" * KIB)
     identity = kernel.program.identity
     machine.run(kernel)
@@ -249,8 +241,7 @@ def test_a_program_is_a_reserved_block_until_nobody_has_it(boards: Boards) -> No
     wait_until(freed)
 
 
-def test_the_regions_show_what_they_show_at_boot_when_the_kernel_has_ended(boards: Boards) -> None:
-    machine = boards("k2h")
+def test_the_regions_show_what_they_show_at_boot_when_the_kernel_has_ended(machine: Machine) -> None:
     told: list[object] = []
 
     def teller(what: str) -> Callable[[LaunchKernel, Showing], None]:
@@ -290,8 +281,7 @@ def test_a_buffer_that_one_mapped_heap_cannot_hold_is_in_another(boards: Boards)
         machine.bind(machine.buffer(5 * GIB))
 
 
-def test_a_program_stays_loaded_while_one_that_is_the_same_lives(boards: Boards) -> None:
-    machine = boards("k2h")
+def test_a_program_stays_loaded_while_one_that_is_the_same_lives(machine: Machine) -> None:
     device = machine.device
     free = device.memories.free_bytes(FIXED)  # type: ignore[attr-defined]
     kernels = [machine.kernel(nothing, source="a" * KIB) for _ in range(3)]
@@ -310,8 +300,7 @@ def test_a_program_stays_loaded_while_one_that_is_the_same_lives(boards: Boards)
     assert device.mmd.traffic["program"].calls == 1
 
 
-def test_eight_tasks_run_at_once_and_no_more(boards: Boards) -> None:
-    machine = boards("k2h")
+def test_eight_tasks_run_at_once_and_no_more(machine: Machine) -> None:
     together, most = threading.Barrier(8), []
     running = 0
     lock = threading.Lock()
@@ -334,8 +323,7 @@ def test_eight_tasks_run_at_once_and_no_more(boards: Boards) -> None:
     assert machine.device.occupancy.busy_cores == 0
 
 
-def test_an_nd_range_has_all_cores(boards: Boards) -> None:
-    machine = boards("k2h")
+def test_an_nd_range_has_all_cores(machine: Machine) -> None:
     made = launch_with(machine, items=64)
     assert SIZES.unpack(made.sizes)[3] == 64
     assert made.cores == machine.device.board.cores == 8
@@ -348,8 +336,7 @@ def test_a_launch_may_wait_for_others_if_these_may_have_cores_at_the_same_time(
     assert launch_with(boards("k2h"), items=items).needs_thread is waits
 
 
-def test_a_kernel_that_waits_for_others_takes_no_core_from_them(boards: Boards) -> None:
-    machine = boards("k2h")
+def test_a_kernel_that_waits_for_others_takes_no_core_from_them(machine: Machine) -> None:
     kernel = kernel_of(machine)
     kernel.engine_kernel.waits_for_others = True
     assert machine.launch_of(kernel).cores == 0
@@ -360,8 +347,7 @@ def test_a_launch_on_a_board_without_cores_counts_none(boards: Boards) -> None:
     assert launch_with(machine).cores == 0
 
 
-def test_the_largest_buffer_is_that_of_the_largest_heap(boards: Boards) -> None:
-    machine = boards("k2h")
+def test_the_largest_buffer_is_that_of_the_largest_heap(machine: Machine) -> None:
     assert machine.context.max_mem_alloc_size == 6 * GIB
 
 

@@ -41,6 +41,8 @@ from fpgart.runtime.programs.program import Program
 from fpgart.runtime.scheduling.event import COMPLETE, QUEUED, Event, Operation
 from fpgart.runtime.scheduling.occupancy import Direction
 
+pytestmark = pytest.mark.machine("usm_s10")
+
 SIZE = 4096
 HOST = ctypes.create_string_buffer(SIZE)
 ADDRESS = ctypes.addressof(HOST)
@@ -330,8 +332,7 @@ def test_a_write_keeps_its_place_when_the_launch_that_claimed_it_does_not_run(bo
     assert machine.read(setting.empty) == b"y" * SIZE
 
 
-def test_a_launch_keeps_its_pipes(boards: Boards) -> None:
-    machine = boards("usm_s10")
+def test_a_launch_keeps_its_pipes(machine: Machine) -> None:
     pipe = Pipe(machine.context, cl.CL_MEM_READ_WRITE, 4, 16)
     kernel = machine.kernel(nothing, "")
     kernel.arguments[0] = (-2, 8, pipe)
@@ -344,8 +345,7 @@ def test_a_launch_keeps_its_pipes(boards: Boards) -> None:
     assert made.arguments[0] == (POINTER, 8, pipe.fifo.end(blocking=False))
 
 
-def test_a_launch_that_finds_no_room_leaves_nothing_behind(boards: Boards) -> None:
-    machine = boards("usm_s10")
+def test_a_launch_that_finds_no_room_leaves_nothing_behind(machine: Machine) -> None:
     small, large = machine.buffer(SIZE), machine.buffer(SIZE)
     large.size = 1 << 50
     with pytest.raises(CLError):
@@ -353,8 +353,7 @@ def test_a_launch_that_finds_no_room_leaves_nothing_behind(boards: Boards) -> No
     assert machine.device.bytes_in_use() == 0
 
 
-def test_a_range_is_nobody_elses_before_the_board_has_forgotten_it(boards: Boards) -> None:
-    machine = boards("usm_s10")
+def test_a_range_is_nobody_elses_before_the_board_has_forgotten_it(machine: Machine) -> None:
     device = machine.device
     first = device.allocate(SIZE, 0, 0, 1)
     assert first is not None
@@ -388,9 +387,8 @@ def test_what_was_reserved_for_a_command_that_nobody_keeps_is_free(boards: Board
     assert machine.device.bytes_in_use() == 0
 
 
-def test_a_context_that_dies_takes_no_lock(boards: Boards) -> None:
+def test_a_context_that_dies_takes_no_lock(machine: Machine) -> None:
     """It may die wherever Python allocates, also in a thread that has the lock."""
-    machine = boards("usm_s10")
     contexts = [Context(machine.platform, machine.devices)]
     made = usm.allocate_device(contexts[0], machine.device, SIZE)
     lock = contexts[0].usm._lock
@@ -405,9 +403,8 @@ def test_a_context_that_dies_takes_no_lock(boards: Boards) -> None:
     assert machine.device.bytes_in_use() == 0
 
 
-def test_a_build_that_fails_keeps_nothing_alive(boards: Boards) -> None:
+def test_a_build_that_fails_keeps_nothing_alive(machine: Machine) -> None:
     """Exceptions that refer to each other would stay until a garbage collection, which is rare in hosts in C."""
-    machine = boards("usm_s10")
     machine.platform._engine = NoEngine("there is none")
     context = Context(machine.platform, machine.devices)
     program = Program(context, machine.devices, source="kernel void nothing() {}")
@@ -424,9 +421,8 @@ def test_a_build_that_fails_keeps_nothing_alive(boards: Boards) -> None:
         gc.enable()
 
 
-def test_a_context_calls_back_when_its_last_command_has_been_forgotten(boards: Boards) -> None:
+def test_a_context_calls_back_when_its_last_command_has_been_forgotten(machine: Machine) -> None:
     """Nobody makes another call then: who ran the command sees to it."""
-    machine = boards("usm_s10")
     called, begin = threading.Event(), threading.Event()
     context = Context(machine.platform, machine.devices)
     context.when_destroyed(called.set)
@@ -438,8 +434,7 @@ def test_a_context_calls_back_when_its_last_command_has_been_forgotten(boards: B
     called.wait()
 
 
-def test_the_callbacks_of_a_context_come_last_registered_first_and_before_its_memory_goes(boards: Boards) -> None:
-    machine = boards("usm_s10")
+def test_the_callbacks_of_a_context_come_last_registered_first_and_before_its_memory_goes(machine: Machine) -> None:
     context = Context(machine.platform, machine.devices)
     usm.allocate_device(context, machine.device, SIZE)
     seen: list[tuple[str, bool]] = []

@@ -15,6 +15,8 @@ from fpgart.runtime.commands.mapping import MapBuffer, UnmapBuffer
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.device import Block
 
+pytestmark = pytest.mark.machine("soc_a10")
+
 SIZE = 4096
 DATA = bytes(range(256)) * (SIZE // 256)
 
@@ -36,8 +38,7 @@ def unmap(machine: Machine, buffer: Buffer, pointer: int) -> None:
     machine.queue.run(cl.CL_COMMAND_UNMAP_MEM_OBJECT, operation, blocking=True)
 
 
-def test_a_mapping_is_where_the_kernels_find_the_buffer(boards: Boards) -> None:
-    machine = boards("soc_a10")
+def test_a_mapping_is_where_the_kernels_find_the_buffer(machine: Machine) -> None:
     buffer = machine.buffer(SIZE)
     kernel = machine.kernel(increment, "", given=[buffer])
     machine.run(kernel)
@@ -51,8 +52,7 @@ def test_a_mapping_is_where_the_kernels_find_the_buffer(boards: Boards) -> None:
     assert machine.read(buffer, 1)[0] == before + 11
 
 
-def test_a_window_is_mapped_at_its_place_in_the_parent(boards: Boards) -> None:
-    machine = boards("soc_a10")
+def test_a_window_is_mapped_at_its_place_in_the_parent(machine: Machine) -> None:
     parent = machine.buffer(SIZE)
     machine.write(parent, DATA)
     window = machine.sub_buffer(parent, 1024, 1024)
@@ -62,8 +62,7 @@ def test_a_window_is_mapped_at_its_place_in_the_parent(boards: Boards) -> None:
     unmap(machine, window, pointer)
 
 
-def test_a_mapped_block_stays_when_the_contents_leave(boards: Boards) -> None:
-    machine = boards("soc_a10")
+def test_a_mapped_block_stays_when_the_contents_leave(machine: Machine) -> None:
     buffer = machine.written(DATA)
     pointer, block = map_in_place(machine, buffer)
     operation = migration.MigrateToHost(machine.device, [buffer], keep=True)
@@ -75,8 +74,7 @@ def test_a_mapped_block_stays_when_the_contents_leave(boards: Boards) -> None:
 
 
 @pytest.mark.parametrize("keep", [True, False])
-def test_mapping_brings_contents_to_the_board_only_if_the_host_keeps_them(boards: Boards, keep: bool) -> None:
-    machine = boards("soc_a10")
+def test_mapping_brings_contents_to_the_board_only_if_the_host_keeps_them(keep: bool, machine: Machine) -> None:
     buffer = machine.written(DATA)
     operation = migration.MigrateToHost(machine.device, [buffer], keep=True)
     machine.queue.run(cl.CL_COMMAND_MIGRATE_MEM_OBJECTS, operation, blocking=True)
@@ -101,8 +99,7 @@ def test_what_the_host_writes_into_a_mapped_region_stays_when_another_board_uses
     assert machine.read(buffer, SIZE) == b"\2" + DATA[1:1024] + b"\7\7" + DATA[1026:]
 
 
-def test_kernels_use_the_hosts_memory_under_use_host_ptr(boards: Boards) -> None:
-    machine = boards("soc_a10")
+def test_kernels_use_the_hosts_memory_under_use_host_ptr(machine: Machine) -> None:
     host = ctypes.create_string_buffer(DATA, SIZE)
     buffer = machine.buffer(SIZE, cl.CL_MEM_USE_HOST_PTR, host_ptr=ctypes.addressof(host))
     machine.run(machine.kernel(increment, "", given=[buffer]))

@@ -36,6 +36,8 @@ from fpgart.runtime.programs.kernel import Kernel
 from fpgart.runtime.scheduling.event import Event
 from fpgart.runtime.scheduling.occupancy import Direction
 
+pytestmark = pytest.mark.machine("usm_s10")
+
 PAGE = 4096
 
 
@@ -91,8 +93,7 @@ def test_device_allocations_share_the_space_of_buffers(boards: Boards) -> None:
     assert machine.bind(machine.buffer(4096)) == 0x1400
 
 
-def test_mapped_pointers_are_where_the_boards_memory_is_in_the_process(boards: Boards) -> None:
-    machine = boards("usm_s10")
+def test_mapped_pointers_are_where_the_boards_memory_is_in_the_process(machine: Machine) -> None:
     allocation = allocate(machine, Kind.DEVICE)
     assert allocation.pointer == machine.device.mmd.aperture(0x1000000000000)
 
@@ -140,8 +141,7 @@ REACHES = {
 
 @pytest.mark.usefixtures("encoded")
 @pytest.mark.parametrize("reach", REACHES)
-def test_a_kernel_that_may_find_encoded_pointers_in_memory_is_refused(boards: Boards, reach: str) -> None:
-    machine = boards("usm_s10")
+def test_a_kernel_that_may_find_encoded_pointers_in_memory_is_refused(reach: str, machine: Machine) -> None:
     kernel = machine.kernel(increment)
     host, device = allocate(machine, Kind.HOST), allocate(machine, Kind.DEVICE)
     REACHES[reach](kernel, host)
@@ -154,8 +154,7 @@ def test_a_kernel_that_may_find_encoded_pointers_in_memory_is_refused(boards: Bo
     machine.run(kernel)
 
 
-def test_a_kernel_may_follow_mapped_pointers_in_memory(boards: Boards) -> None:
-    machine = boards("usm_s10")
+def test_a_kernel_may_follow_mapped_pointers_in_memory(machine: Machine) -> None:
     device = allocate(machine, Kind.DEVICE)
     kernel = machine.kernel(increment)
     kernel.indirect = Indirect.DEVICE
@@ -163,8 +162,7 @@ def test_a_kernel_may_follow_mapped_pointers_in_memory(boards: Boards) -> None:
     machine.run(kernel)
 
 
-def test_a_pointer_is_what_it_was_until_another_is_set(boards: Boards) -> None:
-    machine = boards("usm_s10")
+def test_a_pointer_is_what_it_was_until_another_is_set(machine: Machine) -> None:
     allocation = allocate(machine, Kind.SHARED)
     kernel = machine.kernel(increment, "", given=[allocation.pointer])
     for _ in range(3):
@@ -199,8 +197,7 @@ def test_what_was_not_allocated_here_is_not_freed(boards: Boards, kind: Kind) ->
         usm.free(machine.context, allocation.pointer)
 
 
-def test_a_context_gives_back_what_was_never_freed(boards: Boards) -> None:
-    machine = boards("usm_s10")
+def test_a_context_gives_back_what_was_never_freed(machine: Machine) -> None:
     for kind in Kind:
         allocate(machine, kind)
     device = machine.device
@@ -256,8 +253,7 @@ def test_devices_without_such_allocations_are_told(boards: Boards, monkeypatch: 
     usm.free(machine.context, allocation.pointer)
 
 
-def test_every_allocation_has_a_number_of_its_own(boards: Boards) -> None:
-    machine = boards("usm_s10")
+def test_every_allocation_has_a_number_of_its_own(machine: Machine) -> None:
     numbers = {allocate(machine, kind).number for kind in Kind}
     assert len(numbers - {0}) == len(Kind)
 
@@ -272,8 +268,7 @@ def test_memory_that_one_device_has_no_room_for_is_given_back_by_the_others(boar
 
 
 @pytest.mark.parametrize("kind", list(Kind))
-def test_the_owning_device_reaches_every_kind(boards: Boards, kind: Kind) -> None:
-    machine = boards("usm_s10")
+def test_the_owning_device_reaches_every_kind(kind: Kind, machine: Machine) -> None:
     allocation = allocate(machine, kind)
     machine.run(machine.kernel(increment, "", given=[allocation.pointer]))
     value = ctypes.create_string_buffer(1)
@@ -334,9 +329,8 @@ COPIES = [
 
 @pytest.mark.parametrize(("to", "origin", "calls"), COPIES)
 def test_device_memory_is_copied_through_the_mmd_and_the_hosts_is_not(
-    boards: Boards, to: Kind, origin: Kind, calls: dict[str, tuple[int, int]]
+    to: Kind, origin: Kind, calls: dict[str, tuple[int, int]], machine: Machine
 ) -> None:
-    machine = boards("usm_s10")
     target, source = allocate(machine, to), allocate(machine, origin)
     copy(machine, target.pointer, source.pointer, PAGE)
     moved = {name: made for name, made in machine.calls().items() if not name.endswith("alloc")}
@@ -353,9 +347,8 @@ WAYS = {
 
 @pytest.mark.parametrize(("to_board", "from_board"), WAYS)
 def test_a_copy_keeps_busy_the_way_between_host_and_board_that_it_takes(
-    boards: Boards, to_board: bool, from_board: bool
+    to_board: bool, from_board: bool, machine: Machine
 ) -> None:
-    machine = boards("usm_s10")
     kinds = (Kind.DEVICE if is_device else Kind.SHARED for is_device in (to_board, from_board))
     places = [UsmPointer(machine.context, allocate(machine, kind).pointer, PAGE) for kind in kinds]
     operation = UsmCopy(machine.device, places[0], places[1], PAGE)
@@ -364,8 +357,7 @@ def test_a_copy_keeps_busy_the_way_between_host_and_board_that_it_takes(
 
 
 @pytest.mark.parametrize("size", [4 * PAGE, FILL_CHUNK + 4])
-def test_a_fill_repeats_its_pattern_over_its_range_of_device_memory_and_no_further(boards: Boards, size: int) -> None:
-    machine = boards("usm_s10")
+def test_a_fill_repeats_its_pattern_over_its_range_of_device_memory_and_no_further(size: int, machine: Machine) -> None:
     allocation = allocate(machine, Kind.DEVICE, size + 8)
     everything = (ctypes.c_char * (size + 8)).from_address(allocation.address)
     everything.raw = bytes(size + 8)
@@ -376,8 +368,7 @@ def test_a_fill_repeats_its_pattern_over_its_range_of_device_memory_and_no_furth
     assert machine.calls()["write"] == (-(-size // FILL_CHUNK), size)
 
 
-def test_a_launch_with_pointers_makes_no_copy(boards: Boards) -> None:
-    machine = boards("usm_s10")
+def test_a_launch_with_pointers_makes_no_copy(machine: Machine) -> None:
     machine.run(machine.kernel(increment, "", "", "", given=[allocate(machine, kind).pointer for kind in Kind]))
     assert not {"write", "read", "copy"} & machine.calls().keys()
     assert machine.watcher.migrations == []
@@ -424,8 +415,7 @@ def test_a_shared_allocation_is_for_one_device_of_several(boards: Boards) -> Non
     assert [device.mmd.traffic["free"].calls for device in machine.devices] == [0, 1, 0]
 
 
-def test_a_range_that_leaves_its_allocation_is_refused(boards: Boards) -> None:
-    machine = boards("usm_s10")
+def test_a_range_that_leaves_its_allocation_is_refused(machine: Machine) -> None:
     allocation = allocate(machine, Kind.DEVICE)
     with pytest.raises(InvalidValue, match="leave the allocation"):
         UsmPointer(machine.context, allocation.pointer + 1, PAGE)
@@ -485,8 +475,7 @@ def sides(allocation: UsmAllocation) -> list[tuple[int, int, int | None]]:
     return [(begin, end, side.id if side else None) for begin, end, side in allocation.sides]
 
 
-def test_a_kernel_brings_shared_memory_to_its_device_and_hints_bring_it_back(boards: Boards) -> None:
-    machine = boards("usm_s10")
+def test_a_kernel_brings_shared_memory_to_its_device_and_hints_bring_it_back(machine: Machine) -> None:
     allocation = allocate(machine, Kind.SHARED, 4 * PAGE)
     assert sides(allocation) == [(0, 4 * PAGE, None)]
     machine.run(machine.kernel(increment, "", given=[allocation.pointer]))
@@ -510,16 +499,14 @@ def test_a_kernel_brings_all_shared_memory_if_it_may_find_its_way_there(boards: 
 
 
 @pytest.mark.parametrize("reach", KINDS)
-def test_a_launch_may_touch_the_kinds_that_it_may_find_its_way_to(boards: Boards, reach: Indirect) -> None:
-    machine = boards("usm_s10")
+def test_a_launch_may_touch_the_kinds_that_it_may_find_its_way_to(reach: Indirect, machine: Machine) -> None:
     use = UsmUse([], reach)
     assert {kind for kind in Kind if use.may_touch(allocate(machine, kind))} == {Kind[str(reach.name)]}
     given = allocate(machine, Kind.DEVICE)
     assert UsmUse([given], Indirect.NONE).may_touch(given)
 
 
-def test_a_launch_may_touch_nothing_that_its_kernel_was_not_told_of(boards: Boards) -> None:
-    machine = boards("usm_s10")
+def test_a_launch_may_touch_nothing_that_its_kernel_was_not_told_of(machine: Machine) -> None:
     allocations = [allocate(machine, kind) for kind in Kind]
     launch = machine.launch_of(machine.kernel(increment))
     assert launch.usm is not None
@@ -527,8 +514,7 @@ def test_a_launch_may_touch_nothing_that_its_kernel_was_not_told_of(boards: Boar
     launch.abandon()
 
 
-def test_a_launch_is_told_with_the_kinds_that_it_may_find_its_way_to(boards: Boards) -> None:
-    machine = boards("usm_s10")
+def test_a_launch_is_told_with_the_kinds_that_it_may_find_its_way_to(machine: Machine) -> None:
     allocate(machine, Kind.HOST)
     kernel = machine.kernel(increment)
     kernel.indirect = Indirect.HOST | Indirect.SHARED
@@ -540,9 +526,8 @@ def test_a_launch_is_told_with_the_kinds_that_it_may_find_its_way_to(boards: Boa
 
 
 def test_a_blocking_free_waits_for_the_commands_that_may_touch_the_allocation_alone(
-    boards: Boards, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch, machine: Machine
 ) -> None:
-    machine = boards("usm_s10")
     allocation, other = allocate(machine, Kind.DEVICE), allocate(machine, Kind.DEVICE)
     kernel = machine.kernel(increment, "", given=[allocation.pointer])
     launch = machine.launch_of(kernel)
@@ -571,10 +556,9 @@ def test_a_blocking_free_waits_for_the_commands_that_may_touch_the_allocation_al
 
 
 def test_a_blocking_free_waits_for_what_c_carries_as_a_thread_of_the_host_does(
-    boards: Boards, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch, machine: Machine
 ) -> None:
     """So it runs what stands before that, and kernels that are stuck are given up."""
-    machine = boards("usm_s10")
     allocation = allocate(machine, Kind.DEVICE)
     commands = [machine.scheduler.user_event() for _ in range(2)]
     carried: Any = SimpleNamespace(users=lambda begin, end, kind: iter(commands if begin == allocation.pointer else ()))
@@ -586,8 +570,7 @@ def test_a_blocking_free_waits_for_what_c_carries_as_a_thread_of_the_host_does(
     assert waited == commands
 
 
-def test_who_frees_what_is_no_allocation_waits_for_nobody(boards: Boards, monkeypatch: pytest.MonkeyPatch) -> None:
-    machine = boards("usm_s10")
+def test_who_frees_what_is_no_allocation_waits_for_nobody(monkeypatch: pytest.MonkeyPatch, machine: Machine) -> None:
     buffer = machine.buffer(PAGE)
     machine.bind(buffer)
     event = machine.queue.new_event(cl.CL_COMMAND_WRITE_BUFFER)
@@ -610,9 +593,8 @@ def test_a_kernel_brings_shared_memory_without_a_device_to_its_own(boards: Board
 
 
 def test_threads_that_move_ranges_of_one_allocation_move_all_of_them(
-    boards: Boards, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch, machine: Machine
 ) -> None:
-    machine = boards("usm_s10")
     for chooser in schedules(preemptions=2, most=1000):
         threads = Explored(chooser, timers=False)
         monkeypatch.setattr(usm, "TOUCHING", threads.lock())
@@ -630,8 +612,7 @@ def test_threads_that_move_ranges_of_one_allocation_move_all_of_them(
 
 
 @pytest.mark.parametrize("kind", [Kind.HOST, Kind.DEVICE])
-def test_host_and_device_allocations_stay_where_they_are(boards: Boards, kind: Kind) -> None:
-    machine = boards("usm_s10")
+def test_host_and_device_allocations_stay_where_they_are(kind: Kind, machine: Machine) -> None:
     allocation = allocate(machine, kind)
     before = allocation.address, sides(allocation)
     machine.run(machine.kernel(increment, "", given=[allocation.pointer]))
@@ -666,8 +647,7 @@ def used_by_a_kernel(machine: Machine, pages: int) -> tuple[UsmAllocation, Kerne
     return allocation, kernel
 
 
-def test_what_the_host_writes_is_on_its_side_until_the_next_kernel(boards: Boards, touches: Sides) -> None:
-    machine = boards("usm_s10")
+def test_what_the_host_writes_is_on_its_side_until_the_next_kernel(touches: Sides, machine: Machine) -> None:
     allocation, kernel = used_by_a_kernel(machine, 40)
     for page in (20, 21, 30):
         ctypes.memset(allocation.pointer + page * PAGE, 1, 1)
@@ -681,8 +661,7 @@ def test_what_the_host_writes_is_on_its_side_until_the_next_kernel(boards: Board
     ]
 
 
-def test_what_the_host_reads_is_on_its_side_in_pieces_of_64_kib_at_most(boards: Boards, touches: Sides) -> None:
-    machine = boards("usm_s10")
+def test_what_the_host_reads_is_on_its_side_in_pieces_of_64_kib_at_most(touches: Sides, machine: Machine) -> None:
     allocation, _ = used_by_a_kernel(machine, 64)
     ctypes.memset(allocation.pointer, 1, 64 * PAGE)  # a page that was never written has no contents to be read
     allocation.take_touches()
@@ -695,8 +674,7 @@ def test_what_the_host_reads_is_on_its_side_in_pieces_of_64_kib_at_most(boards: 
     assert count <= 16
 
 
-def test_system_calls_work_on_shared_memory_whose_touches_are_watched(boards: Boards, touches: Sides) -> None:
-    machine = boards("usm_s10")
+def test_system_calls_work_on_shared_memory_whose_touches_are_watched(touches: Sides, machine: Machine) -> None:
     allocation, _ = used_by_a_kernel(machine, 4)
     data = (ctypes.c_char * PAGE).from_address(allocation.pointer + 2 * PAGE)
     with open("/dev/zero", "rb", buffering=0) as file:
@@ -705,17 +683,15 @@ def test_system_calls_work_on_shared_memory_whose_touches_are_watched(boards: Bo
     assert touches.told[-1] == (2, 1, "accessed by the host")
 
 
-def test_nothing_moves_between_kernels_without_a_touch(boards: Boards, touches: Sides) -> None:
-    machine = boards("usm_s10")
+def test_nothing_moves_between_kernels_without_a_touch(touches: Sides, machine: Machine) -> None:
     _, kernel = used_by_a_kernel(machine, 4)
     machine.run(kernel)
     assert touches.told == [(0, 4, "kernel 'k'")]
 
 
 def test_what_the_host_touches_on_its_own_side_is_forgotten_when_a_device_gets_it(
-    boards: Boards, touches: Sides
+    touches: Sides, machine: Machine
 ) -> None:
-    machine = boards("usm_s10")
     allocation, _ = used_by_a_kernel(machine, 4)
     allocation.move(0, 4 * PAGE, None, "test")
     ctypes.memset(allocation.pointer + PAGE, 1, 1)
@@ -725,8 +701,7 @@ def test_what_the_host_touches_on_its_own_side_is_forgotten_when_a_device_gets_i
     assert touches.told == []
 
 
-def test_a_range_that_is_on_its_side_does_not_move_because_of_its_neighbours(boards: Boards, touches: Sides) -> None:
-    machine = boards("usm_s10")
+def test_a_range_that_is_on_its_side_does_not_move_because_of_its_neighbours(touches: Sides, machine: Machine) -> None:
     allocation = allocate(machine, Kind.SHARED, 3 * PAGE)
     for page in (0, 2):
         allocation.move(page * PAGE, PAGE, machine.device, "test")
@@ -734,8 +709,7 @@ def test_a_range_that_is_on_its_side_does_not_move_because_of_its_neighbours(boa
     assert touches.told == [(0, 1, "test"), (2, 1, "test")]
 
 
-def test_touches_are_watched_only_where_that_is_wanted(boards: Boards, monkeypatch: pytest.MonkeyPatch) -> None:
-    machine = boards("usm_s10")
+def test_touches_are_watched_only_where_that_is_wanted(monkeypatch: pytest.MonkeyPatch, machine: Machine) -> None:
     seen = {}
     for value in ("off", "auto", "on"):
         monkeypatch.setattr(config.USM_TOUCHES, "_value", value)
@@ -747,8 +721,7 @@ def test_touches_are_watched_only_where_that_is_wanted(boards: Boards, monkeypat
     assert not allocate(machine, Kind.HOST).watched
 
 
-def test_copies_and_fills_bring_shared_memory_to_the_host(boards: Boards) -> None:
-    machine = boards("usm_s10")
+def test_copies_and_fills_bring_shared_memory_to_the_host(machine: Machine) -> None:
     allocation, _ = used_by_a_kernel(machine, 8)
     other, device = allocate(machine, Kind.HOST, PAGE), allocate(machine, Kind.DEVICE, PAGE)
     copy(machine, allocation.pointer + PAGE, other.pointer, PAGE)
@@ -758,8 +731,7 @@ def test_copies_and_fills_bring_shared_memory_to_the_host(boards: Boards) -> Non
     assert on_host == [1, 3, 5]
 
 
-def test_initial_placement_on_the_device_is_kept(boards: Boards) -> None:
-    machine = boards("usm_s10")
+def test_initial_placement_on_the_device_is_kept(machine: Machine) -> None:
     flags = cl.CL_MEM_ALLOC_INITIAL_PLACEMENT_DEVICE_INTEL
     assert sides(allocate(machine, Kind.SHARED, PAGE, flags=flags)) == [(0, PAGE, 0)]
 

@@ -63,6 +63,8 @@ from fpgart.runtime.programs.loading import from_binary
 from fpgart.runtime.programs.program import Program
 from fpgart.runtime.scheduling.event import COMPLETE, SUBMITTED, Event
 
+pytestmark = pytest.mark.machine("usm_s10", modelled=True)
+
 MIB = 1 << 20
 MS = 1_000_000
 OUT_OF_ORDER = cl.CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE
@@ -335,8 +337,9 @@ def test_a_box_takes_what_its_pieces_take(boards: Boards, kind: type[RectTransfe
 
 
 @pytest.mark.parametrize("sizes", [(MIB, 1, 1), (1, MIB, 1), (1, 1, MIB), (64, 32, 512)])
-def test_the_work_items_of_all_dimensions_go_through_the_pipeline(boards: Boards, sizes: tuple[int, int, int]) -> None:
-    machine = boards("usm_s10", modelled=True)
+def test_the_work_items_of_all_dimensions_go_through_the_pipeline(
+    sizes: tuple[int, int, int], machine: Machine
+) -> None:
     operation = new_launch(
         kernel_on(machine, machine.buffer(1024)), machine.device, 3, (0, 0, 0, *sizes, 1, 1, 1), True
     )
@@ -354,9 +357,8 @@ def test_the_work_items_of_all_dimensions_go_through_the_pipeline(boards: Boards
     ids=["device", "shared", "host"],
 )
 def test_a_kernel_reaches_an_allocation_in_the_memory_of_its_kind(
-    boards: Boards, allocate: Callable[[Machine], UsmAllocation], memory: str
+    allocate: Callable[[Machine], UsmAllocation], memory: str, machine: Machine
 ) -> None:
-    machine = boards("usm_s10", modelled=True)
     kernel = machine.kernel(nothing, "", given=[allocate(machine).pointer])
     with listening(Listener()) as listener:
         launch(machine.queue, kernel, 1)
@@ -516,8 +518,7 @@ def test_a_container_without_source_tells_its_vector_lanes(boards: Boards) -> No
     assert widths(program) == {"vadd": 4}
 
 
-def test_usm_copies_take_what_transfers_take(boards: Boards) -> None:
-    machine = boards("usm_s10", modelled=True)
+def test_usm_copies_take_what_transfers_take(machine: Machine) -> None:
     context, queue = machine.context, machine.queue
     device = allocate_device(context, machine.device, MIB)
     host = allocate_host(context, MIB, 64)
@@ -540,8 +541,7 @@ def test_reads_and_writes_meet_only_on_full_duplex_boards(boards: Boards) -> Non
     assert overlap == [False, True]
 
 
-def test_transfers_run_beside_kernels(boards: Boards) -> None:
-    machine = boards("usm_s10", modelled=True)
+def test_transfers_run_beside_kernels(machine: Machine) -> None:
     other = CommandQueue(machine.context, machine.device)
     kernel = kernel_on(machine, machine.buffer(1024))
     runs = launch(machine.queue, kernel, MIB)
@@ -551,8 +551,7 @@ def test_transfers_run_beside_kernels(boards: Boards) -> None:
     assert times(later)[2] == times(runs)[3]
 
 
-def test_one_kernels_hardware_runs_one_launch_at_a_time_other_kernels_beside_it(boards: Boards) -> None:
-    machine = boards("usm_s10", modelled=True)
+def test_one_kernels_hardware_runs_one_launch_at_a_time_other_kernels_beside_it(machine: Machine) -> None:
     queues = [CommandQueue(machine.context, machine.device) for _ in range(2)]
     kernel = kernel_on(machine, machine.buffer(1024))
     first, second = (launch(queue, kernel, MIB) for queue in queues)
@@ -597,9 +596,8 @@ def test_a_step_tells_in_which_intervals_it_has_a_bank(boards: Boards) -> None:
     assert second.banks == {"memory 'DDR' bank 1": [(first.end, second.end)]}
 
 
-def test_a_later_command_uses_the_gap_that_an_earlier_one_left(boards: Boards) -> None:
+def test_a_later_command_uses_the_gap_that_an_earlier_one_left(machine: Machine) -> None:
     """Double buffering: the next write runs beside the kernel although the read behind that was enqueued before."""
-    machine = boards("usm_s10", modelled=True)
     transfers, kernels = machine.queue, CommandQueue(machine.context, machine.device)
     kernel = kernel_on(machine, machine.buffer(MIB))
     machine.scheduler.wait(launch(kernels, kernel, 1))  # the board is programmed
@@ -611,8 +609,7 @@ def test_a_later_command_uses_the_gap_that_an_earlier_one_left(boards: Boards) -
     assert times(back)[2] == times(runs)[3]
 
 
-def test_programming_waits_for_silence_and_delays_all(boards: Boards) -> None:
-    machine = boards("usm_s10", modelled=True)
+def test_programming_waits_for_silence_and_delays_all(machine: Machine) -> None:
     other = CommandQueue(machine.context, machine.device)
     one = kernel_on(machine, machine.buffer(1024), source="one")
     two = kernel_on(machine, machine.buffer(1024), source="two")
@@ -623,8 +620,7 @@ def test_programming_waits_for_silence_and_delays_all(boards: Boards) -> None:
     assert times(moved)[3] < times(first)[3] or times(moved)[2] >= times(second)[2] - 10_000
 
 
-def test_a_variable_behind_a_launch_of_another_program_takes_a_programming(boards: Boards) -> None:
-    machine = boards("usm_s10", modelled=True)
+def test_a_variable_behind_a_launch_of_another_program_takes_a_programming(machine: Machine) -> None:
     one, two = (kernel_on(machine, machine.buffer(1024), source=source) for source in ("one", "two"))
     variable = SimpleNamespace(size=1, read=lambda *_: None)
     network: Any = SimpleNamespace(links=None, stop=lambda: None, variable=lambda name: variable)
@@ -639,9 +635,8 @@ def test_a_variable_behind_a_launch_of_another_program_takes_a_programming(board
 
 @pytest.mark.parametrize("move", [write, read])
 def test_a_transfer_that_does_not_end_before_programming_begins_behind_it(
-    boards: Boards, move: Callable[[CommandQueue, Buffer, int], Event]
+    move: Callable[[CommandQueue, Buffer, int], Event], machine: Machine
 ) -> None:
-    machine = boards("usm_s10", modelled=True)
     kernels, transfers = (CommandQueue(machine.context, machine.device) for _ in range(2))
     buffer = machine.buffer(16 * MIB)
     write(machine.queue, buffer, MIB)
@@ -654,16 +649,14 @@ def test_a_transfer_that_does_not_end_before_programming_begins_behind_it(
 # The host's time
 
 
-def test_a_command_is_queued_a_microsecond_after_the_one_before(boards: Boards) -> None:
-    machine = boards("usm_s10", modelled=True)
+def test_a_command_is_queued_a_microsecond_after_the_one_before(machine: Machine) -> None:
     buffer = machine.buffer(MIB)
     events = [write(machine.queue, buffer, MIB) for _ in range(3)]
     assert [times(event)[0] for event in events] == [1_000, 2_000, 3_000]
     assert [times(event)[1] for event in events[1:]] == [times(event)[3] for event in events[:2]]
 
 
-def test_who_waits_is_as_late_as_what_it_waited_for(boards: Boards) -> None:
-    machine = boards("usm_s10", modelled=True)
+def test_who_waits_is_as_late_as_what_it_waited_for(machine: Machine) -> None:
     buffer, scheduler = machine.buffer(MIB), machine.scheduler
     event = write(machine.queue, buffer, MIB)
     assert scheduler.host_time() == times(event)[0] + 1_000
@@ -677,8 +670,7 @@ def test_who_waits_is_as_late_as_what_it_waited_for(boards: Boards) -> None:
     assert scheduler.host_time() == times(last)[3] > blocked
 
 
-def test_finishing_counts_what_has_really_ended_before(boards: Boards) -> None:
-    machine = boards("usm_s10", modelled=True)
+def test_finishing_counts_what_has_really_ended_before(machine: Machine) -> None:
     event = write(machine.queue, machine.buffer(MIB), MIB)
     ended = threading.Event()
     event.when(COMPLETE, lambda *_: ended.set())
@@ -711,16 +703,14 @@ def test_of_many_threads_the_clock_keeps_the_times_of_those_last_used(monkeypatc
     assert [on_thread(thread).now() for thread in (1, 2, 3)] == [7_000, HOST_NS, 8_000]
 
 
-def test_a_host_that_asks_for_the_status_is_as_late_as_the_end_once_it_sees_it(boards: Boards) -> None:
-    machine = boards("usm_s10", modelled=True)
+def test_a_host_that_asks_for_the_status_is_as_late_as_the_end_once_it_sees_it(machine: Machine) -> None:
     event = write(machine.queue, machine.buffer(MIB), MIB)
     while event.seen_status() != COMPLETE:
         time.sleep(0.001)
     assert machine.scheduler.host_time() == times(event)[3]
 
 
-def test_a_callback_begins_when_its_event_reached_the_status(boards: Boards) -> None:
-    machine = boards("usm_s10", modelled=True)
+def test_a_callback_begins_when_its_event_reached_the_status(machine: Machine) -> None:
     called: list[int] = []
     done = threading.Event()
     event = write(machine.queue, machine.buffer(MIB), MIB)
@@ -732,8 +722,7 @@ def test_a_callback_begins_when_its_event_reached_the_status(boards: Boards) -> 
     assert machine.scheduler.host_time() == times(event)[3]
 
 
-def test_what_waits_for_a_user_event_has_its_turn_when_that_is_set(boards: Boards) -> None:
-    machine = boards("usm_s10", modelled=True)
+def test_what_waits_for_a_user_event_has_its_turn_when_that_is_set(machine: Machine) -> None:
     queue, other = machine.queue, CommandQueue(machine.context, machine.device)
     gate = machine.user_event()
     held = write(queue, machine.buffer(MIB), MIB, wait=(gate, gate))
@@ -748,8 +737,7 @@ def test_what_waits_for_a_user_event_has_its_turn_when_that_is_set(boards: Board
     assert times(behind)[2] == times(held)[3]
 
 
-def test_what_a_failed_user_event_keeps_from_running_takes_no_time(boards: Boards) -> None:
-    machine = boards("usm_s10", modelled=True)
+def test_what_a_failed_user_event_keeps_from_running_takes_no_time(machine: Machine) -> None:
     queue = CommandQueue(machine.context, machine.device, PROFILING)
     gate = machine.user_event()
     held = write(queue, machine.buffer(MIB), MIB, wait=(gate,))
@@ -764,8 +752,7 @@ def test_what_a_failed_user_event_keeps_from_running_takes_no_time(boards: Board
     assert free.profiling_time("end") == times(free)[3]
 
 
-def test_what_is_behind_a_command_that_failed_begins_when_those_before_that_have_ended(boards: Boards) -> None:
-    machine = boards("usm_s10", modelled=True)
+def test_what_is_behind_a_command_that_failed_begins_when_those_before_that_have_ended(machine: Machine) -> None:
     gate = machine.user_event()
     gate.set_status(-5)
     first = write(machine.queue, machine.buffer(MIB), MIB)
@@ -786,8 +773,7 @@ def test_a_barrier_in_an_out_of_order_queue_divides_its_times(boards: Boards) ->
     assert times(barrier)[3] == max(times(first)[3], times(second)[3]) == times(after)[2]
 
 
-def test_a_queue_keeps_the_time_of_the_thread_that_made_it(boards: Boards) -> None:
-    machine = boards("usm_s10", modelled=True)
+def test_a_queue_keeps_the_time_of_the_thread_that_made_it(machine: Machine) -> None:
     machine.write(machine.buffer(MIB), bytes(MIB))
     made = machine.scheduler.host_time()
     queue, buffer = CommandQueue(machine.context, machine.device), machine.buffer(MIB)

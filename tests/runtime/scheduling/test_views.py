@@ -11,13 +11,15 @@ from typing import Any
 
 import pytest
 from fpgart._native import ffi, lib
-from machine import Boards, Machine
+from machine import Machine
 
 from fpgart.base import opencl as cl
 from fpgart.base.errors import InvalidOperation
 from fpgart.runtime.commands.host_work import HostWork
 from fpgart.runtime.scheduling.event import COMPLETE, RUNNING, SUBMITTED, Event
 from fpgart.runtime.scheduling.occupancy import Claim
+
+pytestmark = pytest.mark.machine("usm_s10")
 
 
 class CarriedBoard:
@@ -42,11 +44,6 @@ class CarriedBoard:
 
     def idle(self) -> None:
         self.is_awaited = False
-
-
-@pytest.fixture
-def machine(boards: Boards) -> Machine:
-    return boards("usm_s10")
 
 
 def test_a_board_is_programmed_when_nothing_is_carried_on_it(machine: Machine) -> None:
