@@ -17,15 +17,13 @@ from typing import Any
 
 import pytest
 from c_hosts import plain_environment
+from compilation import compiled
 from processes import fpgart, output
 
 HERE = Path(__file__).resolve().parents[1]
 ROOT = HERE.parent
 PROGRAMS = HERE / "checks"
 CONFORMANCE = ROOT / "conformance"
-sys.path.insert(0, str(CONFORMANCE))
-
-from compilation import compiled  # noqa: E402
 
 HEAD = re.compile(r"^ \* (finds|board): (.*?)(?: \*/)?$", re.MULTILINE)
 ALWAYS = "compiled while the host runs"  # true of all hosts that bring source
@@ -172,10 +170,10 @@ __attribute__((noinline)) void touch(volatile cl_int *memory)
 {
     memory[3] = 1;
 }
-int main(int argc, char **argv)
+static void run(void)
 {
     enum { ROOM = 8192, PAGE = 4096 };
-    begin(argc, argv, "kernel void k(global int *x) { *x = 1; }");
+    start(&host, "kernel void k(global int *x) { *x = 1; }");
     find_usm(&host);
     char *area = mmap(NULL, ROOM + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     stack_t stack = {.ss_sp = area + PAGE, .ss_size = ROOM};
@@ -185,7 +183,6 @@ int main(int argc, char **argv)
     touch(memory);
     must(mem_free(host.context, memory), "clMemFreeINTEL");
     puts("went on");
-    return 0;
 }
 """
 

@@ -3,10 +3,10 @@
  * finds: buffers: read while mapped for writing */
 #include "check.h"
 
-int main(int argc, char **argv)
+static void run(void)
 {
     cl_int status;
-    begin(argc, argv, ADD_ONE);
+    start(&host, ADD_ONE);
     cl_mem from = new_buffer(&host, SIZE), to = new_buffer(&host, SIZE);
     fill(host.queue, from, 0, SIZE);
     void *mapped = clEnqueueMapBuffer(host.queue, from, CL_TRUE, CL_MAP_WRITE_INVALIDATE_REGION,
@@ -16,5 +16,4 @@ int main(int argc, char **argv)
          "copy");
     must(clEnqueueUnmapMemObject(host.queue, from, mapped, 0, NULL, NULL), "unmap");
     finish();
-    return 0;
 }

@@ -3,10 +3,10 @@
  * finds: buffers: written while mapped */
 #include "check.h"
 
-int main(int argc, char **argv)
+static void run(void)
 {
     cl_int status;
-    begin(argc, argv, ADD_ONE);
+    start(&host, ADD_ONE);
     cl_mem from = new_buffer(&host, SIZE), to = new_buffer(&host, SIZE);
     fill(host.queue, from, 0, SIZE);
     fill(host.queue, to, 0, SIZE);
@@ -17,5 +17,4 @@ int main(int argc, char **argv)
          "copy");
     must(clEnqueueUnmapMemObject(host.queue, to, mapped, 0, NULL, NULL), "unmap");
     finish();
-    return 0;
 }

@@ -3,9 +3,9 @@
  * finds: buffers: access before the start */
 #include "check.h"
 
-int main(int argc, char **argv)
+static void run(void)
 {
-    begin(argc, argv,
+    start(&host,
           "kernel void back(global int *data, int by) { data[get_global_id(0) - by] = 1; }\n");
     cl_mem buffer = new_buffer(&host, SIZE);
     cl_kernel kernel = new_kernel(&host, "back");
@@ -15,5 +15,4 @@ int main(int argc, char **argv)
     set_argument(kernel, 1, sizeof by, &by);
     launch(host.queue, kernel, COUNT, NULL);
     finish();
-    return 0;
 }

@@ -5,14 +5,13 @@
  * What the allocator adds to a buffer of 4000 bytes is not the kernel's. */
 #include "check.h"
 
-int main(int argc, char **argv)
+static void run(void)
 {
-    begin(argc, argv, ADD_ONE);
+    start(&host, ADD_ONE);
     cl_mem buffer = new_buffer(&host, 4000);
     cl_kernel kernel = new_kernel(&host, "add_one");
     fill(host.queue, buffer, 1, 4000);
     set_argument(kernel, 0, sizeof buffer, &buffer);
     launch(host.queue, kernel, fixed ? 1000 : 1001, NULL);
     finish();
-    return 0;
 }

@@ -3,10 +3,10 @@
  * finds: buffers: read while mapped for writing */
 #include "check.h"
 
-int main(int argc, char **argv)
+static void run(void)
 {
     cl_int status;
-    begin(argc, argv, ADD_ONE);
+    start(&host, ADD_ONE);
     cl_mem from = new_buffer(&host, SIZE), to = new_buffer(&host, SIZE);
     cl_kernel kernel = new_kernel(&host, "copy");
     fill(host.queue, from, 0, SIZE);
@@ -22,5 +22,4 @@ int main(int argc, char **argv)
     launch(host.queue, kernel, fixed ? first : COUNT, NULL);
     must(clEnqueueUnmapMemObject(host.queue, from, mapped, 0, NULL, NULL), "unmap");
     finish();
-    return 0;
 }

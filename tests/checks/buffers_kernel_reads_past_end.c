@@ -3,9 +3,9 @@
  * finds: buffers: access past the end */
 #include "check.h"
 
-int main(int argc, char **argv)
+static void run(void)
 {
-    begin(argc, argv, ADD_ONE);
+    start(&host, ADD_ONE);
     cl_mem from = new_buffer(&host, fixed ? SIZE : SIZE / 2), to = new_buffer(&host, SIZE);
     cl_kernel kernel = new_kernel(&host, "copy");
     fill(host.queue, from, 1, fixed ? SIZE : SIZE / 2);
@@ -13,5 +13,4 @@ int main(int argc, char **argv)
     set_argument(kernel, 1, sizeof to, &to);
     launch(host.queue, kernel, COUNT, NULL);
     finish();
-    return 0;
 }

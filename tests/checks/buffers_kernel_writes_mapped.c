@@ -3,10 +3,10 @@
  * finds: buffers: written while mapped */
 #include "check.h"
 
-int main(int argc, char **argv)
+static void run(void)
 {
     cl_int status;
-    begin(argc, argv, ADD_ONE);
+    start(&host, ADD_ONE);
     cl_mem buffer = new_buffer(&host, SIZE);
     cl_kernel kernel = new_kernel(&host, "add_one");
     fill(host.queue, buffer, 0, SIZE);
@@ -20,5 +20,4 @@ int main(int argc, char **argv)
     if (!fixed)
         must(clEnqueueUnmapMemObject(host.queue, buffer, mapped, 0, NULL, NULL), "unmap");
     finish();
-    return 0;
 }

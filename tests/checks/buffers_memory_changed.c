@@ -3,10 +3,10 @@
  * finds: buffers: host memory in use by a command */
 #include "check.h"
 
-int main(int argc, char **argv)
+static void run(void)
 {
     static cl_int data[COUNT];
-    begin(argc, argv, ADD_ONE);
+    start(&host, ADD_ONE);
     cl_mem buffer = new_buffer(&host, SIZE);
     cl_event gate = user_event(&host), written;
     must(clEnqueueWriteBuffer(host.queue, buffer, CL_FALSE, 0, SIZE, data, 1, &gate, &written),
@@ -16,5 +16,4 @@ int main(int argc, char **argv)
     MUST(clSetUserEventStatus(gate, CL_COMPLETE));
     MUST(clWaitForEvents(1, &written));
     data[COUNT - 1] = 2;
-    return 0;
 }

@@ -13,9 +13,9 @@ static cl_int *mapped(void *place, int flags)
     return made;
 }
 
-int main(int argc, char **argv)
+static void run(void)
 {
-    begin(argc, argv, ADD_ONE);
+    start(&host, ADD_ONE);
     cl_int *data = mapped(NULL, 0);
     memset(data, 1, SIZE);
     cl_mem buffer = new_buffer(&host, SIZE);
@@ -29,5 +29,4 @@ int main(int argc, char **argv)
     MUST(clSetUserEventStatus(gate, CL_COMPLETE));
     finish();
     munmap(data, SIZE);
-    return 0;
 }

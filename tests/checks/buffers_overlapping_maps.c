@@ -3,10 +3,10 @@
  * finds: buffers: overlapping mappings */
 #include "check.h"
 
-int main(int argc, char **argv)
+static void run(void)
 {
     cl_int status;
-    begin(argc, argv, ADD_ONE);
+    start(&host, ADD_ONE);
     cl_mem buffer = new_buffer(&host, SIZE);
     fill(host.queue, buffer, 0, SIZE);
     void *first = clEnqueueMapBuffer(host.queue, buffer, CL_TRUE, CL_MAP_WRITE, 0, SIZE / 2, 0,
@@ -19,5 +19,4 @@ int main(int argc, char **argv)
     must(clEnqueueUnmapMemObject(host.queue, buffer, first, 0, NULL, NULL), "unmap");
     must(clEnqueueUnmapMemObject(host.queue, buffer, second, 0, NULL, NULL), "unmap");
     finish();
-    return 0;
 }

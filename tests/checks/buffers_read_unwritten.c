@@ -3,14 +3,13 @@
  * finds: buffers: read before anything was written */
 #include "check.h"
 
-int main(int argc, char **argv)
+static void run(void)
 {
     static cl_int data[COUNT];
-    begin(argc, argv, ADD_ONE);
+    start(&host, ADD_ONE);
     cl_mem buffer = new_buffer(&host, SIZE);
     if (fixed)
         fill(host.queue, buffer, 0, SIZE);
     read_back(host.queue, buffer, SIZE, data);
     finish();
-    return 0;
 }

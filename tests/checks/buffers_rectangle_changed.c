@@ -5,12 +5,12 @@
  * Every other column is the transfer's; the rest is the host's. */
 #include "check.h"
 
-int main(int argc, char **argv)
+static void run(void)
 {
     enum { ROWS = 16, ROW = SIZE / ROWS };
     static char data[SIZE];
     const size_t origin[3] = {0}, region[3] = {ROW / 2, ROWS, 1};
-    begin(argc, argv, ADD_ONE);
+    start(&host, ADD_ONE);
     cl_mem buffer = new_buffer(&host, SIZE);
     cl_event gate = user_event(&host);
     must(clEnqueueWriteBufferRect(host.queue, buffer, CL_FALSE, origin, origin, region, ROW, 0, ROW,
@@ -19,5 +19,4 @@ int main(int argc, char **argv)
     data[fixed ? ROW - 1 : ROW / 2 - 1] = 1;
     MUST(clSetUserEventStatus(gate, CL_COMPLETE));
     finish();
-    return 0;
 }

@@ -13,9 +13,9 @@ static cl_mem window(cl_mem parent, size_t origin)
     return made;
 }
 
-int main(int argc, char **argv)
+static void run(void)
 {
-    begin(argc, argv, ADD_ONE);
+    start(&host, ADD_ONE);
     cl_mem parent = new_buffer(&host, SIZE);
     fill(host.queue, parent, 0, SIZE);
     finish();
@@ -28,5 +28,4 @@ int main(int argc, char **argv)
     }
     finish();
     MUST(clFinish(queues[1]));
-    return 0;
 }

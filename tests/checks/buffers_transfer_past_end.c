@@ -5,12 +5,11 @@
  * The host does not look at the status. */
 #include "check.h"
 
-int main(int argc, char **argv)
+static void run(void)
 {
     static cl_int data[COUNT];
-    begin(argc, argv, ADD_ONE);
+    start(&host, ADD_ONE);
     cl_mem buffer = new_buffer(&host, SIZE);
     const size_t offset = fixed ? 0 : sizeof data[0];
     clEnqueueWriteBuffer(host.queue, buffer, CL_TRUE, offset, SIZE, data, 0, NULL, NULL);
-    return 0;
 }

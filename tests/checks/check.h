@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A host with a mistake. Called with `fixed` it is right. The head of each program says which
- * finding the mistake has to give: "finds: family: rule". */
+ * A host with a mistake: run(), which each program defines. Called with `fixed` it is right. The
+ * head of each program says which finding the mistake has to give: "finds: family: rule". */
 #pragma once
 
 #include "usm.h"
@@ -10,11 +10,16 @@ enum { COUNT = 1024, SIZE = COUNT * sizeof(cl_int) };
 
 static struct host host;
 static bool fixed;
+static char **words; /* of the program */
 
-HOST_FUNCTION void begin(int argc, char **argv, const char *source)
+static void run(void);
+
+int main(int argc, char **argv)
 {
     fixed = argc > 1 && strcmp(argv[1], "fixed") == 0;
-    start(&host, source);
+    words = argv;
+    run();
+    return 0;
 }
 
 HOST_FUNCTION cl_command_queue new_out_of_order_queue(void)

@@ -5,9 +5,9 @@
 
 #include <CL/cl_ext_intelfpga.h>
 
-int main(int argc, char **argv)
+static void run(void)
 {
-    begin(argc, argv, "kernel void nothing(void) {}");
+    start(&host, "kernel void nothing(void) {}");
     cl_int status;
     const cl_mem_flags bank = fixed ? 0 : CL_CHANNEL_2_INTELFPGA;
     cl_mem buffer = clCreateBuffer(host.context, CL_MEM_READ_WRITE | bank, SIZE, NULL, &status);
@@ -16,5 +16,4 @@ int main(int argc, char **argv)
     finish();
     clReleaseMemObject(buffer);
     stop(&host);
-    return 0;
 }

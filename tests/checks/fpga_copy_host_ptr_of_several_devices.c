@@ -4,12 +4,11 @@
  * board: a10_ref,a10_ref */
 #include "check.h"
 
-int main(int argc, char **argv)
+static void run(void)
 {
     static cl_int data[COUNT];
     cl_device_id devices[2];
     cl_int status;
-    fixed = argc > 1 && strcmp(argv[1], "fixed") == 0;
     find_device(&host);
     MUST(clGetDeviceIDs(host.platform, CL_DEVICE_TYPE_ALL, 2, devices, NULL));
     host.context = clCreateContext(NULL, 2, devices, NULL, NULL, &status);
@@ -26,5 +25,4 @@ int main(int argc, char **argv)
     clReleaseMemObject(buffer);
     clReleaseCommandQueue(host.queue);
     clReleaseContext(host.context);
-    return 0;
 }

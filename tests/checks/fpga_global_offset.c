@@ -3,9 +3,9 @@
  * finds: fpga: work-group that the .aocx does not have */
 #include "check.h"
 
-int main(int argc, char **argv)
+static void run(void)
 {
-    begin(argc, argv,
+    start(&host,
           "__attribute__((uses_global_work_offset(0))) kernel void add_one(global int *data)\n"
           "{ data[get_global_id(0)] += 1; }\n");
     const size_t offset = fixed ? 0 : COUNT / 2, count = COUNT / 2;
@@ -15,5 +15,4 @@ int main(int argc, char **argv)
     set_argument(kernel, 0, sizeof buffer, &buffer);
     MUST(clEnqueueNDRangeKernel(host.queue, kernel, 1, &offset, &count, NULL, 0, NULL, NULL));
     finish();
-    return 0;
 }

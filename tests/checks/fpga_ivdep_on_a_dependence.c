@@ -8,12 +8,11 @@
     "{\n" pragma "    for (int i = 1; i < count; i++) data[i] = data[i - 1] + data[i];\n"          \
     "}\n"
 
-int main(int argc, char **argv)
+static void run(void)
 {
     const cl_int count = COUNT;
     const size_t one = 1;
-    const int right = argc > 1 && strcmp(argv[1], "fixed") == 0;
-    begin(argc, argv, right ? SUMS("") : SUMS("    #pragma ivdep\n"));
+    start(&host, fixed ? SUMS("") : SUMS("    #pragma ivdep\n"));
     cl_mem buffer = new_buffer(&host, SIZE);
     cl_kernel kernel = new_kernel(&host, "sums");
     fill(host.queue, buffer, 1, SIZE);
@@ -21,5 +20,4 @@ int main(int argc, char **argv)
     set_argument(kernel, 1, sizeof count, &count);
     MUST(clEnqueueNDRangeKernel(host.queue, kernel, 1, NULL, &one, &one, 0, NULL, NULL));
     finish();
-    return 0;
 }

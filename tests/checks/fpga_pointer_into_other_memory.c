@@ -4,11 +4,10 @@
  * board: two_memories.xml */
 #include "check.h"
 
-int main(int argc, char **argv)
+static void run(void)
 {
-    begin(argc, argv,
-          "kernel void set(global __attribute__((buffer_location(\"HBM\"))) int *data)\n"
-          "{ data[get_global_id(0)] = 1; }\n");
+    start(&host, "kernel void set(global __attribute__((buffer_location(\"HBM\"))) int *data)\n"
+                 "{ data[get_global_id(0)] = 1; }\n");
     find_usm(&host);
     cl_mem_properties_intel place[] = {CL_MEM_ALLOC_BUFFER_LOCATION_INTEL, fixed, 0};
     cl_int status;
@@ -18,5 +17,4 @@ int main(int argc, char **argv)
     must(set_pointer(kernel, 0, memory), "clSetKernelArgMemPointerINTEL");
     launch(host.queue, kernel, COUNT, NULL);
     must(blocking_free(host.context, memory), "clMemBlockingFreeINTEL");
-    return 0;
 }

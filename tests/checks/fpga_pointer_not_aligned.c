@@ -3,9 +3,9 @@
  * finds: fpga: pointer below the board's alignment */
 #include "check.h"
 
-int main(int argc, char **argv)
+static void run(void)
 {
-    begin(argc, argv, ADD_ONE);
+    start(&host, ADD_ONE);
     find_usm(&host);
     char *memory = device_memory(2 * SIZE);
     cl_kernel kernel = new_kernel(&host, "add_one");
@@ -13,5 +13,4 @@ int main(int argc, char **argv)
     must(set_pointer(kernel, 0, memory + (fixed ? 1024 : 64)), "clSetKernelArgMemPointerINTEL");
     launch(host.queue, kernel, COUNT, NULL);
     must(blocking_free(host.context, memory), "clMemBlockingFreeINTEL");
-    return 0;
 }

@@ -4,11 +4,11 @@
  * board: soc_a10 */
 #include "check.h"
 
-int main(int argc, char **argv)
+static void run(void)
 {
     static cl_int data[COUNT] __attribute__((aligned(4096)));
     cl_int status;
-    begin(argc, argv, ADD_ONE);
+    start(&host, ADD_ONE);
     cl_mem buffer = clCreateBuffer(host.context, CL_MEM_USE_HOST_PTR, SIZE, data, &status);
     must(status, "clCreateBuffer");
     cl_kernel kernel = new_kernel(&host, "add_one");
@@ -24,5 +24,4 @@ int main(int argc, char **argv)
         must(clEnqueueUnmapMemObject(host.queue, buffer, data, 0, NULL, NULL), "unmap");
     launch(host.queue, kernel, COUNT, NULL);
     finish();
-    return 0;
 }

@@ -3,11 +3,10 @@
  * finds: fpga: work-group that the .aocx does not have */
 #include "check.h"
 
-int main(int argc, char **argv)
+static void run(void)
 {
-    begin(argc, argv,
-          "__attribute__((max_work_group_size(64))) kernel void add_one(global int *data)\n"
-          "{ data[get_global_id(0)] += 1; }\n");
+    start(&host, "__attribute__((max_work_group_size(64))) kernel void add_one(global int *data)\n"
+                 "{ data[get_global_id(0)] += 1; }\n");
     const size_t count = COUNT, group = fixed ? 64 : 128;
     cl_mem buffer = new_buffer(&host, SIZE);
     cl_kernel kernel = new_kernel(&host, "add_one");
@@ -15,5 +14,4 @@ int main(int argc, char **argv)
     set_argument(kernel, 0, sizeof buffer, &buffer);
     MUST(clEnqueueNDRangeKernel(host.queue, kernel, 1, NULL, &count, &group, 0, NULL, NULL));
     finish();
-    return 0;
 }

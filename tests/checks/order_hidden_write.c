@@ -5,12 +5,11 @@
  * The kernel hands its pointer on: what it does with it shows only when it has run. */
 #include "check.h"
 
-int main(int argc, char **argv)
+static void run(void)
 {
     cl_event filled;
-    begin(argc, argv,
-          "void set(global int *p) { p[0] = 7; }\n"
-          "kernel void hidden(global int *data) { set(data + get_global_id(0)); }\n");
+    start(&host, "void set(global int *p) { p[0] = 7; }\n"
+                 "kernel void hidden(global int *data) { set(data + get_global_id(0)); }\n");
     cl_command_queue queue = new_out_of_order_queue();
     cl_mem buffer = new_buffer(&host, SIZE);
     cl_kernel kernel = new_kernel(&host, "hidden");
@@ -23,5 +22,4 @@ int main(int argc, char **argv)
         MUST(clWaitForEvents(1, &filled));
     must(clEnqueueFillBuffer(queue, buffer, &two, sizeof two, 0, SIZE, 0, NULL, NULL), "fill");
     MUST(clFinish(queue));
-    return 0;
 }

@@ -5,11 +5,11 @@
  * Two queues read into the same host memory. */
 #include "check.h"
 
-int main(int argc, char **argv)
+static void run(void)
 {
     static cl_int data[COUNT];
     cl_event read;
-    begin(argc, argv, ADD_ONE);
+    start(&host, ADD_ONE);
     cl_command_queue other = new_queue(&host);
     cl_mem first = new_buffer(&host, SIZE), second = new_buffer(&host, SIZE);
     fill(host.queue, first, 1, SIZE);
@@ -20,5 +20,4 @@ int main(int argc, char **argv)
          "read");
     finish();
     MUST(clFinish(other));
-    return 0;
 }

@@ -3,10 +3,10 @@
  * finds: order: read without order after a write */
 #include "check.h"
 
-int main(int argc, char **argv)
+static void run(void)
 {
     static cl_int data[COUNT];
-    begin(argc, argv, ADD_ONE);
+    start(&host, ADD_ONE);
     cl_command_queue queue = new_out_of_order_queue();
     cl_mem from = new_buffer(&host, SIZE), to = new_buffer(&host, SIZE);
     cl_kernel kernel = new_kernel(&host, "copy");
@@ -17,5 +17,4 @@ int main(int argc, char **argv)
         must(clEnqueueBarrierWithWaitList(queue, 0, NULL, NULL), "barrier");
     launch(queue, kernel, COUNT, NULL);
     MUST(clFinish(queue));
-    return 0;
 }

@@ -5,13 +5,13 @@
  * The data is right: the queue is flushed and the host is in no hurry. */
 #include "check.h"
 
-int main(int argc, char **argv)
+static void run(void)
 {
     static cl_int data[COUNT];
     cl_int status = CL_QUEUED;
     cl_event added;
     const struct timespec pause = {0, 1000000};
-    begin(argc, argv, ADD_ONE);
+    start(&host, ADD_ONE);
     cl_command_queue other = new_queue(&host);
     cl_mem buffer = new_buffer(&host, SIZE);
     cl_kernel kernel = new_kernel(&host, "add_one");
@@ -29,5 +29,4 @@ int main(int argc, char **argv)
     read_back(other, buffer, SIZE, data);
     must_be(data[COUNT - 1] == 2, "the data is right");
     finish();
-    return 0;
 }

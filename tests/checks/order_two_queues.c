@@ -3,11 +3,11 @@
  * finds: order: read without order after a write */
 #include "check.h"
 
-int main(int argc, char **argv)
+static void run(void)
 {
     static cl_int data[COUNT];
     cl_event added;
-    begin(argc, argv, ADD_ONE);
+    start(&host, ADD_ONE);
     cl_command_queue other = new_queue(&host);
     cl_mem buffer = new_buffer(&host, SIZE);
     cl_kernel kernel = new_kernel(&host, "add_one");
@@ -18,5 +18,4 @@ int main(int argc, char **argv)
     MUST(clEnqueueReadBuffer(other, buffer, CL_TRUE, 0, SIZE, data, fixed, fixed ? &added : NULL,
                              NULL));
     finish();
-    return 0;
 }

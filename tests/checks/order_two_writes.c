@@ -3,10 +3,10 @@
  * finds: order: two writes without order */
 #include "check.h"
 
-int main(int argc, char **argv)
+static void run(void)
 {
     cl_event filled;
-    begin(argc, argv, ADD_ONE);
+    start(&host, ADD_ONE);
     cl_command_queue queue = new_out_of_order_queue();
     cl_mem buffer = new_buffer(&host, SIZE);
     const cl_int one = 1, two = 2;
@@ -15,5 +15,4 @@ int main(int argc, char **argv)
                              fixed ? &filled : NULL, NULL),
          "fill");
     MUST(clFinish(queue));
-    return 0;
 }

@@ -3,11 +3,11 @@
  * finds: order: write without order after a read */
 #include "check.h"
 
-int main(int argc, char **argv)
+static void run(void)
 {
     static cl_int data[COUNT], next[COUNT];
     cl_event read;
-    begin(argc, argv, ADD_ONE);
+    start(&host, ADD_ONE);
     cl_command_queue other = new_queue(&host);
     cl_mem buffer = new_buffer(&host, SIZE);
     fill(host.queue, buffer, 1, SIZE);
@@ -18,5 +18,4 @@ int main(int argc, char **argv)
                               NULL),
          "write");
     finish();
-    return 0;
 }

@@ -3,10 +3,10 @@
  * finds: usm: use after free */
 #include "check.h"
 
-int main(int argc, char **argv)
+static void run(void)
 {
     static cl_int data[COUNT];
-    begin(argc, argv, ADD_ONE);
+    start(&host, ADD_ONE);
     find_usm(&host);
     void *memory = device_memory(SIZE);
     if (!fixed)
@@ -18,5 +18,4 @@ int main(int argc, char **argv)
         must(CL_INVALID_VALUE, "clEnqueueMemcpyINTEL with memory that was freed");
     if (fixed)
         must(mem_free(host.context, memory), "clMemFreeINTEL");
-    return 0;
 }

@@ -3,14 +3,13 @@
  * finds: usm: device memory as host memory */
 #include "check.h"
 
-int main(int argc, char **argv)
+static void run(void)
 {
-    begin(argc, argv, ADD_ONE);
+    start(&host, ADD_ONE);
     find_usm(&host);
     cl_mem buffer = new_buffer(&host, SIZE);
     void *memory = fixed ? host_memory(SIZE) : device_memory(SIZE);
     fill(host.queue, buffer, 1, SIZE);
     read_back(host.queue, buffer, SIZE, memory);
     must(mem_free(host.context, memory), "clMemFreeINTEL");
-    return 0;
 }

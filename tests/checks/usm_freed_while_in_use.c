@@ -3,9 +3,9 @@
  * finds: usm: freed while in use */
 #include "check.h"
 
-int main(int argc, char **argv)
+static void run(void)
 {
-    begin(argc, argv, ADD_ONE);
+    start(&host, ADD_ONE);
     find_usm(&host);
     void *memory = device_memory(SIZE);
     cl_event gate = user_event(&host);
@@ -19,5 +19,4 @@ int main(int argc, char **argv)
     if (fixed)
         must(blocking_free(host.context, memory), "clMemBlockingFreeINTEL");
     finish();
-    return 0;
 }

@@ -3,9 +3,9 @@
  * finds: usm: device memory accessed by the host */
 #include "check.h"
 
-int main(int argc, char **argv)
+static void run(void)
 {
-    begin(argc, argv, ADD_ONE);
+    start(&host, ADD_ONE);
     find_usm(&host);
     const cl_int seven = 7;
     cl_int *memory = device_memory(SIZE), got;
@@ -17,5 +17,4 @@ int main(int argc, char **argv)
         got = memory[3];
     must_be(got == 7, "the check lets the program go on");
     must(mem_free(host.context, memory), "clMemFreeINTEL");
-    return 0;
 }

@@ -5,14 +5,13 @@
 #include <sched.h>
 
 /* The kernel has no part in the memory, and runs until the host has read it. */
-int main(int argc, char **argv)
+static void run(void)
 {
-    begin(argc, argv,
-          "kernel void wait(global volatile int *x)\n"
-          "{\n"
-          "    atomic_xchg(&x[0], 1);\n"
-          "    while (atomic_or(&x[1], 0) == 0);\n"
-          "}\n");
+    start(&host, "kernel void wait(global volatile int *x)\n"
+                 "{\n"
+                 "    atomic_xchg(&x[0], 1);\n"
+                 "    while (atomic_or(&x[1], 0) == 0);\n"
+                 "}\n");
     find_usm(&host);
     const cl_int seven = 7;
     cl_int *memory = device_memory(SIZE), *meeting = host_memory(SIZE), got = 7;
@@ -33,5 +32,4 @@ int main(int argc, char **argv)
     MUST(clReleaseKernel(kernel));
     must(mem_free(host.context, memory), "clMemFreeINTEL");
     must(mem_free(host.context, meeting), "clMemFreeINTEL");
-    return 0;
 }

@@ -3,9 +3,9 @@
  * finds: usm: use after free */
 #include "check.h"
 
-int main(int argc, char **argv)
+static void run(void)
 {
-    begin(argc, argv, ADD_ONE);
+    start(&host, ADD_ONE);
     find_usm(&host);
     volatile cl_int *memory = host_memory(SIZE);
     memory[1] = 1;
@@ -14,5 +14,4 @@ int main(int argc, char **argv)
     must(mem_free(host.context, (void *)memory), "clMemFreeINTEL");
     if (!fixed)
         memory[1] = 2;
-    return 0;
 }

@@ -3,9 +3,9 @@
  * finds: usm: device memory accessed by the host */
 #include "check.h"
 
-int main(int argc, char **argv)
+static void run(void)
 {
-    begin(argc, argv, ADD_ONE);
+    start(&host, ADD_ONE);
     find_usm(&host);
     static cl_int data[COUNT];
     cl_int *memory = device_memory(SIZE);
@@ -20,5 +20,4 @@ int main(int argc, char **argv)
     for (int i = 0; i < COUNT; i++)
         must_be(data[i] == 1, "the kernel reaches the memory");
     must(mem_free(host.context, memory), "clMemFreeINTEL");
-    return 0;
 }

@@ -3,11 +3,10 @@
  * finds: usm: indirect access that was not announced */
 #include "check.h"
 
-int main(int argc, char **argv)
+static void run(void)
 {
-    begin(argc, argv,
-          "kernel void follow(global ulong *where, global int *out)\n"
-          "{ out[0] = ((global int *)where[0])[3]; }\n");
+    start(&host, "kernel void follow(global ulong *where, global int *out)\n"
+                 "{ out[0] = ((global int *)where[0])[3]; }\n");
     find_usm(&host);
     const cl_int seven = 7;
     const cl_bool yes = CL_TRUE;
@@ -28,5 +27,4 @@ int main(int argc, char **argv)
     must(mem_free(host.context, target), "clMemFreeINTEL");
     must(mem_free(host.context, where), "clMemFreeINTEL");
     must(mem_free(host.context, out), "clMemFreeINTEL");
-    return 0;
 }

@@ -3,9 +3,9 @@
  * finds: usm: access past the end */
 #include "check.h"
 
-int main(int argc, char **argv)
+static void run(void)
 {
-    begin(argc, argv, ADD_ONE);
+    start(&host, ADD_ONE);
     find_usm(&host);
     cl_int *memory = device_memory(SIZE);
     cl_kernel kernel = new_kernel(&host, "add_one");
@@ -13,5 +13,4 @@ int main(int argc, char **argv)
     must(set_pointer(kernel, 0, memory), "clSetKernelArgMemPointerINTEL");
     launch(host.queue, kernel, fixed ? COUNT : COUNT + 1, NULL);
     must(blocking_free(host.context, memory), "clMemBlockingFreeINTEL");
-    return 0;
 }

@@ -5,12 +5,11 @@
  * A list: the kernel follows a pointer that lies in memory. */
 #include "check.h"
 
-int main(int argc, char **argv)
+static void run(void)
 {
-    begin(argc, argv,
-          "struct node { global struct node *next; int value; };\n"
-          "kernel void last(global struct node *node, global int *out)\n"
-          "{ while (node->next) node = node->next; *out = node->value; }\n");
+    start(&host, "struct node { global struct node *next; int value; };\n"
+                 "kernel void last(global struct node *node, global int *out)\n"
+                 "{ while (node->next) node = node->next; *out = node->value; }\n");
     find_usm(&host);
     struct node {
         struct node *next;
@@ -36,5 +35,4 @@ int main(int argc, char **argv)
         must(mem_free(host.context, tail), "clMemFreeINTEL");
     must(mem_free(host.context, head), "clMemFreeINTEL");
     must(mem_free(host.context, out), "clMemFreeINTEL");
-    return 0;
 }

@@ -3,12 +3,11 @@
  * finds: usm: leak */
 #include "check.h"
 
-int main(int argc, char **argv)
+static void run(void)
 {
-    begin(argc, argv, ADD_ONE);
+    start(&host, ADD_ONE);
     find_usm(&host);
     void *memory = host_memory(SIZE);
     if (fixed)
         must(mem_free(host.context, memory), "clMemFreeINTEL");
-    return 0;
 }

@@ -4,13 +4,12 @@
  * board: usm_s10,usm_s10 */
 #include "check.h"
 
-int main(int argc, char **argv)
+static void run(void)
 {
     cl_device_id devices[2];
     cl_int status;
     const size_t count = COUNT;
     const char *source = ADD_ONE;
-    fixed = argc > 1 && strcmp(argv[1], "fixed") == 0;
     find_device(&host);
     find_usm(&host);
     MUST(clGetDeviceIDs(host.platform, CL_DEVICE_TYPE_ALL, 2, devices, NULL));
@@ -28,5 +27,4 @@ int main(int argc, char **argv)
     must_be((status == CL_SUCCESS) == fixed, "the launch is refused if it is wrong");
     finish();
     must(mem_free(host.context, data), "clMemFreeINTEL");
-    return 0;
 }

@@ -3,19 +3,18 @@
  * finds: usm: pointer that the device may not use */
 #include "check.h"
 
-int main(int argc, char **argv)
+static void run(void)
 {
     static cl_int data[COUNT];
-    begin(argc, argv, ADD_ONE);
+    start(&host, ADD_ONE);
     find_usm(&host);
     cl_kernel kernel = new_kernel(&host, "add_one");
     if (!fixed) {
         must_be(set_pointer(kernel, 0, data) == CL_INVALID_ARG_VALUE, "plain memory is refused");
-        return 0;
+        return;
     }
     void *memory = host_memory(SIZE);
     must(set_pointer(kernel, 0, memory), "clSetKernelArgMemPointerINTEL");
     launch(host.queue, kernel, COUNT, NULL);
     must(blocking_free(host.context, memory), "clMemBlockingFreeINTEL");
-    return 0;
 }

@@ -3,9 +3,9 @@
  * finds: usm: pointer that the device may not use */
 #include "check.h"
 
-int main(int argc, char **argv)
+static void run(void)
 {
-    begin(argc, argv, ADD_ONE);
+    start(&host, ADD_ONE);
     cl_int *data =
         fixed ? clSVMAlloc(host.context, CL_MEM_READ_WRITE, SIZE, 0) : aligned_alloc(1024, SIZE);
     must_be(data != NULL, "there is memory");
@@ -13,5 +13,4 @@ int main(int argc, char **argv)
     MUST(clSetKernelArgSVMPointer(kernel, 0, data));
     launch(host.queue, kernel, COUNT, NULL);
     finish();
-    return 0;
 }

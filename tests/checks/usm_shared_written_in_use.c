@@ -5,15 +5,14 @@
 #include <sched.h>
 
 /* The kernel runs until the host has written. */
-int main(int argc, char **argv)
+static void run(void)
 {
-    begin(argc, argv,
-          "kernel void wait(global const int *in, global volatile int *x)\n"
-          "{\n"
-          "    x[2] = in[0];\n"
-          "    atomic_xchg(&x[0], 1);\n"
-          "    while (atomic_or(&x[1], 0) == 0);\n"
-          "}\n");
+    start(&host, "kernel void wait(global const int *in, global volatile int *x)\n"
+                 "{\n"
+                 "    x[2] = in[0];\n"
+                 "    atomic_xchg(&x[0], 1);\n"
+                 "    while (atomic_or(&x[1], 0) == 0);\n"
+                 "}\n");
     find_usm(&host);
     cl_int status, *meeting = host_memory(SIZE);
     cl_int *in = shared_alloc(host.context, host.device, NULL, SIZE, 0, &status);
@@ -36,5 +35,4 @@ int main(int argc, char **argv)
     MUST(clReleaseKernel(kernel));
     must(mem_free(host.context, in), "clMemFreeINTEL");
     must(mem_free(host.context, meeting), "clMemFreeINTEL");
-    return 0;
 }

@@ -45,15 +45,14 @@ static void again_and_again(void (*enqueue)(cl_command_queue queue), cl_command_
         enqueue(queue);
 }
 
-int main(int argc, char **argv)
+static void run(void)
 {
     static cl_int data[ITEMS];
     cl_int status;
-    begin(argc, argv,
-          "kernel void add_one(global int *data) { data[get_global_id(0)] += 1; }\n"
-          "__attribute__((max_work_group_size(64)))\n"
-          "kernel void copy(global const int *from, global int *to)\n"
-          "{ size_t i = get_global_id(0); to[i] = from[i]; }\n");
+    start(&host, "kernel void add_one(global int *data) { data[get_global_id(0)] += 1; }\n"
+                 "__attribute__((max_work_group_size(64)))\n"
+                 "kernel void copy(global const int *from, global int *to)\n"
+                 "{ size_t i = get_global_id(0); to[i] = from[i]; }\n");
     cl_command_queue other = new_queue(&host);
     cl_mem buffer = new_buffer(&host, BYTES), target = new_buffer(&host, BYTES);
     add_one = new_kernel(&host, "add_one");
@@ -88,5 +87,4 @@ int main(int argc, char **argv)
          "clEnqueueReadBuffer");
     for (int i = 0; i < ITEMS; i++)
         must(data[i] == data[0] ? CL_SUCCESS : CL_INVALID_VALUE, "the data");
-    return 0;
 }
