@@ -62,6 +62,12 @@ def output(done: subprocess.CompletedProcess[str]) -> str:
     return done.stdout
 
 
+def quiet_output(done: subprocess.CompletedProcess[str]) -> str:
+    """The same for a program that must have written nothing to standard error."""
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+    return done.stdout
+
+
 class CommandServer:
     """The process that has imported `fpgart`, and forks for each command. It ends when its socket is closed."""
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 from c_hosts import plain_environment
-from processes import finished
+from processes import finished, quiet_output
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("pyopencl") is None, reason="pyopencl is not installed")
 COPY = """
@@ -24,9 +24,7 @@ def copy():
 
 def script(text: str) -> str:
     """Returns the output of a script, which must succeed without messages on stderr."""
-    result = finished(sys.executable, "-c", text, env=plain_environment())
-    assert (result.returncode, result.stderr) == (0, "")
-    return result.stdout
+    return quiet_output(finished(sys.executable, "-c", text, env=plain_environment()))
 
 
 def test_a_script_that_activates_boards_finds_them_alone_and_ends_without_a_word() -> None:

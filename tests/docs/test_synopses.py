@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from processes import ROOT, finished
+from processes import ROOT, finished, output
 
 from fpgart.watch import report
 
@@ -24,10 +24,9 @@ class Shown:
         pytest.importorskip("pyopencl")  # brings the engine
         trace = folder / "trace.json"
         command = [sys.executable, str(FOLDER / "run.py"), name, "--trace", str(trace)]
-        result = finished(*command, cwd=ROOT)
-        assert result.returncode == 0, result.stdout + result.stderr
-        assert "\nright\n" in result.stdout
-        self.text = result.stdout
+        printed = output(finished(*command, cwd=ROOT))
+        assert "\nright\n" in printed
+        self.text = printed
         self.events = report.ordered(trace)
 
     def of(self, category: str, name: str) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from c_hosts import ROOT, gcc, plain_environment
-from processes import fpgart
+from processes import fpgart, quiet_output
 
 
 @pytest.fixture(scope="module")
@@ -48,5 +48,4 @@ def test_a_build_writes_nothing_wherever_its_compiler_runs(option: str, tmp_path
     variables = {"FPGART_COMPILE_APART": "0", option: str(int(option == "FPGART_ISOLATE"))}
     environment = {**plain_environment(), **variables, "POCL_CACHE_DIR": str(tmp_path / "kernels")}
     (tmp_path / "kernels").mkdir()
-    result = fpgart("run", "--", host, env=environment)
-    assert (result.returncode, result.stderr) == (0, "")
+    quiet_output(fpgart("run", "--", host, env=environment))

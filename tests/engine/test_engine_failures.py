@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from c_hosts import build, plain_environment, wrapped_engine
-from processes import finished
+from processes import finished, output
 
 from fpgart.base import opencl as cl
 
@@ -52,9 +52,7 @@ def functions_that_failed(
     # A cache of its own: PoCL fails where several processes build the same program in one.
     own = {"FAILING_CALLS": str(calls), "POCL_CACHE_DIR": str(calls.with_name("pocl"))}
     environment = {**plain_environment(), **engine, **MODES[mode], **own}
-    result = finished(host, part, status, 1, step, env=environment)
-    assert result.returncode == 0, result.stdout + result.stderr
-    return set(result.stdout.split())
+    return set(output(finished(host, part, status, 1, step, env=environment)).split())
 
 
 @pytest.mark.parametrize(("part", "mode"), OFTEN)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from c_hosts import shared_library
-from processes import ROOT, finished, fpgart
+from processes import ROOT, finished, fpgart, quiet_output
 
 from fpgart.cli import running
 
@@ -238,9 +238,7 @@ def run_on_board(program: str, *words: object, preload: bool = True, **variables
     if not preload:
         environment["LD_PRELOAD"] = os.environ.get("LD_PRELOAD", "")
     command = [sys.executable, "-W", "ignore", "-c", PYOPENCL + program, *map(str, words)]
-    result = finished(*command, env=environment)
-    assert (result.returncode, result.stderr) == (0, ""), result.stdout + result.stderr
-    return result.stdout.splitlines()
+    return quiet_output(finished(*command, env=environment)).splitlines()
 
 
 PYOPENCL = """

@@ -7,13 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from processes import fpgart
+from processes import fpgart, output
 
 
 def test_doctor_finds_a_whole_installation() -> None:
-    result = fpgart("doctor")
-    assert result.returncode == 0, result.stdout + result.stderr
-    assert "FAIL" not in result.stdout
+    assert "FAIL" not in output(fpgart("doctor"))
 
 
 def test_info_is_json_for_programs() -> None:
@@ -90,9 +88,7 @@ queue.finish()
 
 
 def test_printf_of_a_kernel_reaches_the_hosts_stdout() -> None:
-    result = fpgart("run", "--", sys.executable, "-W", "ignore", "-c", PRINTING)
-    assert result.returncode == 0, result.stderr
-    assert result.stdout == "42 and so on"
+    assert output(fpgart("run", "--", sys.executable, "-W", "ignore", "-c", PRINTING)) == "42 and so on"
 
 
 WITHOUT_ENGINE = """
@@ -112,10 +108,9 @@ except cl.RuntimeError as error:
 
 
 def test_without_an_engine_all_but_building_works_and_the_log_says_what_to_install() -> None:
-    result = fpgart("run", "--engine", "none", "--", sys.executable, "-c", WITHOUT_ENGINE)
-    assert result.returncode == 0, result.stderr
-    assert "BUILD_PROGRAM_FAILURE" in result.stdout
-    assert "FPGART_ENGINE=none: no engine to build kernels with" in result.stdout
+    printed = output(fpgart("run", "--engine", "none", "--", sys.executable, "-c", WITHOUT_ENGINE))
+    assert "BUILD_PROGRAM_FAILURE" in printed
+    assert "FPGART_ENGINE=none: no engine to build kernels with" in printed
 
 
 def test_a_wrong_board_file_is_told_and_no_program_starts_with_it(tmp_path: Path) -> None:
@@ -172,6 +167,7 @@ for device in context.devices:
 
 
 def test_each_device_runs_its_own_one_of_a_programs_binaries() -> None:
-    result = fpgart("run", "--board", "a10_ref,hetero", "--", sys.executable, "-W", "ignore", "-c", BINARIES_BY_DEVICE)
-    assert result.returncode == 0, result.stderr
-    assert [line.split()[-1] for line in result.stdout.splitlines()] == ["1", "2"]
+    printed = output(
+        fpgart("run", "--board", "a10_ref,hetero", "--", sys.executable, "-W", "ignore", "-c", BINARIES_BY_DEVICE)
+    )
+    assert [line.split()[-1] for line in printed.splitlines()] == ["1", "2"]

@@ -84,9 +84,7 @@ def in_sdk(folder: Path, *words: object, cwd: Path | None = None, **more: str) -
 
 def answer(folder: Path, *words: object, **more: str) -> str:
     """Returns the output of `aocl`, which must succeed."""
-    result = in_sdk(folder, "aocl", *words, **more)
-    assert result.returncode == 0, result.stderr
-    return result.stdout
+    return output(in_sdk(folder, "aocl", *words, **more))
 
 
 # The folder
@@ -95,9 +93,7 @@ def answer(folder: Path, *words: object, **more: str) -> str:
 def test_the_lines_that_are_printed_are_all_that_a_shell_needs(tmp_path: Path) -> None:
     lines = fpgart("sdk", tmp_path / "a folder")
     script = f'{lines}which aoc aocl clocl cl6x; ls "$INTELFPGAOCLSDKROOT/host/include/CL/opencl.h"'
-    result = run("sh", "-c", script)
-    assert result.returncode == 0, result.stderr
-    assert result.stdout.count(str(tmp_path / "a folder" / "bin")) == 4
+    assert output(run("sh", "-c", script)).count(str(tmp_path / "a folder" / "bin")) == 4
 
 
 def test_every_fpga_board_has_a_package(folder: Path) -> None:
@@ -183,8 +179,7 @@ def test_run_keeps_a_folder_that_was_laid_out_before(folder: Path) -> None:
 def test_files_in_the_working_folder_are_not_imported(folder: Path, tmp_path: Path) -> None:
     for name in ("click", "re", "fpgart"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('imported')\n")
-    result = in_sdk(folder, "aocl", "version", cwd=tmp_path)
-    assert result.returncode == 0, result.stderr
+    output(in_sdk(folder, "aocl", "version", cwd=tmp_path))
 
 
 # Answers
@@ -297,8 +292,7 @@ def project(engine: Engine, tmp_path: Path) -> Path:
 
 
 def test_a_project_with_the_classic_makefile_is_built_and_run(folder: Path, project: Path) -> None:
-    built = in_sdk(folder, "make", "all", "kernels", cwd=project)
-    assert built.returncode == 0, built.stderr
+    output(in_sdk(folder, "make", "all", "kernels", cwd=project))
     said = fpgart("run", "--board", "a10_ref", "--", project / "bin" / "host")
     assert said.startswith("device a10_ref")
     assert "binary vector_add.aocx" in said
@@ -317,8 +311,7 @@ def compiled(tmp_path: Path, source: str, before: str, after: str) -> Path:
     (tmp_path / "host.c").write_text(source)
     program = tmp_path / "host"
     options = ["-DCL_TARGET_OPENCL_VERSION=300", "-Wall", "-Werror"]
-    result = run("gcc", *options, *before.split(), "-o", program, tmp_path / "host.c", *after.split())
-    assert result.returncode == 0, result.stderr
+    output(run("gcc", *options, *before.split(), "-o", program, tmp_path / "host.c", *after.split()))
     return program
 
 
@@ -339,8 +332,7 @@ def test_hosts_that_count_on_the_headers_of_older_compilers_are_compiled(folder:
     )
     (tmp_path / "host.cpp").write_text(source)
     flags = answer(folder, "compile-config").split()
-    result = run("g++", "-DCL_TARGET_OPENCL_VERSION=120", *flags, "-o", tmp_path / "host", tmp_path / "host.cpp")
-    assert result.returncode == 0, result.stderr
+    output(run("g++", "-DCL_TARGET_OPENCL_VERSION=120", *flags, "-o", tmp_path / "host", tmp_path / "host.cpp"))
 
 
 OLD_BINDINGS = """
@@ -380,8 +372,7 @@ def test_hosts_in_the_cpp_bindings_of_older_sdks_are_compiled_and_run(
     (tmp_path / "host.cpp").write_text(OLD_BINDINGS)
     program = tmp_path / "host"
     flags = [*answer(folder, "compile-config").split(), "-o", program, tmp_path / "host.cpp"]
-    result = run("g++", *flags, *answer(folder, "link-config").split())
-    assert result.returncode == 0, result.stderr
+    output(run("g++", *flags, *answer(folder, "link-config").split()))
     assert fpgart("run", "--", program).split() == ["7", "-49"]
 
 
@@ -441,10 +432,8 @@ def test_cmake_finds_the_driver(tmp_path: Path) -> None:
         "add_executable(host host.c)\ntarget_link_libraries(host fpgart::fpgart)\n"
     )
     place = fpgart("libs", "--cmake-dir").strip()
-    made = run("cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-Dfpgart_DIR={place}")
-    assert made.returncode == 0, made.stderr
-    made = run("cmake", "--build", tmp_path / "build")
-    assert made.returncode == 0, made.stdout + made.stderr
+    output(run("cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-Dfpgart_DIR={place}"))
+    output(run("cmake", "--build", tmp_path / "build"))
     assert run(tmp_path / "build" / "host").stdout == "0 (nil)\n"
 
 
@@ -460,5 +449,4 @@ def test_a_cmake_script_that_asks_aocl_finds_headers_and_library(folder: Path, t
         "find_library(LOADER OpenCL PATHS ${AOCL_FOLDER}/../host/linux64/lib NO_DEFAULT_PATH)\n"
         'if(NOT LOADER)\n  message(FATAL_ERROR "no library")\nendif()\n'
     )
-    result = in_sdk(folder, "cmake", "-S", tmp_path, "-B", tmp_path / "build")
-    assert result.returncode == 0, result.stderr
+    output(in_sdk(folder, "cmake", "-S", tmp_path, "-B", tmp_path / "build"))

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from processes import ROOT, fpgart
+from processes import ROOT, fpgart, output
 
 from fpgart.watch import report
 
@@ -80,8 +80,7 @@ def test_bytes_that_a_program_moves(
 ) -> None:
     trace = tmp_path / "trace.json"
     words = ("run", "--board", board, "--trace", trace, "--", sys.executable, "-W", "ignore", "-c")
-    result = fpgart(*words, HEAD + PROGRAMS[program], PYTHONPATH=str(ROOT))
-    assert result.returncode == 0, result.stderr
+    output(fpgart(*words, HEAD + PROGRAMS[program], PYTHONPATH=str(ROOT)))
     traffic = report.read(trace).traffic
     copies = ("aocl_mmd_write", "aocl_mmd_read", "aocl_mmd_copy")
     moved = {

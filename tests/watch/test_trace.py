@@ -273,8 +273,7 @@ def c_trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The trace of examples/host.c."""
     folder = tmp_path_factory.mktemp("c")
     host, file = host_of(ROOT / "examples/host.c", folder / "host"), folder / "trace.json"
-    result = fpgart("run", "--board", "usm_s10", "--trace", file, "--", host)
-    assert result.returncode == 0, result.stderr
+    output(fpgart("run", "--board", "usm_s10", "--trace", file, "--", host))
     return file
 
 
@@ -462,9 +461,7 @@ other.finish()
 
 
 def test_the_report_for_programs_is_json(tmp_path: Path) -> None:
-    result = fpgart("report", "--json", traced(tmp_path, WRITE_FIRST))
-    assert result.returncode == 0, result.stderr
-    facts = json.loads(result.stdout)
+    facts = json.loads(output(fpgart("report", "--json", traced(tmp_path, WRITE_FIRST))))
     assert {"device": 0, "call": "aocl_mmd_copy", "calls": 1, "bytes": 4 << 20} in [
         {key: entry[key] for key in ("device", "call", "calls", "bytes")} for entry in facts["traffic"]
     ]
@@ -590,8 +587,7 @@ def test_a_trace_whose_name_ends_in_gz_is_compressed_and_says_the_same(tmp_path:
     """Also after a crash: what was written can be read, wherever the file ends."""
     pytest.importorskip("pyopencl")
     file = tmp_path / "trace.json.gz"
-    result = fpgart("run", "--board", "hetero", "--trace", file, "--", sys.executable, "-c", HOST + WRITE_FIRST)
-    assert result.returncode == 0, result.stderr
+    output(fpgart("run", "--board", "hetero", "--trace", file, "--", sys.executable, "-c", HOST + WRITE_FIRST))
     text = gzip.decompress(file.read_bytes())
     assert len(file.read_bytes()) < len(text) / 2
     plain = tmp_path / "trace.json"

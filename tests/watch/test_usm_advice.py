@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from processes import ROOT, finished
+from processes import ROOT, finished, output
 
 from fpgart.cli import running
 from fpgart.watch import report
@@ -61,8 +61,7 @@ def test_advice_on_the_order_of_calls(tmp_path: Path, program: str, expected: tu
     file = tmp_path / "trace.json"
     environment = running.environment({"FPGART_BOARD": "usm_s10", "FPGART_TRACE": str(file)})
     command = [sys.executable, "-c", HEAD + program]
-    result = finished(*command, env=environment)
-    assert result.returncode == 0, result.stderr
+    output(finished(*command, env=environment))
     told = [advice for advice in report.read(file).advice if not advice.measured]  # the others depend on the load
     found = [(advice.words, advice.copies, advice.bytes) for advice in told]
     if expected is None:
@@ -80,8 +79,7 @@ def test_a_trace_names_the_part_of_an_allocation_and_what_kernels_reach(tmp_path
     environment = running.environment({"FPGART_BOARD": "usm_s10", "FPGART_TRACE": str(file)})
     program = HEAD + "write(a + 1024, size=3072); write(b, a + 2000, 100); run(a, indirect=1)"
     command = [sys.executable, "-c", program]
-    result = finished(*command, env=environment)
-    assert result.returncode == 0, result.stderr
+    output(finished(*command, env=environment))
     events = [
         e["args"] for e in report.ordered(file) if e.get("cat") == "device" and e["name"] in ("transfer", "kernel")
     ]
@@ -105,8 +103,7 @@ def traced_on_two_boards(program: str, folder: Path) -> list[report.Args]:
     file = folder / "trace.json"
     environment = running.environment({"FPGART_BOARD": "usm_s10,usm_s10", "FPGART_TRACE": str(file)})
     command = [sys.executable, "-c", HEAD + TWO_BOARDS + program]
-    result = finished(*command, env=environment)
-    assert result.returncode == 0, result.stderr
+    output(finished(*command, env=environment))
     return report.ordered(file)
 
 
