@@ -7,20 +7,16 @@ The table's other column, the original runtime's calls, is made where that runti
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
+import original
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 ROW = re.compile(r"^\| (\w+) \| (\d+) \| (\d+) \| (.*) \|$", re.MULTILINE)
 TABLE = {name: (int(original), int(ours), words) for name, original, ours, words in
          ROW.findall((ROOT / "docs/mmd.md").read_text())}  # fmt: skip
-
-sys.path.insert(0, str(ROOT / "conformance"))
-
-import original  # noqa: E402
 
 
 @pytest.fixture(scope="module")

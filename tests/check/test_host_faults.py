@@ -6,23 +6,20 @@ from __future__ import annotations
 import re
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from c_hosts import plain_environment
+from compilation import compiled
 from processes import fpgart
+
+from fpgart.base import closed_memory
+from fpgart.board.catalogue import describe
+from fpgart.board.simulated_board import SimulatedBoard
+from fpgart.board.stretch import Stretch
 
 HERE = Path(__file__).resolve().parents[1]
 ROOT = HERE.parent
-sys.path.insert(0, str(ROOT / "conformance"))
-
-from compilation import compiled  # noqa: E402
-
-from fpgart.base import closed_memory  # noqa: E402
-from fpgart.board.catalogue import describe  # noqa: E402
-from fpgart.board.simulated_board import SimulatedBoard  # noqa: E402
-from fpgart.board.stretch import Stretch  # noqa: E402
 
 HOST = HERE / "programs" / "device_memory.c"
 FAULTS = "3 faults, 3 at the address\n"

@@ -12,9 +12,6 @@ from pathlib import Path
 import lock_order
 import pytest
 from c_hosts import ROOT, plain_environment, shared_library
-
-sys.path.insert(0, str(ROOT / "conformance"))
-
 from compilation import compiled
 
 SOURCE = "tests/programs/lock_inversions.c"

@@ -3,13 +3,7 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "conformance"))
-
 from spirv_module import Module as Source
 from spirv_module import Section, Storage, literal, scale_and_add
 

@@ -3,15 +3,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
+import compilation
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "conformance"))
-
-import compilation  # noqa: E402
 
 COMPILER = """#!/bin/sh
 [ "$1" = --version ] && exit

@@ -4,14 +4,9 @@
 from __future__ import annotations
 
 import ctypes
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "conformance"))
-
 from memory_account import MAY_GROW_BLOCKS, MIB, Account, account
 
 EARLY = Account(resident=100 * MIB, given_out=40 * MIB, kept_free=9 * MIB, blocks=100_000)

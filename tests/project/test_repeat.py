@@ -11,13 +11,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import patience
 import pytest
 from processes import finished
 
 RUNNER = Path(__file__).resolve().parents[2] / "conformance" / "repeat.py"
-sys.path.insert(0, str(RUNNER.parent))
-
-import patience  # noqa: E402
 
 Repeat = Callable[..., subprocess.CompletedProcess[str]]
 

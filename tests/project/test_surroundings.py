@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from c_hosts import PACKAGE, ROOT, plain_environment, shared_library
+from compilation import compiled
 from machine import Machine
 from processes import finished
 
@@ -22,10 +23,6 @@ from fpgart.board.stretch import Stretch
 from fpgart.engine import room
 from fpgart.engine.driver import DriverError
 from fpgart.engine.interface import Engine
-
-sys.path.insert(0, str(ROOT / "conformance"))
-
-from compilation import compiled
 
 RIGHT, REFUSED = 0, 3
 

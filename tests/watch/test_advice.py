@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from compilation import compiled
 
 from fpgart.cli import running
 from fpgart.watch import report
@@ -21,9 +21,6 @@ from fpgart.watch.report.text import saved
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "tests" / "programs" / "advice.c"
-sys.path.insert(0, str(ROOT / "conformance"))
-
-from compilation import compiled  # noqa: E402
 
 MISTAKES = {
     "pingpong": ("hetero", "to the same buffer_location, or keep a buffer in each memory; it moves back and forth"),

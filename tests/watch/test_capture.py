@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from compilation import compiled
 from machine import Machine, listening
-from processes import ROOT, fpgart
+from processes import ROOT, fpgart, output
 
 from fpgart.base.option_values import Launches, launches
 from fpgart.board.catalogue import shipped
@@ -21,9 +22,6 @@ from fpgart.watch.capture import Capture
 from fpgart.watch.captured import CapturedLaunch, CaptureError
 
 CONFORMANCE = ROOT / "conformance"
-sys.path.insert(0, str(CONFORMANCE))
-
-from compilation import compiled  # noqa: E402
 
 PYTHON_HOST = """
 import numpy as np, pyopencl as cl
@@ -47,8 +45,7 @@ queue.finish()
 def capture(folder: Path, body: str, *options: str) -> None:
     pytest.importorskip("pyopencl")
     host = [sys.executable, "-c", PYTHON_HOST + body]
-    result = fpgart("run", "--capture", folder, *options, "--", *host)
-    assert result.returncode == 0, result.stderr
+    output(fpgart("run", "--capture", folder, *options, "--", *host))
 
 
 def replayed(folder: Path, *options: str, status: int = 0, **variables: str) -> str:
@@ -173,8 +170,7 @@ def build(name: str) -> Path:
 def test_pointers_that_are_stored_in_memory_lead_to_the_same_places(name: str, tmp_path: Path) -> None:
     host = build(name)
     kept = tmp_path / "kept"
-    result = fpgart("run", "--capture", kept, "--", host)
-    assert result.returncode == 0, result.stderr
+    output(fpgart("run", "--capture", kept, "--", host))
     told = replayed(kept)
     assert "allocation" in told
     assert "differ" not in told
@@ -182,15 +178,13 @@ def test_pointers_that_are_stored_in_memory_lead_to_the_same_places(name: str, t
 
 def test_a_c_hosts_launches_run_again(tmp_path: Path) -> None:
     kept = tmp_path / "kept"
-    result = fpgart("run", "--board", "hetero", "--capture", kept, "--", build("buffer_life"))
-    assert result.returncode == 0, result.stderr
+    output(fpgart("run", "--board", "hetero", "--capture", kept, "--", build("buffer_life")))
     assert "the same" in replayed(kept)
 
 
 def test_kernels_that_wait_for_others_are_captured_but_do_not_run_alone(tmp_path: Path) -> None:
     kept = tmp_path / "kept"
-    result = fpgart("run", "--capture", kept, "--", build("channels"), "pipe_objects")
-    assert result.returncode == 0, result.stderr
+    output(fpgart("run", "--capture", kept, "--", build("channels"), "pipe_objects"))
     assert "pipe" in {argument["kind"] for argument in manifest(kept / "sum-1")["arguments"]}
     assert "kernel 'sum' waits for other kernels (channels, pipes), so it cannot run alone" in replayed(kept, status=2)
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +17,8 @@ import jsonschema
 import processes
 import pytest
 from c_hosts import plain_environment
-from processes import ROOT, output
-
-sys.path.insert(0, str(ROOT / "conformance"))
-
 from compilation import compiled
+from processes import ROOT, output
 
 CHECKS = ROOT / "tests" / "checks"
 ADVICE = ROOT / "tests" / "programs" / "advice.c"

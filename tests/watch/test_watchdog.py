@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 from c_hosts import host_of, line
-from machine import Boards
-from processes import ROOT, finished
+from compilation import compiled
+from machine import Machine
+from processes import ROOT, finished, output
 
 from fpgart.base import opencl as cl
 from fpgart.base.notices import NOTICES
@@ -21,9 +22,8 @@ from fpgart.watch.callers import Callers
 from fpgart.watch.watchdog import LOOKS, Watchdog
 
 CONFORMANCE = ROOT / "conformance"
-sys.path.insert(0, str(CONFORMANCE))
 
-from compilation import compiled  # noqa: E402
+pytestmark = pytest.mark.machine("a10_ref")
 
 # Hosts that stand still until they are told to go on, through stdin.
 C_HOST = """
@@ -130,8 +130,7 @@ def test_a_c_host_keeps_its_signal_handlers(kind: str) -> None:
         str(compiled([CONFORMANCE / "c" / "signal_handlers_stay.c"])),
         kind,
     ]
-    result = finished(*words, cwd=ROOT)
-    assert result.returncode == 0, result.stderr
+    output(finished(*words, cwd=ROOT))
 
 
 class Ear:
@@ -175,8 +174,7 @@ def marker(queue: CommandQueue, *events: Event) -> Event:
     return queue.enqueue(cl.CL_COMMAND_MARKER, None, events)
 
 
-def test_each_standstill_is_told_once(boards: Boards) -> None:
-    machine = boards("a10_ref")
+def test_each_standstill_is_told_once(machine: Machine) -> None:
     with Ear(0.02) as ear:
         for count in (1, 2):
             gate = machine.user_event()
@@ -188,8 +186,7 @@ def test_each_standstill_is_told_once(boards: Boards) -> None:
             gate.set_status(COMPLETE)
 
 
-def test_user_events_that_nobody_waits_for_are_no_standstill(boards: Boards) -> None:
-    machine = boards("a10_ref")
+def test_user_events_that_nobody_waits_for_are_no_standstill(machine: Machine) -> None:
     with Ear(60) as ear:
         gate = machine.user_event()
         assert ear.dog.report() == ""
@@ -200,8 +197,7 @@ def test_user_events_that_nobody_waits_for_are_no_standstill(boards: Boards) -> 
         assert ear.dog.report() == ""
 
 
-def test_a_kernel_without_an_end_is_told_as_running(boards: Boards) -> None:
-    machine = boards("a10_ref")
+def test_a_kernel_without_an_end_is_told_as_running(machine: Machine) -> None:
     end = threading.Event()
 
     def forever(pointer: int) -> None:
@@ -219,8 +215,7 @@ def test_a_kernel_without_an_end_is_told_as_running(boards: Boards) -> None:
     assert "NDRANGE_KERNEL 'k' has been running for" in ear.said[-1]
 
 
-def test_what_stands_behind_in_a_queue_is_counted(boards: Boards) -> None:
-    machine = boards("a10_ref")
+def test_what_stands_behind_in_a_queue_is_counted(machine: Machine) -> None:
     with Ear(60) as ear:
         gate = machine.user_event()
         marker(machine.queue, gate)
@@ -234,8 +229,7 @@ def test_what_stands_behind_in_a_queue_is_counted(boards: Boards) -> None:
     assert told.count("MARKER") == 1
 
 
-def test_events_that_ended_are_forgotten(boards: Boards) -> None:
-    machine = boards("a10_ref")
+def test_events_that_ended_are_forgotten(machine: Machine) -> None:
     with Ear(60) as ear:
         for _ in range(100):
             marker(machine.queue)
