@@ -72,13 +72,8 @@ int fpgart_carries_launch(const void *queue, const void *kernel, cl_uint dimensi
                           const size_t *offset, const size_t *global, const size_t *local,
                           cl_uint waits, const cl_event *wait_list, cl_event *event)
 {
-    struct call call = {.carry = carry_launch,
-                        .queue = (uintptr_t)queue,
-                        .kernel = (uintptr_t)kernel,
-                        .type = CL_COMMAND_NDRANGE_KERNEL,
-                        .waits = waits,
-                        .wait_list = wait_list,
-                        .event = event};
+    struct call call = {FPGART_CALL(carry_launch, CL_COMMAND_NDRANGE_KERNEL),
+                        .kernel = (uintptr_t)kernel};
     if (dimensions < 1 || dimensions > 3 || global == NULL)
         return fpgart_carries(&call); /* without dimensions: left to Python */
     call.nd_range.dimensions = dimensions;
@@ -96,14 +91,8 @@ int fpgart_carries_task(const void *queue, const void *kernel, cl_uint waits,
                         const cl_event *wait_list, cl_event *event)
 {
     const struct call call = {
-        .carry = carry_launch,
-        .queue = (uintptr_t)queue,
-        .kernel = (uintptr_t)kernel,
-        .nd_range = {.sizes = {0, 0, 0, 1, 1, 1, 1, 1, 1}, .dimensions = 1, .has_local = 1},
-        .type = CL_COMMAND_TASK,
-        .waits = waits,
-        .wait_list = wait_list,
-        .event = event};
+        FPGART_CALL(carry_launch, CL_COMMAND_TASK), .kernel = (uintptr_t)kernel,
+        .nd_range = {.sizes = {0, 0, 0, 1, 1, 1, 1, 1, 1}, .dimensions = 1, .has_local = 1}};
     return fpgart_carries(&call);
 }
 
@@ -134,18 +123,14 @@ static int carries_transfer(const void *queue, const void *buffer, int is_write,
                             size_t offset, size_t size, const void *host, cl_uint waits,
                             const cl_event *wait_list, cl_event *event)
 {
-    const struct call call = {.carry = carry_transfer,
-                              .queue = (uintptr_t)queue,
-                              .buffer = (uintptr_t)buffer,
-                              .offset = offset,
-                              .size = size,
-                              .host = host,
-                              .is_write = is_write,
-                              .is_blocking = blocking != 0,
-                              .type = is_write ? CL_COMMAND_WRITE_BUFFER : CL_COMMAND_READ_BUFFER,
-                              .waits = waits,
-                              .wait_list = wait_list,
-                              .event = event};
+    const struct call call = {
+        FPGART_CALL(carry_transfer, is_write ? CL_COMMAND_WRITE_BUFFER : CL_COMMAND_READ_BUFFER),
+        .buffer = (uintptr_t)buffer,
+        .offset = offset,
+        .size = size,
+        .host = host,
+        .is_write = is_write,
+        .is_blocking = blocking != 0};
     return fpgart_carries(&call);
 }
 
@@ -182,17 +167,12 @@ int fpgart_carries_copy(const void *queue, const void *from, const void *to, siz
                         size_t to_offset, size_t size, cl_uint waits, const cl_event *wait_list,
                         cl_event *event)
 {
-    const struct call call = {.carry = carry_copy,
-                              .queue = (uintptr_t)queue,
+    const struct call call = {FPGART_CALL(carry_copy, CL_COMMAND_COPY_BUFFER),
                               .buffer = (uintptr_t)from,
                               .other = (uintptr_t)to,
                               .offset = from_offset,
                               .other_offset = to_offset,
-                              .size = size,
-                              .type = CL_COMMAND_COPY_BUFFER,
-                              .waits = waits,
-                              .wait_list = wait_list,
-                              .event = event};
+                              .size = size};
     return fpgart_carries(&call);
 }
 
@@ -264,19 +244,14 @@ int fpgart_carries_rect(int is_write, const void *queue, const void *buffer, cl_
                         size_t host_slice_pitch, const void *host, cl_uint waits,
                         const cl_event *wait_list, cl_event *event)
 {
-    const struct call call = {.carry = carry_rect,
-                              .queue = (uintptr_t)queue,
+    const struct call call = {FPGART_CALL(carry_rect, is_write ? CL_COMMAND_WRITE_BUFFER_RECT
+                                                               : CL_COMMAND_READ_BUFFER_RECT),
                               .buffer = (uintptr_t)buffer,
                               .boxes = {{origin, region, row_pitch, slice_pitch},
                                         {host_origin, region, host_row_pitch, host_slice_pitch}},
                               .host = host,
                               .is_write = is_write,
-                              .is_blocking = blocking != 0,
-                              .type = is_write ? CL_COMMAND_WRITE_BUFFER_RECT
-                                               : CL_COMMAND_READ_BUFFER_RECT,
-                              .waits = waits,
-                              .wait_list = wait_list,
-                              .event = event};
+                              .is_blocking = blocking != 0};
     return fpgart_carries(&call);
 }
 
@@ -323,16 +298,10 @@ int fpgart_carries_rect_copy(const void *queue, const void *from, const void *to
                              size_t to_row_pitch, size_t to_slice_pitch, cl_uint waits,
                              const cl_event *wait_list, cl_event *event)
 {
-    const struct call call = {.carry = carry_rect_copy,
-                              .queue = (uintptr_t)queue,
-                              .buffer = (uintptr_t)from,
-                              .other = (uintptr_t)to,
+    const struct call call = {FPGART_CALL(carry_rect_copy, CL_COMMAND_COPY_BUFFER_RECT),
+                              .buffer = (uintptr_t)from, .other = (uintptr_t)to,
                               .boxes = {{from_origin, region, from_row_pitch, from_slice_pitch},
-                                        {to_origin, region, to_row_pitch, to_slice_pitch}},
-                              .type = CL_COMMAND_COPY_BUFFER_RECT,
-                              .waits = waits,
-                              .wait_list = wait_list,
-                              .event = event};
+                                        {to_origin, region, to_row_pitch, to_slice_pitch}}};
     return fpgart_carries(&call);
 }
 
@@ -352,17 +321,12 @@ int fpgart_carries_fill(const void *queue, const void *buffer, const void *patte
                         size_t pattern_size, size_t offset, size_t size, cl_uint waits,
                         const cl_event *wait_list, cl_event *event)
 {
-    const struct call call = {.carry = carry_fill,
-                              .queue = (uintptr_t)queue,
+    const struct call call = {FPGART_CALL(carry_fill, CL_COMMAND_FILL_BUFFER),
                               .buffer = (uintptr_t)buffer,
                               .host = pattern,
                               .pattern = pattern_size,
                               .offset = offset,
-                              .size = size,
-                              .type = CL_COMMAND_FILL_BUFFER,
-                              .waits = waits,
-                              .wait_list = wait_list,
-                              .event = event};
+                              .size = size};
     return fpgart_carries(&call);
 }
 
@@ -386,15 +350,8 @@ int fpgart_carries_migration(const void *queue, cl_uint count, const cl_mem *buf
                              cl_mem_migration_flags flags, cl_uint waits, const cl_event *wait_list,
                              cl_event *event)
 {
-    const struct call call = {.carry = carry_migration,
-                              .queue = (uintptr_t)queue,
-                              .host = buffers,
-                              .size = count,
-                              .flags = flags,
-                              .type = CL_COMMAND_MIGRATE_MEM_OBJECTS,
-                              .waits = waits,
-                              .wait_list = wait_list,
-                              .event = event};
+    const struct call call = {FPGART_CALL(carry_migration, CL_COMMAND_MIGRATE_MEM_OBJECTS),
+                              .host = buffers, .size = count, .flags = flags};
     return fpgart_carries(&call);
 }
 
@@ -444,17 +401,12 @@ void *fpgart_carries_map(const void *queue, const void *buffer, cl_bool blocking
                          cl_map_flags flags, size_t offset, size_t size, cl_uint waits,
                          const cl_event *wait_list, cl_event *event)
 {
-    const struct call call = {.carry = carry_map,
-                              .queue = (uintptr_t)queue,
+    const struct call call = {FPGART_CALL(carry_map, CL_COMMAND_MAP_BUFFER),
                               .buffer = (uintptr_t)buffer,
                               .offset = offset,
                               .size = size,
                               .flags = flags,
-                              .is_blocking = blocking != 0,
-                              .type = CL_COMMAND_MAP_BUFFER,
-                              .waits = waits,
-                              .wait_list = wait_list,
-                              .event = event};
+                              .is_blocking = blocking != 0};
     return fpgart_carries(&call) ? (void *)mapped : NULL;
 }
 
@@ -480,14 +432,8 @@ static int carry_unmap(const struct call *call)
 int fpgart_carries_unmap(const void *queue, const void *buffer, const void *pointer, cl_uint waits,
                          const cl_event *wait_list, cl_event *event)
 {
-    const struct call call = {.carry = carry_unmap,
-                              .queue = (uintptr_t)queue,
-                              .buffer = (uintptr_t)buffer,
-                              .host = pointer,
-                              .type = CL_COMMAND_UNMAP_MEM_OBJECT,
-                              .waits = waits,
-                              .wait_list = wait_list,
-                              .event = event};
+    const struct call call = {FPGART_CALL(carry_unmap, CL_COMMAND_UNMAP_MEM_OBJECT),
+                              .buffer = (uintptr_t)buffer, .host = pointer};
     return fpgart_carries(&call);
 }
 
@@ -502,12 +448,8 @@ static int carry_marker(const struct call *call)
 int fpgart_carries_marker(const void *queue, int is_barrier, cl_uint waits,
                           const cl_event *wait_list, cl_event *event)
 {
-    const struct call call = {.carry = carry_marker,
-                              .queue = (uintptr_t)queue,
-                              .is_barrier = is_barrier,
-                              .type = is_barrier ? CL_COMMAND_BARRIER : CL_COMMAND_MARKER,
-                              .waits = waits,
-                              .wait_list = wait_list,
-                              .event = event};
+    const struct call call = {
+        FPGART_CALL(carry_marker, is_barrier ? CL_COMMAND_BARRIER : CL_COMMAND_MARKER),
+        .is_barrier = is_barrier};
     return fpgart_carries(&call);
 }

@@ -48,6 +48,11 @@ struct command {
     _Alignas(16) char room[ROOM + sizeof(struct held)];
 };
 
+/* Initializes what each call that enqueues a command has, from parameters of these names. */
+#define FPGART_CALL(function, command_type)                                                        \
+    .carry = (function), .queue = (uintptr_t)queue, .type = (command_type), .waits = waits,        \
+    .wait_list = wait_list, .event = event
+
 /* Tries to carry out a call. Returns 1 on success. If not, Python may find the missing facts and
  * let C try again: fpgart_carry_again() returns 1 if that succeeded. */
 int fpgart_carries(const struct call *call);

@@ -15,18 +15,6 @@
 
 #include <string.h>
 
-static struct call call_of(int (*carry)(const struct call *call), cl_command_type type,
-                           const void *queue, cl_uint waits, const cl_event *wait_list,
-                           cl_event *event)
-{
-    return (struct call){.carry = carry,
-                         .queue = (uintptr_t)queue,
-                         .type = type,
-                         .waits = waits,
-                         .wait_list = wait_list,
-                         .event = event};
-}
-
 /* Begins a command on shared virtual memory, which moves the host's bytes: that is no traffic of a
  * board. */
 static int begin_svm(struct command *command, const struct call *call)
@@ -48,8 +36,7 @@ static int carry_svm_copy(const struct call *call)
 int fpgart_carries_svm_copy(const void *queue, cl_bool blocking, void *to, const void *from,
                             size_t size, cl_uint waits, const cl_event *wait_list, cl_event *event)
 {
-    struct call call =
-        call_of(carry_svm_copy, CL_COMMAND_SVM_MEMCPY, queue, waits, wait_list, event);
+    struct call call = {FPGART_CALL(carry_svm_copy, CL_COMMAND_SVM_MEMCPY)};
     call.host = from;
     call.other = (uintptr_t)to;
     call.size = size;
@@ -69,8 +56,7 @@ static int carry_svm_fill(const struct call *call)
 int fpgart_carries_svm_fill(const void *queue, void *to, const void *pattern, size_t pattern_size,
                             size_t size, cl_uint waits, const cl_event *wait_list, cl_event *event)
 {
-    struct call call =
-        call_of(carry_svm_fill, CL_COMMAND_SVM_MEMFILL, queue, waits, wait_list, event);
+    struct call call = {FPGART_CALL(carry_svm_fill, CL_COMMAND_SVM_MEMFILL)};
     call.other = (uintptr_t)to;
     call.host = pattern;
     call.pattern = pattern_size;
@@ -90,8 +76,7 @@ static int carry_svm_mapping(const struct call *call)
 int fpgart_carries_svm_map(const void *queue, cl_bool blocking, cl_map_flags flags, void *pointer,
                            size_t size, cl_uint waits, const cl_event *wait_list, cl_event *event)
 {
-    struct call call =
-        call_of(carry_svm_mapping, CL_COMMAND_SVM_MAP, queue, waits, wait_list, event);
+    struct call call = {FPGART_CALL(carry_svm_mapping, CL_COMMAND_SVM_MAP)};
     call.host = pointer;
     call.is_blocking = blocking != 0;
     return size != 0 && fpgart_are_map_flags(flags) && fpgart_carries(&call);
@@ -100,8 +85,7 @@ int fpgart_carries_svm_map(const void *queue, cl_bool blocking, cl_map_flags fla
 int fpgart_carries_svm_unmap(const void *queue, void *pointer, cl_uint waits,
                              const cl_event *wait_list, cl_event *event)
 {
-    struct call call =
-        call_of(carry_svm_mapping, CL_COMMAND_SVM_UNMAP, queue, waits, wait_list, event);
+    struct call call = {FPGART_CALL(carry_svm_mapping, CL_COMMAND_SVM_UNMAP)};
     call.host = pointer;
     return fpgart_carries(&call);
 }
@@ -114,8 +98,7 @@ static int carry_svm_migration(const struct call *call)
 int fpgart_carries_svm_migration(const void *queue, cl_uint waits, const cl_event *wait_list,
                                  cl_event *event)
 {
-    const struct call call =
-        call_of(carry_svm_migration, CL_COMMAND_SVM_MIGRATE_MEM, queue, waits, wait_list, event);
+    const struct call call = {FPGART_CALL(carry_svm_migration, CL_COMMAND_SVM_MIGRATE_MEM)};
     return fpgart_carries(&call);
 }
 
@@ -143,7 +126,7 @@ int fpgart_carries_svm_free(const void *queue, cl_uint count, void *const *point
                             const void *frees, cl_uint waits, const cl_event *wait_list,
                             cl_event *event)
 {
-    struct call call = call_of(carry_svm_free, CL_COMMAND_SVM_FREE, queue, waits, wait_list, event);
+    struct call call = {FPGART_CALL(carry_svm_free, CL_COMMAND_SVM_FREE)};
     call.host = pointers;
     call.size = count;
     return frees == NULL && count != 0 && count <= FPGART_ARGUMENTS && pointers != NULL &&
@@ -184,8 +167,7 @@ static int carry_usm_copy(const struct call *call)
 int fpgart_carries_usm_copy(const void *queue, cl_bool blocking, void *to, const void *from,
                             size_t size, cl_uint waits, const cl_event *wait_list, cl_event *event)
 {
-    struct call call =
-        call_of(carry_usm_copy, CL_COMMAND_MEMCPY_INTEL, queue, waits, wait_list, event);
+    struct call call = {FPGART_CALL(carry_usm_copy, CL_COMMAND_MEMCPY_INTEL)};
     call.host = from;
     call.other = (uintptr_t)to;
     call.size = size;
@@ -210,8 +192,7 @@ static int carry_usm_fill(const struct call *call)
 int fpgart_carries_usm_fill(const void *queue, void *to, const void *pattern, size_t pattern_size,
                             size_t size, cl_uint waits, const cl_event *wait_list, cl_event *event)
 {
-    struct call call =
-        call_of(carry_usm_fill, CL_COMMAND_MEMFILL_INTEL, queue, waits, wait_list, event);
+    struct call call = {FPGART_CALL(carry_usm_fill, CL_COMMAND_MEMFILL_INTEL)};
     call.other = (uintptr_t)to;
     call.host = pattern;
     call.pattern = pattern_size;
@@ -243,7 +224,7 @@ static int carries_usm_hint(const void *queue, const void *pointer, size_t size,
                             cl_command_type type, cl_uint waits, const cl_event *wait_list,
                             cl_event *event)
 {
-    struct call call = call_of(carry_usm_hint, type, queue, waits, wait_list, event);
+    struct call call = {FPGART_CALL(carry_usm_hint, type)};
     call.host = pointer;
     call.size = size;
     return fpgart_carries(&call);
