@@ -56,22 +56,22 @@ void core_board_has_cores(struct core_board *board, uint32_t cores)
     board->cores = cores;
 }
 
-/* Returns true if the board may run a command of the queue beside the open kernels. */
-/* Returns true if a task of the queue runs beside no other one of the queue. */
+/* Returns true if a task more, or less, changes the number of cores that the queue occupies. */
 static bool is_only_task(const struct core_queue *queue)
 {
     return !queue->in_order || queue->tasks == 0;
 }
 
+/* Returns true if the board may run a command of the queue beside the open kernels. */
 static bool has_room(const struct core_board *board, const struct core_queue *queue,
                      enum core_kind kind)
 {
-    uint32_t own = queue->in_order ? queue->kernels : 0;
+    bool in_order = queue->in_order; /* its own kernels run in turn */
     if (kind == CORE_MOVES || board->cores == 0)
         return true;
     if (kind != CORE_TASK)
-        return board->kernels == own;
-    return board->wide == (own != 0 ? own - queue->tasks : 0) &&
+        return board->kernels == (in_order ? queue->kernels : 0);
+    return board->wide == (in_order ? queue->kernels - queue->tasks : 0) &&
            board->tasks + is_only_task(queue) <= board->cores;
 }
 

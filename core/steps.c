@@ -335,10 +335,10 @@ bool core_set(struct core_command *event, int32_t status)
     bool is_first = atomic_load(&event->status) > CL_COMPLETE;
     if (is_first) {
         atomic_store(&event->status, status);
-        if (queue != NULL)
+        if (queue != NULL) {
             core_leave_queue(queue, event, NULL);
-        if (queue != NULL)
             core_queue_callbacks(event, status);
+        }
         core_step(event);
     }
     core_unlock();

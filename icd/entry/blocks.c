@@ -132,12 +132,6 @@ int fpgart_place_in(uintptr_t buffer, const struct fpgart_carried_queue *queue, 
            region->context == fpgart_handle_serial(queue->context);
 }
 
-static size_t whole_pages(size_t size)
-{
-    enum { PAGE = 4096 };
-    return (size + PAGE - 1) / PAGE * PAGE;
-}
-
 uintptr_t fpgart_store_of(uintptr_t buffer, const struct fpgart_carried_queue *queue)
 {
     const struct fpgart_region *region = fpgart_region_of(buffer);
@@ -148,7 +142,7 @@ uintptr_t fpgart_store_of(uintptr_t buffer, const struct fpgart_carried_queue *q
     struct fpgart_block *block = find_block(owner);
     if (block != NULL && block->board != NULL) {
         if (block->store == 0)
-            block->store = map_anonymous(whole_pages(block->size));
+            block->store = map_anonymous(block->size);
         store = block->store;
     }
     pthread_mutex_unlock(&lock);
@@ -159,7 +153,7 @@ void fpgart_block_free(struct fpgart_block *block)
 {
     struct fpgart_block freed = fpgart_take_block(block);
     if (freed.store != 0)
-        unmap(freed.store, whole_pages(freed.size));
+        unmap(freed.store, freed.size);
     if (freed.board == NULL)
         return;
     if (!board_memory_keeps(freed.board->memory, freed.size))

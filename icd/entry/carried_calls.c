@@ -34,9 +34,9 @@ static int begin_launch(struct command *command, const struct call *call)
         fpgart_lay_out_launch(call->kernel, command->queue, &call->nd_range, command->epoch,
                               command->carried, ROOM - sizeof(struct carried), command->held.uses,
                               &command->buffers, &command->held.program, &command->held.reaches);
-    if (size != 0 && command->held.program.may_poll && fpgart_is_task(command))
+    if (size == 0 || (command->held.program.may_poll && fpgart_is_task(command)))
         return fpgart_give_up(command);
-    return size != 0 ? size : fpgart_give_up(command);
+    return size;
 }
 
 /* Lays a launch out only to find that its arguments and sizes are correct. */

@@ -42,7 +42,7 @@ struct fpgart_block {           /* memory of a board that C has allocated */
     struct fpgart_board *board; /* NULL: none */
     uint64_t address, size;
     int is_moving;   /* 1: a thread copies the buffer's contents into it */
-    uintptr_t store; /* the host's memory, of whole pages, in which C maps the buffer; 0: none */
+    uintptr_t store; /* the host's memory in which C maps the buffer; 0: none */
 };
 struct fpgart_place {       /* of a buffer */
     _Atomic uint64_t epoch; /* 0: unknown, or about to change */

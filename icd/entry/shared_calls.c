@@ -36,11 +36,8 @@ static int carry_svm_copy(const struct call *call)
 int fpgart_carries_svm_copy(const void *queue, cl_bool blocking, void *to, const void *from,
                             size_t size, cl_uint waits, const cl_event *wait_list, cl_event *event)
 {
-    struct call call = {FPGART_CALL(carry_svm_copy, CL_COMMAND_SVM_MEMCPY)};
-    call.host = from;
-    call.other = (uintptr_t)to;
-    call.size = size;
-    call.is_blocking = blocking != 0;
+    const struct call call = {FPGART_CALL(carry_svm_copy, CL_COMMAND_SVM_MEMCPY), .host = from,
+                              .other = (uintptr_t)to, .size = size, .is_blocking = blocking != 0};
     return fpgart_carries(&call);
 }
 
@@ -56,11 +53,9 @@ static int carry_svm_fill(const struct call *call)
 int fpgart_carries_svm_fill(const void *queue, void *to, const void *pattern, size_t pattern_size,
                             size_t size, cl_uint waits, const cl_event *wait_list, cl_event *event)
 {
-    struct call call = {FPGART_CALL(carry_svm_fill, CL_COMMAND_SVM_MEMFILL)};
-    call.other = (uintptr_t)to;
-    call.host = pattern;
-    call.pattern = pattern_size;
-    call.size = size;
+    const struct call call = {FPGART_CALL(carry_svm_fill, CL_COMMAND_SVM_MEMFILL),
+                              .other = (uintptr_t)to, .host = pattern, .pattern = pattern_size,
+                              .size = size};
     return fpgart_carries(&call);
 }
 
@@ -76,17 +71,16 @@ static int carry_svm_mapping(const struct call *call)
 int fpgart_carries_svm_map(const void *queue, cl_bool blocking, cl_map_flags flags, void *pointer,
                            size_t size, cl_uint waits, const cl_event *wait_list, cl_event *event)
 {
-    struct call call = {FPGART_CALL(carry_svm_mapping, CL_COMMAND_SVM_MAP)};
-    call.host = pointer;
-    call.is_blocking = blocking != 0;
+    const struct call call = {FPGART_CALL(carry_svm_mapping, CL_COMMAND_SVM_MAP), .host = pointer,
+                              .is_blocking = blocking != 0};
     return size != 0 && fpgart_are_map_flags(flags) && fpgart_carries(&call);
 }
 
 int fpgart_carries_svm_unmap(const void *queue, void *pointer, cl_uint waits,
                              const cl_event *wait_list, cl_event *event)
 {
-    struct call call = {FPGART_CALL(carry_svm_mapping, CL_COMMAND_SVM_UNMAP)};
-    call.host = pointer;
+    const struct call call = {FPGART_CALL(carry_svm_mapping, CL_COMMAND_SVM_UNMAP),
+                              .host = pointer};
     return fpgart_carries(&call);
 }
 
@@ -126,9 +120,8 @@ int fpgart_carries_svm_free(const void *queue, cl_uint count, void *const *point
                             const void *frees, cl_uint waits, const cl_event *wait_list,
                             cl_event *event)
 {
-    struct call call = {FPGART_CALL(carry_svm_free, CL_COMMAND_SVM_FREE)};
-    call.host = pointers;
-    call.size = count;
+    const struct call call = {FPGART_CALL(carry_svm_free, CL_COMMAND_SVM_FREE), .host = pointers,
+                              .size = count};
     return frees == NULL && count != 0 && count <= FPGART_ARGUMENTS && pointers != NULL &&
            fpgart_carries(&call);
 }
@@ -167,11 +160,8 @@ static int carry_usm_copy(const struct call *call)
 int fpgart_carries_usm_copy(const void *queue, cl_bool blocking, void *to, const void *from,
                             size_t size, cl_uint waits, const cl_event *wait_list, cl_event *event)
 {
-    struct call call = {FPGART_CALL(carry_usm_copy, CL_COMMAND_MEMCPY_INTEL)};
-    call.host = from;
-    call.other = (uintptr_t)to;
-    call.size = size;
-    call.is_blocking = blocking != 0;
+    const struct call call = {FPGART_CALL(carry_usm_copy, CL_COMMAND_MEMCPY_INTEL), .host = from,
+                              .other = (uintptr_t)to, .size = size, .is_blocking = blocking != 0};
     return fpgart_carries(&call);
 }
 
@@ -192,11 +182,9 @@ static int carry_usm_fill(const struct call *call)
 int fpgart_carries_usm_fill(const void *queue, void *to, const void *pattern, size_t pattern_size,
                             size_t size, cl_uint waits, const cl_event *wait_list, cl_event *event)
 {
-    struct call call = {FPGART_CALL(carry_usm_fill, CL_COMMAND_MEMFILL_INTEL)};
-    call.other = (uintptr_t)to;
-    call.host = pattern;
-    call.pattern = pattern_size;
-    call.size = size;
+    const struct call call = {FPGART_CALL(carry_usm_fill, CL_COMMAND_MEMFILL_INTEL),
+                              .other = (uintptr_t)to, .host = pattern, .pattern = pattern_size,
+                              .size = size};
     return fpgart_carries(&call);
 }
 
@@ -224,9 +212,7 @@ static int carries_usm_hint(const void *queue, const void *pointer, size_t size,
                             cl_command_type type, cl_uint waits, const cl_event *wait_list,
                             cl_event *event)
 {
-    struct call call = {FPGART_CALL(carry_usm_hint, type)};
-    call.host = pointer;
-    call.size = size;
+    const struct call call = {FPGART_CALL(carry_usm_hint, type), .host = pointer, .size = size};
     return fpgart_carries(&call);
 }
 

@@ -151,8 +151,8 @@ void fpgart_call_out(struct fpgart_excursion *excursion)
         return;
     excursion->driver = driver_state;
     excursion->host = host_state;
-    driver_state =
-        state; /* on a thread of the driver, Python made it; calls in the callback use it */
+    /* On a thread of the driver, Python made the state; calls in the callback use it, too. */
+    driver_state = state;
     name_state(host_state);
 }
 
