@@ -66,6 +66,7 @@ class StreamClock:
         return self._channels[name]
 
     def start(self, steps: tuple[Step, ...], begin: int) -> Process:
+        """Starts a process at `begin`."""
         code = [(s.kind, self._channel(s.channel) if s.channel else s.first, s.second) for s in steps]
         number = int(lib.stream_clock_process(self._handle, ffi.new("struct stream_step[]", code), len(code), begin))
         if number < 0:

@@ -299,6 +299,7 @@ def main() -> None:
 
 
 def run_command_line() -> int | None:
+    """Runs the command of the arguments; returns the exit status."""
     try:
         settings.ORIGINS.update(settings.apply(os.environ, Path.cwd()))
         status: int | None = cli(standalone_mode=False)

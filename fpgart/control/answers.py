@@ -20,6 +20,7 @@ from fpgart.control.host_python import ask_host
 
 
 def add_faults(text: str) -> list[int]:
+    """Adds faults; returns their numbers."""
     return [_number(fault) for fault in FAULTS.add(text)]
 
 

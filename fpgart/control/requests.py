@@ -49,6 +49,7 @@ def ask(name: str, *arguments: Any) -> Any:
 
 
 def _loaded() -> ctypes.CDLL | None:
+    """Returns the library, if it is loaded; else None."""
     try:
         library = ctypes.CDLL(str(LIBRARY), mode=os.RTLD_NOLOAD | os.RTLD_NOW)
     except OSError:

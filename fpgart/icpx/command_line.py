@@ -151,6 +151,7 @@ def expanded(words: Iterable[str], depth: int = 0) -> list[str]:
 
 
 def read_command_line(words: list[str]) -> CommandLine:
+    """Reads the words; raises UsageError."""
     made = CommandLine()
     rest = deque(words)
     while rest:
@@ -272,6 +273,7 @@ def _targets(word: str) -> None:
 
 
 def _check(made: CommandLine) -> None:
+    """Checks the command line; raises UsageError."""
     for word in made.hardware:
         if word in BOARD_FLAGS and made.wanted in (Wanted.PROGRAM, Wanted.IMAGE):
             raise UsageError(f"{word} makes hardware or its simulation, which needs Intel's compiler; {INSTEAD}")

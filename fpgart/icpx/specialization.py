@@ -92,6 +92,7 @@ class Constants:
 
     @cached_property
     def _numbers(self) -> dict[int, bytes]:
+        """The bytes of constants that are numbers."""
         return {
             id: struct.pack(f"<{len(value)}I", *value)[: self._size(type)]
             for _, (type, id, *value) in self.module.declared(Op.CONSTANT, least=3)

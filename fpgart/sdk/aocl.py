@@ -99,6 +99,7 @@ def boards() -> dict[str, BoardDescription]:
 
 
 def board_of(name: str) -> BoardDescription:
+    """Returns a board; raises AoclError for an unknown device."""
     found = boards()
     if name not in found:
         raise AoclError(f"no device {name}; the devices are {', '.join(found)} (FPGART_BOARD names the boards)")

@@ -60,6 +60,7 @@ class CommandLine:
 
     @classmethod
     def read(cls, words: list[str]) -> CommandLine:
+        """Reads the words; raises ClOclUsageError."""
         made = cls()
         rest = iter(words)
         for word in rest:

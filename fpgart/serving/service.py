@@ -137,6 +137,7 @@ class Service:
         }
 
     def run(self) -> None:
+        """Serves until stop()."""
         self._pool.start()
         while not self._stopping:
             try:

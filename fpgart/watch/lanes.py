@@ -74,6 +74,7 @@ class Lane:
     levels: Levels | None = None
 
     def add(self, span: Span) -> Span:
+        """Appends a span, and returns it."""
         self.spans.append(span)
         return span
 

@@ -127,6 +127,7 @@ class KeystoneHeaps:
         return memory in self.mapped
 
     def size(self, memory: int) -> int:
+        """Returns the size of a heap in bytes."""
         return self._sizes[memory]
 
     def free_bytes(self, memory: int) -> int:

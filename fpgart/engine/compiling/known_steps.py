@@ -41,6 +41,7 @@ class KnownSteps:
         self._engine = engine
 
     def find(self, step: BuildStep) -> StepDone | None:
+        """Returns the result of the step; None if it is not known."""
         if not self._folder or not stands_alone(step):
             return None
         with suppress(OSError, ProtocolError, UnicodeError), open(self._file(step), "rb") as opened:

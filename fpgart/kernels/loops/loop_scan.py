@@ -49,6 +49,7 @@ class Places:
         return self._places[index - 1] if index else 0
 
     def any(self, begin: int, end: int) -> bool:
+        """True if a position lies in [`begin`, `end`)."""
         index = bisect_left(self._places, begin)
         return index < len(self._places) and self._places[index] < end
 

@@ -120,6 +120,7 @@ class _Reader:
         self._bounds: dict[int, set[Expression | None]] = {}
 
     def items(self) -> tuple[Item, ...]:
+        """Returns the items of the function. Raises UncountableError."""
         return tuple(self._region(self._flow.entry, END, None, self._flow.meetings(self._flow.entry, None)))
 
     def touches(self) -> Iterator[Touch]:
@@ -225,6 +226,7 @@ class _Reader:
     # Loops
 
     def _loop(self, loop: FlowLoop) -> Loop:
+        """Returns a loop. Raises UncountableError."""
         number = len(self.values.counters)
         counter, count = f"i{number}", f"iterations{number}"
         self.values.counters[loop.header] = counter

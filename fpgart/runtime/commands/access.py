@@ -73,6 +73,7 @@ Accesses = tuple[MemoryAccess, ...]
 
 
 def whole(mode: AccessMode, buffer: Buffer) -> MemoryAccess:
+    """Returns an access to all bytes of a buffer."""
     return MemoryAccess(mode, ((0, buffer.size),), buffer=buffer)
 
 

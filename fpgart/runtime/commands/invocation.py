@@ -150,6 +150,7 @@ class Invocation:
         return *found, *(access_to(AccessMode.REACH, each) for each in allocations if each.number not in given)
 
     def _given_allocation(self, address: int) -> UsmAllocation | None:
+        """Returns the allocation that contains an address, or None."""
         allocations = self.usm.allocations if self.usm is not None else ()
         return next((each for each in allocations if each.address <= address < each.address + each.size), None)
 
@@ -175,6 +176,7 @@ class Invocation:
 
 
 def access_to(mode: AccessMode, allocation: UsmAllocation, argument: int = -1) -> MemoryAccess:
+    """Returns an access to all bytes of an allocation."""
     return MemoryAccess(mode, ((0, allocation.size),), None, allocation, argument, allocation.block)
 
 

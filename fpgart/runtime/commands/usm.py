@@ -43,6 +43,7 @@ class UsmPointer:
         return self.allocation.board_address(self.address)
 
     def access(self, mode: AccessMode, size: int) -> MemoryAccess:
+        """Returns the access to `size` bytes from the pointer on."""
         if self.allocation is None:
             return MemoryAccess(mode, ((self.address, self.address + size),))
         offset = self.address - self.allocation.pointer

@@ -365,6 +365,7 @@ class Device:
             return list(self._live.values())
 
     def bytes_in_use(self) -> int:
+        """Returns the number of bytes in allocated blocks."""
         return sum(block.range.size for block in self.blocks())
 
     def reap_memory(self) -> None:

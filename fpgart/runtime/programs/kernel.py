@@ -151,6 +151,7 @@ class Kernel:
             listener(buffer, location, self.describe_briefly(index))
 
     def set_pipe(self, index: int, pipe: Pipe) -> None:
+        """Sets a pipe argument. Raises InvalidArgValue, InvalidArgSize."""
         declared = self.interface.arguments[index].pipe
         if declared is None:
             raise InvalidArgValue(f"{self.describe(index)} is not a pipe")

@@ -50,6 +50,7 @@ class Section:
 
 
 def as_html(report: Report, events: list[Args], title: str) -> str:
+    """Returns the page; `report` is that of `events`."""
     end = round(report.microseconds * 1000)
     real, simulated = lanes.real(events), lanes.simulated(events)
     colours, words = Colours([*real, *simulated], report.loading), figures.Words()

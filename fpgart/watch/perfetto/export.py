@@ -71,6 +71,7 @@ class Track(IntEnum):
 
 
 def as_perfetto(report: Report, events: list[Args]) -> bytes:
+    """Returns the trace; `report` is that of `events`."""
     real, simulated = lanes.real(events), lanes.simulated(events)
     made = _Trace()
     made.announce([*real, *simulated], report)
@@ -102,6 +103,7 @@ class _Trace:
         self._counters = count(1)
 
     def encoded(self) -> bytes:
+        """Returns the file: packets are field 1 of a trace."""
         return message(*((1, packet) for packet in self._packets))
 
     def announce(self, found: list[Lane], report: Report) -> None:

@@ -48,6 +48,7 @@ def read(path: Path, tell: Tell = ignore) -> Report:
 
 
 def of(found: list[Args]) -> Report:
+    """Returns the report of ordered() events."""
     with without_collector():
         return _of(found)
 

@@ -88,6 +88,7 @@ def _name(facts: Args, name: str) -> str:
 
 
 def _most(trace: list[Args]) -> dict[str, int]:
+    """Returns the highest number of each kind in a trace."""
     most: dict[str, int] = {}
     for event in trace:
         for key, value in event.get("args", {}).items():
