@@ -45,6 +45,8 @@ class Host:
         self.program.build("")
         self.program.kernels({})
         self.address = memory.allocate(4096)
+        self.runs_of_left = threading.Semaphore(0)
+        """Released when the watching thread has run what a lost process left."""
         self._kept: list[Any] = []
         self._carrier = self.engine.carrier()
         assert self._carrier is not None
@@ -111,16 +113,22 @@ class Host:
 
     def lose_process(self) -> None:
         """Ends the board process; its kernels' numbers are void behind that."""
-        assert self.engine.carried is not None
-        lost = threading.Event()
-        self.engine.carried.lost.append(lost.set)
+        carried, lost = self.engine.carried, threading.Event()
+        run_left = carried._run_left
+
+        def run_left_and_tell() -> None:
+            run_left()
+            self.runs_of_left.release()
+
+        carried._run_left = run_left_and_tell  # type: ignore[method-assign]
+        carried.lost.append(lost.set)
         self.engine.process.stop("was stopped by the test")
         assert lost.wait(60)
 
     def number_in_another_process(self, name: str) -> int:
-        """Waits until a kernel has a number again."""
+        """Waits until a kernel has a number again: the watching thread has forgotten the lost process."""
         while not (number := int(self.program.kernel(name).carried)):
-            time.sleep(0.001)
+            assert self.runs_of_left.acquire(timeout=60)
         return number
 
     def close(self) -> None:
