@@ -19,8 +19,10 @@ struct core_board *core_board_new(void (*idle)(void *data), void *data)
 
 void core_board_release(struct core_board *board)
 {
-    if (board != NULL && atomic_fetch_sub(&board->references, 1) == 1)
-        free(board);
+    if (board == NULL || atomic_fetch_sub(&board->references, 1) != 1)
+        return;
+    free(board->on_core);
+    free(board);
 }
 
 void core_board_add(struct core_board *board, struct core_queue *queue)
@@ -51,52 +53,76 @@ bool core_engine_may_get(const struct core_queue *queue, enum core_kind kind)
     return kind != CORE_MOVES || (polling == own_polling && running == queue->running);
 }
 
-void core_board_has_cores(struct core_board *board, uint32_t cores)
+bool core_board_has_cores(struct core_board *board, uint32_t cores)
 {
-    board->cores = cores;
+    board->on_core = calloc(cores, sizeof *board->on_core);
+    if (board->on_core != NULL)
+        board->core_count = cores;
+    return board->on_core != NULL;
 }
 
-/* Returns true if a task more, or less, changes the number of cores that the queue occupies. */
-static bool is_only_task(const struct core_queue *queue)
+uint32_t core_cores(const struct core_queue *queue, enum core_kind kind)
 {
-    return !queue->in_order || queue->tasks == 0;
+    uint32_t all = queue->board != NULL ? queue->board->core_count : 0;
+    return kind == CORE_MOVES ? 0 : kind == CORE_TASK && all != 0 ? 1 : all;
 }
 
-/* Returns true if the board may run a command of the queue beside the open kernels. */
-static bool has_room(const struct core_board *board, const struct core_queue *queue,
-                     enum core_kind kind)
+/* Returns the core on which a task runs: one whose kernel it follows in its queue, or a free one,
+ * or else the cores in turn. */
+static uint32_t find_core(struct core_board *board, const struct core_queue *queue)
 {
-    bool in_order = queue->in_order; /* its own kernels run in turn */
-    if (kind == CORE_MOVES || board->cores == 0)
-        return true;
-    if (kind != CORE_TASK)
-        return board->kernels == (in_order ? queue->kernels : 0);
-    return board->wide == (in_order ? queue->kernels - queue->tasks : 0) &&
-           board->tasks + is_only_task(queue) <= board->cores;
+    uint32_t free_core = board->next_core;
+    for (uint32_t i = board->core_count; i-- > 0;) {
+        uint32_t core = (board->next_core + i) % board->core_count;
+        const struct core_command *kernel = board->on_core[core];
+        if (kernel == NULL)
+            free_core = core;
+        else if (queue->in_order && kernel->queue == queue)
+            return core;
+    }
+    board->next_core = (free_core + 1) % board->core_count;
+    return free_core;
 }
 
-bool core_admits(const struct core_queue *queue, uint64_t epoch, enum core_kind kind)
+void core_occupy(struct core_command *command, struct core_work *work)
+{
+    struct core_queue *queue = command->queue;
+    struct core_board *board = queue->board;
+    uint32_t count = core_cores(queue, command->kind);
+    uint32_t first = count == 1 ? find_core(board, queue) : 0;
+    struct core_command *followed = NULL;
+    for (uint32_t i = first; i < first + count; i++) {
+        struct core_command *before = board->on_core[i];
+        board->on_core[i] = command;
+        if (before != NULL && before != followed)
+            core_follow(command, before, false, false, work);
+        followed = before;
+    }
+}
+
+void core_vacate(const struct core_command *command)
+{
+    const struct core_board *board = command->queue->board;
+    for (uint32_t i = 0; board != NULL && i < board->core_count; i++)
+        if (board->on_core[i] == command)
+            board->on_core[i] = NULL;
+}
+
+bool core_admits(const struct core_queue *queue, uint64_t epoch)
 {
     const struct core_board *board = queue->board;
-    return board == NULL || (board->holders == 0 && !board->awaited &&
-                             atomic_load(&board->epoch) == epoch && has_room(board, queue, kind));
+    return board == NULL ||
+           (board->holders == 0 && !board->awaited && atomic_load(&board->epoch) == epoch);
 }
 
 void core_admit(struct core_queue *queue, enum core_kind kind)
 {
     polling += kind == CORE_POLLS;
     queue->polling += kind == CORE_POLLS;
-    queue->kernels += kind != CORE_MOVES;
     queue->admitted++;
     if (queue->board == NULL)
         return;
     queue->board->open++;
-    if (kind == CORE_TASK) {
-        queue->board->tasks += is_only_task(queue);
-        queue->tasks++;
-    } else {
-        queue->board->wide += kind != CORE_MOVES;
-    }
     if (kind != CORE_MOVES && queue->board->kernels++ == 0)
         queue->board->kernels_since = queue->engine->now();
 }
@@ -106,16 +132,9 @@ void core_leave(struct core_queue *queue, enum core_kind kind, struct core_work 
     struct core_board *board = queue->board;
     polling -= kind == CORE_POLLS;
     queue->polling -= kind == CORE_POLLS;
-    queue->kernels -= kind != CORE_MOVES;
     queue->admitted--;
     if (board == NULL)
         return;
-    if (kind == CORE_TASK) {
-        queue->tasks--;
-        board->tasks -= is_only_task(queue);
-    } else {
-        board->wide -= kind != CORE_MOVES;
-    }
     if (kind != CORE_MOVES && --board->kernels == 0)
         board->kernels_ns += queue->engine->now() - board->kernels_since;
     if (--board->open != 0 || !board->awaited)

@@ -50,7 +50,7 @@ struct core_command {
     bool follows_all;     /* a marker or barrier that follows each earlier one of its queue */
     enum core_kind kind;  /* of a carried command */
     bool admitted;        /* of a carried command: the board counts it as open */
-    bool deferred;        /* it was not admitted when it was enqueued */
+    bool deferred;        /* it is submitted later than it was enqueued */
     bool handed_over;     /* the engine does not get it */
     bool is_begun;        /* the caller runs it */
     _Atomic bool claimed; /* of a user event */
@@ -71,14 +71,14 @@ struct core_board {
     void (*idle)(void *data);
     void *data;
     uint32_t holders;
-    uint32_t open;          /* carried commands that are admitted and have not ended */
-    uint32_t kernels;       /* of these, kernels */
-    uint64_t kernels_since; /* when the first of them was admitted */
-    uint64_t kernels_ns;    /* the time before that in which there were some */
-    uint32_t wide;          /* of the kernels, those that are no CORE_TASK */
-    uint32_t tasks;         /* cores that the others occupy */
-    uint32_t cores;         /* 0: kernels occupy none */
-    bool awaited;           /* idle() has to be called, or runs */
+    uint32_t open;                 /* carried commands that are admitted and have not ended */
+    uint32_t kernels;              /* of these, kernels */
+    uint64_t kernels_since;        /* when the first of them was admitted */
+    uint64_t kernels_ns;           /* the time before that in which there were some */
+    bool awaited;                  /* idle() has to be called, or runs */
+    uint32_t core_count;           /* 0: kernels occupy none */
+    uint32_t next_core;            /* the one that a task occupies next, if none is free */
+    struct core_command **on_core; /* the newest admitted kernel of each, or NULL */
     struct core_board *next_idle;
     struct core_queue *queues;
 };
@@ -110,8 +110,6 @@ struct core_queue {
     uint32_t open;
     uint32_t in_engine; /* of these, those that the engine has */
     uint32_t admitted;
-    uint32_t kernels;  /* of these, those that are kernels */
-    uint32_t tasks;    /* of these, CORE_TASK */
     uint32_t polling;  /* of these, CORE_POLLS */
     uint32_t running;  /* that the caller runs */
     uint64_t enqueued; /* the number of commands so far */
@@ -136,12 +134,17 @@ void core_wake_observer(void);
 
 /* The lock is held. core_admits() is true if the board admits a carried command, core_admit()
  * counts one, core_leave() records its end, and core_board_add() adds a queue to a board.
+ * core_cores() is the number of cores that a kernel occupies; core_occupy() makes an admitted one
+ * follow the kernels on its cores, and core_vacate() frees them.
  * core_engine_may_get() is true for kernels, and for CORE_MOVES if no other command may keep the
  * threads of the engine until it has run. */
 bool core_engine_may_get(const struct core_queue *queue, enum core_kind kind);
-bool core_admits(const struct core_queue *queue, uint64_t epoch, enum core_kind kind);
+bool core_admits(const struct core_queue *queue, uint64_t epoch);
 void core_admit(struct core_queue *queue, enum core_kind kind);
 void core_leave(struct core_queue *queue, enum core_kind kind, struct core_work *work);
+uint32_t core_cores(const struct core_queue *queue, enum core_kind kind);
+void core_occupy(struct core_command *command, struct core_work *work);
+void core_vacate(const struct core_command *command);
 /* Records that the caller begins or ends to run a command of the queue. The lock is held. */
 void core_runs(struct core_queue *queue, bool begins);
 void core_board_add(struct core_board *board, struct core_queue *queue);

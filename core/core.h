@@ -67,9 +67,9 @@ struct core_engine {
 struct core_board *core_board_new(void (*idle)(void *data), void *data);
 void core_board_release(struct core_board *board);
 /* Sets the number of cores of a board, which has no queues yet. A kernel occupies all of them, a
- * CORE_TASK one; the kernels of an in-order queue occupy them in turn. The board admits a kernel
- * only if it has cores for it. 0: kernels occupy none. */
-void core_board_has_cores(struct core_board *board, uint32_t cores);
+ * CORE_TASK one, and follows the kernels that were admitted for them before: the engine has it wait
+ * for them, so that it fails if the engine fails one of them. Returns false without memory. */
+bool core_board_has_cores(struct core_board *board, uint32_t cores);
 /* Admits no carried command until core_board_resume() has been called as often. Returns true
  * if carried commands are open; idle() is then called once for all that hold the board. */
 bool core_board_hold(struct core_board *board);

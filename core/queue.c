@@ -216,7 +216,7 @@ void core_satisfy(struct core_command *before, bool ended, struct core_work *wor
     }
 }
 
-static void enter(struct core_queue *queue, struct core_command *command)
+static void enter(struct core_queue *queue, struct core_command *command, struct core_work *work)
 {
     command->older = queue->newest;
     if (queue->newest != NULL)
@@ -235,6 +235,8 @@ static void enter(struct core_queue *queue, struct core_command *command)
     if (command->deferred)
         return;
     core_admit(queue, command->kind);
+    core_occupy(command, work);
+    command->deferred = command->unmet != 0;
     atomic_store(&command->status, CL_SUBMITTED); /* nobody has seen it: no callback is due */
     command->times[CL_SUBMITTED] = command->times[CL_QUEUED];
 }
@@ -280,8 +282,10 @@ void core_leave_queue(struct core_queue *queue, struct core_command *command,
         core_runs(queue, false);
     if (command->decided)
         atomic_fetch_sub(&core_decided, 1);
-    else if (command->admitted)
+    else if (command->admitted) {
+        core_vacate(command);
         core_leave(queue, command->kind, work);
+    }
 }
 
 /* For a marker or barrier that follows all before it: returns the next older command that it has
@@ -339,14 +343,14 @@ static void discard(struct core_command *command)
 static bool put(struct core_queue *queue, struct core_command *command, enum core_role role,
                 uint32_t count, struct core_command *const *wait_list, struct core_work *work)
 {
-    /* One more link is for end_in_turn(). */
-    if (!make_room(command, followed(queue, role, count) + count + 1))
+    uint32_t cores = command->decided ? 0 : core_cores(queue, command->kind);
+    if (!make_room(command, followed(queue, role, count) + count + cores))
         return false;
     queue->caller->moving++;
     for (uint32_t i = 0; i < count; i++)
         core_follow(command, wait_list[i], true, !engine_orders(wait_list[i], command), work);
     follow_queue(queue, command, role, count, work);
-    enter(queue, command);
+    enter(queue, command, work);
     command->is_barrier = role == CORE_BARRIER;
     if (command->is_barrier)
         queue->barrier = command;
@@ -414,7 +418,7 @@ struct core_command *core_enqueue(struct core_queue *queue, enum core_role role,
     core_lock();
     command->epoch = epoch;
     command->handed_over = !core_engine_may_get(queue, kind);
-    if (!core_admits(queue, epoch, kind) || !put(queue, command, role, count, wait_list, &work)) {
+    if (!core_admits(queue, epoch) || !put(queue, command, role, count, wait_list, &work)) {
         core_unlock();
         discard(command);
         return NULL;

@@ -49,16 +49,13 @@ void core_note_end(struct core_command *command, int32_t status, struct core_wor
     work->last_ended = &command->next_ended;
 }
 
-/* Ends a command that does not run, in its turn: in an in-order queue those behind it follow the
- * ones before it, and behind a barrier they follow what the barrier follows. */
+/* Ends a command that does not run, in its turn, because those that follow it follow none of those
+ * that it follows. */
 static void end_in_turn(struct core_command *command, int32_t error, struct core_work *work)
 {
     core_lock();
     command->error = error;
-    if (command->queue->in_order && command->older != NULL)
-        core_follow(command, command->older, false, true, work);
-    else
-        core_follow_ends(command, work);
+    core_follow_ends(command, work);
     if (command->unmet == 0)
         core_note_end(command, error, work);
     core_unlock();
@@ -101,7 +98,7 @@ static int32_t give_to_engine(struct core_command *command, void **event)
 bool core_begin_directly(struct core_queue *queue, uint64_t epoch, const void *operation)
 {
     core_lock();
-    bool may = queue->open == 0 && queue->direct == NULL && core_admits(queue, epoch, CORE_MOVES);
+    bool may = queue->open == 0 && queue->direct == NULL && core_admits(queue, epoch);
     if (may) {
         queue->direct = operation;
         atomic_store(&queue->at_once.status, CL_RUNNING);
@@ -151,9 +148,9 @@ static void submit(struct core_command *command, struct core_work *work)
 static bool is_admitted(struct core_command *command)
 {
     const struct core_queue *queue = command->queue;
-    while (!core_admits(queue, command->epoch, command->kind)) {
+    while (!core_admits(queue, command->epoch)) {
         uint64_t epoch = queue->board != NULL ? atomic_load(&queue->board->epoch) : command->epoch;
-        if (queue->lane.renews == NULL || !core_admits(queue, epoch, command->kind))
+        if (queue->lane.renews == NULL || !core_admits(queue, epoch))
             return false;
         core_unlock();
         bool is_renewed = queue->lane.renews(command, epoch);
@@ -165,9 +162,10 @@ static bool is_admitted(struct core_command *command)
     return true;
 }
 
-/* Returns true if a carried command may be submitted or handed over now. If its facts do not
- * hold, its board is held, or the engine must not get it, it is handed over, and first waits for
- * the ends of those that it follows. */
+/* Returns true if a carried command may be submitted or handed over now. One that is admitted first
+ * waits until the engine has the kernels on its cores. If its facts do not hold, its board is held,
+ * or the engine must not get it, it is handed over, and first waits for the ends of those that it
+ * follows. */
 static bool take_turn(struct core_command *command, struct core_work *work)
 {
     bool may = true;
@@ -177,11 +175,12 @@ static bool take_turn(struct core_command *command, struct core_work *work)
     if (is_admitted(command) && core_engine_may_get(command->queue, command->kind)) {
         command->admitted = true;
         core_admit(command->queue, command->kind);
+        core_occupy(command, work);
     } else {
         command->handed_over = true;
         core_follow_ends(command, work);
-        may = command->unmet == 0;
     }
+    may = command->unmet == 0;
     core_unlock();
     return may;
 }
@@ -301,7 +300,7 @@ void core_begin(struct core_command *command)
 bool core_begin_here(struct core_command *command)
 {
     core_lock();
-    bool may = core_admits(command->queue, command->epoch, command->kind);
+    bool may = core_admits(command->queue, command->epoch);
     if (may) {
         command->admitted = true;
         core_admit(command->queue, command->kind);

@@ -8,7 +8,6 @@ cannot carry it then, the scheduler runs the command.
 
 from __future__ import annotations
 
-import os
 import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -171,7 +170,6 @@ BOARDS: dict[Device, CarriedBoard] = {}
 _making = threading.Lock()
 """Held while a board is made."""
 _decided_transfers = count(1)
-MOST_TASKS = 1 << 31
 MANY_TRANSFERS = 1000
 """After so many decided transfers the engine is loaded. A host with more of them saves more time than that takes."""
 
@@ -233,7 +231,7 @@ def _new_board(device: Device) -> CarriedBoard | None:
     if carrier is None:
         return None
     of_engine = carrier.functions, carrier.context, carrier.device
-    address = lib.fpgart_board_new(device.handle, *of_engine, device.mmd.in_c, device.has_svm, _cores(device))
+    address = lib.fpgart_board_new(device.handle, *of_engine, device.mmd.in_c, device.has_svm, device.cores)
     if not address:
         return None
     board = CarriedBoard(device, address)
@@ -247,14 +245,6 @@ def _new_board(device: Device) -> CarriedBoard | None:
     board.may_allocate()
     lib.fpgart_carry(True)
     return board
-
-
-def _cores(device: Device) -> int:
-    """Returns the number of tasks that the engine may have at once; 0 if kernels run beside each other.
-
-    An engine with a thread for each core of the board, or with fewer, runs no more tasks at once than the board.
-    """
-    return MOST_TASKS if 0 < (os.cpu_count() or 1) <= device.cores else device.cores
 
 
 def _begin_to_carry(device: Device, board: CarriedBoard) -> None:

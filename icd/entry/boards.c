@@ -94,7 +94,8 @@ uintptr_t fpgart_board_new(uintptr_t device, uintptr_t carrier, uintptr_t engine
     if (board == NULL)
         return 0;
     board->core = core_board_new(board_idle, (void *)device);
-    if (board->core == NULL) {
+    if (board->core == NULL || (cores != 0 && !core_board_has_cores(board->core, cores))) {
+        core_board_release(board->core);
         free(board);
         return 0;
     }
@@ -104,7 +105,6 @@ uintptr_t fpgart_board_new(uintptr_t device, uintptr_t carrier, uintptr_t engine
     board->device = engine_device;
     board->has_svm = has_svm;
     board->cores = cores;
-    core_board_has_cores(board->core, cores);
     board->memory = (struct board_memory *)memory;
     board->next = atomic_load(&boards);
     while (!atomic_compare_exchange_weak(&boards, &board->next, board))

@@ -331,7 +331,9 @@ struct operation {
     unsigned after_count;
     int32_t status, ends_with;
     uint64_t begin, end;
-    bool is_flushed;
+    bool is_late;    /* it was submitted after the host had enqueued it */
+    bool is_flushed; /* after it was submitted */
+    bool is_work;    /* that is no marker and no barrier */
     bool is_hidden; /* that it has ended; commands behind it in its lane may be seen to end first */
     void (*ended)(void *);
     void *data;
@@ -375,6 +377,7 @@ static int32_t engine_submit(void *lane, void *given, uint32_t count, void *cons
                                     .lane = lane,
                                     .after_count = count,
                                     .status = CL_SUBMITTED,
+                                    .is_late = command_of(number) != NULL,
                                     .ends_with = outcome_of(number),
                                     .references = 1};
     for (uint32_t i = 0; i < count; i++) {
@@ -493,8 +496,7 @@ static bool has_failed_wait(const struct operation *operation)
 /* What is submitted later than it was enqueued has to be flushed. */
 static bool has_begun(const struct operation *operation)
 {
-    const struct core_command *command = command_of(operation->number);
-    return command == NULL || !command->deferred || operation->is_flushed;
+    return !operation->is_late || operation->is_flushed;
 }
 
 /* An operation of a lane that is out of order fails as soon as one does that it waits for. */
@@ -549,10 +551,11 @@ static void engine_thread(void *nothing)
             continue;
         }
         operation->begin = ++time_now;
+        operation->status = CL_RUNNING;
         if (has_failed_wait(operation)) {
             operation->ends_with = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
         } else if (is_work(operation->number)) {
-            operation->status = CL_RUNNING;
+            operation->is_work = true;
             command_begins(operation->number, true);
         }
         core_pause();
@@ -649,21 +652,13 @@ static unsigned cores_of(const struct plan *plan)
     return plan->of == CORE_MOVES ? 0 : plan->of == CORE_TASK ? 1 : CORES;
 }
 
-/* Returns how many cores the kernels of the engine occupy, one of that plan included. */
-static unsigned occupied_beside(const struct plan *plan)
+/* Returns how many cores the kernels occupy that the engine runs. */
+static unsigned occupied(void)
 {
     unsigned sum = 0;
-    for (int queue = 0; queue < QUEUES; queue++) {
-        unsigned all = queue == plan->queue ? cores_of(plan) : 0, most = all;
-        for (unsigned j = 0; j < operation_count; j++) {
-            const struct plan *other = &host->plans[operations[j].number];
-            if (operations[j].status <= CL_COMPLETE || other->queue != queue)
-                continue;
-            all += cores_of(other);
-            most = cores_of(other) > most ? cores_of(other) : most;
-        }
-        sum += host->in_order[queue] ? most : all;
-    }
+    for (const struct operation *each = operations; each < operations + operation_count; each++)
+        if (each->status == CL_RUNNING && each->is_work)
+            sum += cores_of(&host->plans[each->number]);
     return sum;
 }
 
@@ -671,8 +666,6 @@ static unsigned occupied_beside(const struct plan *plan)
 static void check_what_is_beside(int number)
 {
     const struct plan *plan = &host->plans[number];
-    CHECK(!host->has_cores || plan->of == CORE_MOVES || occupied_beside(plan) <= CORES,
-          "kernels occupy more cores than there are");
     bool came_later = commands[number] != NULL && commands[number]->deferred;
     for (int i = 0; i < LISTED && plan->of == CORE_MOVES && came_later; i++) {
         int waited = plan->waits[i] - 1;
@@ -744,6 +737,7 @@ static void command_begins(int number, bool in_engine)
     const struct plan *plan = &host->plans[number];
     CHECK(!began[number], "a command begins twice");
     began[number] = true;
+    CHECK(!host->has_cores || occupied() <= CORES, "kernels occupy more cores than there are");
     if (in_engine || plan->kind == DIRECT)
         CHECK(known_state[number] == board_state, "a command is carried on a board that changed");
     for (int i = 0; i < LISTED; i++)
@@ -851,7 +845,7 @@ static void call_caller(void *data)
 {
     CHECK(data == &caller && core_in_ended(), "the caller is called in another way");
     CHECK(!holds_lock(), "the caller is called with the lock");
-    bool has_reason = host->rests || host->has_cores;
+    bool has_reason = host->rests;
     for (int i = 0; i < COMMANDS; i++)
         has_reason |= host->plans[i].kind == DECIDED || host->plans[i].decides;
     CHECK(has_reason, "the caller is called for nothing");
@@ -1185,17 +1179,13 @@ static void decide(int number, enum core_role role, uint32_t count,
     take();
 }
 
-/* A command that the board does not admit is tried again; beside another kernel it is decided. */
+/* A command that the board does not admit is tried again. */
 static void carry(int number, enum core_role role, uint32_t count, struct core_command *const *list)
 {
     const struct plan *plan = &host->plans[number];
     struct core_queue *queue = queue_with_lane(plan->queue);
     while ((commands[number] = core_enqueue(queue, role, plan->of, learn(number), &number,
                                             sizeof number, count, list)) == NULL) {
-        if (host->has_cores && plan->of != CORE_MOVES && board->kernels != 0) {
-            decide(number, role, count, list);
-            return;
-        }
         CHECK(has_held_ones, "a command is refused that nothing keeps out");
         yield(admits, NULL);
     }
@@ -1478,11 +1468,15 @@ static int32_t expected(int number)
 }
 
 /* Returns true if the command may fail with one that it follows. The engine has wait lists for
- * barriers, too, and passes failures of commands on that it still has. */
+ * barriers, and for kernels on the same cores, too, and passes failures of commands on that it
+ * still has. */
 static bool may_fail(int number)
 {
     const struct plan *plan = &host->plans[number];
     bool is_ordered = plan->kind == USER || host->in_order[plan->queue];
+    for (int i = 0; i < COMMANDS && host->has_cores && plan->of != CORE_MOVES; i++)
+        if (host->plans[i].outcome < 0)
+            return true;
     for (int i = 0; i < LISTED; i++)
         if (plan->waits[i] != 0 && may_fail(plan->waits[i] - 1))
             return true;
@@ -1542,18 +1536,19 @@ static void check_ends(void)
             check_times(commands[i]);
         core_release(commands[i]);
     }
+    for (uint32_t i = 0; i < board->core_count; i++)
+        CHECK(board->on_core[i] == NULL, "a core seems to be occupied");
     for (int i = 0; i < QUEUES; i++) {
         CHECK(queues[i]->open == 0 && queues[i]->oldest == NULL && queues[i]->newest == NULL,
               "a queue is not empty");
         CHECK(queues[i]->barrier == NULL, "a barrier is left");
-        CHECK(core_admits(queues[i], core_board_epoch(board), CORE_CARRIED) &&
+        CHECK(core_admits(queues[i], core_board_epoch(board)) &&
                   core_engine_may_get(queues[i], CORE_MOVES),
               "commands seem to be open");
         CHECK(queues[i]->submitted == NULL && queues[i]->next_noted == NULL,
               "a command that has ended is left to be noted");
         CHECK(queues[i]->in_engine == 0, "the engine seems to have commands");
-        CHECK(queues[i]->admitted == 0 && queues[i]->kernels == 0 && queues[i]->polling == 0 &&
-                  queues[i]->running == 0,
+        CHECK(queues[i]->admitted == 0 && queues[i]->polling == 0 && queues[i]->running == 0,
               "commands seem to be open");
         CHECK(atomic_load(&queues[i]->references) == 1, "a queue is still needed");
         core_queue_release(queues[i]);
@@ -1607,7 +1602,7 @@ static void run(const struct host *given)
     core_open();
     board = core_board_new(idle, &fences);
     if (host->has_cores)
-        core_board_has_cores(board, CORES);
+        CHECK(core_board_has_cores(board, CORES), "there is no memory for cores");
     caller = core_caller_new(call_caller, &caller);
     for (int i = 0; i < QUEUES; i++) {
         lanes[i] = (struct lane){given->in_order[i], 0};
@@ -1620,7 +1615,8 @@ static void run(const struct host *given)
         start(host_thread, (void *)(intptr_t)given->split, true);
     if (given->rests)
         start(resting_thread, NULL, true);
-    start(engine_thread, NULL, false);
+    for (int i = 0; i < (host->has_cores ? CORES : 1); i++)
+        start(engine_thread, NULL, false);
     start(decided_thread, NULL, false);
     start(holding_thread, NULL, false);
     while (step())
@@ -2400,6 +2396,55 @@ static void describe_a_failure_at_a_turn(void)
     core_queue_release(queue);
 }
 
+/* Returns true if the engine was told to have an operation wait for these, numbered from 1. */
+static bool is_after(unsigned number, unsigned first, unsigned second)
+{
+    const struct operation *operation = &operations[number - 1];
+    unsigned count = (first != 0) + (second != 0);
+    return operation->after_count == count &&
+           (count < 1 || operation->after[0] == &operations[first - 1]) &&
+           (count < 2 || operation->after[1] == &operations[second - 1]);
+}
+
+/* Queues 0 and 2 are in order, 1 is not. */
+static void describe_cores(void)
+{
+    static const struct {
+        int queue;
+        enum core_kind kind;
+        unsigned after[2]; /* for which the engine has it wait, numbered from 1 */
+    } given[] = {
+        {1, CORE_TASK, {0}},       {1, CORE_TASK, {0}},    {1, CORE_TASK, {1}},
+        {1, CORE_MOVES, {0}},      {1, CORE_TASK, {2}},    {1, CORE_CARRIED, {3, 5}},
+        {1, CORE_CARRIED, {6}},    {0, CORE_TASK, {7}},    {0, CORE_TASK, {0}},
+        {2, CORE_CARRIED, {9, 7}}, {2, CORE_CARRIED, {0}}, {1, CORE_TASK, {11}},
+    };
+    enum { GIVEN = sizeof given / sizeof given[0] };
+    static struct lane described_lanes[QUEUES] = {{.in_order = true}, {0}, {.in_order = true}};
+    struct core_board *two_cores = core_board_new(idle, NULL);
+    struct core_queue *made_queues[QUEUES];
+    struct core_command *made[GIVEN];
+    core_board_has_cores(two_cores, 2);
+    for (int i = 0; i < QUEUES; i++) {
+        made_queues[i] = core_queue_new(caller, described_lanes[i].in_order);
+        core_queue_carry(made_queues[i], two_cores,
+                         &(struct core_lane){&engine, &described_lanes[i], NULL, hand_over, NULL});
+    }
+    for (unsigned i = 0; i < GIVEN; i++) {
+        made[i] = enqueue_number(made_queues[given[i].queue], given[i].kind, (int)i, 0, NULL);
+        CHECK(is_after(i + 1, given[i].after[0], given[i].after[1]),
+              "the engine has a kernel wait for others than those on its cores");
+    }
+    for (unsigned i = 0; i < GIVEN; i++)
+        operations[i].status = CL_COMPLETE;
+    core_board_note(two_cores);
+    for (unsigned i = 0; i < GIVEN; i++)
+        core_release(made[i]);
+    for (int i = 0; i < QUEUES; i++)
+        core_queue_release(made_queues[i]);
+    core_board_release(two_cores);
+}
+
 /* A command fails only with its wait list. */
 static void describe_what_does_not_fail(void)
 {
@@ -2508,6 +2553,7 @@ static const struct description {
     {"a description of a transfer beside polling", describe_a_transfer_beside_polling},
     {"a description of the time of kernels", describe_the_time_of_kernels},
     {"a description of two boards", describe_two_boards},
+    {"a description of cores", describe_cores},
     {"a description of a failure at a turn", describe_a_failure_at_a_turn},
     {"a description of what does not fail", describe_what_does_not_fail},
     {"a description of two callers", describe_two_callers},
