@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Allocations of unified shared memory, so that C knows a pointer into one as a correct kernel
- * argument (arguments.c). Python adds each before the host has its pointer, and removes it
- * before its memory is freed. */
+ * Allocations of shared memory, so that C knows pointers into them. Python adds each before the
+ * host has its pointer, and removes it before its memory is freed. */
 #include "allocations.h"
 
 #include "handles.h"
@@ -26,18 +25,23 @@ struct mapped {
 };
 enum { ADDRESS_BITS = 47 }; /* of a process */
 
-static struct allocation *allocations; /* by context and begin; those of a context do not overlap */
-static size_t count, room;
+/* By context and begin; those of a context do not overlap. */
+struct table {
+    struct allocation *all;
+    size_t count, room;
+};
+
+static struct table usm, svm;
 static struct mapped *boards;
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 
 /* Returns the number of allocations up to those that begin at an address of a context. */
-static size_t begun(uint64_t context, uintptr_t address)
+static size_t begun(const struct table *table, uint64_t context, uintptr_t address)
 {
-    size_t low = 0, high = count;
+    size_t low = 0, high = table->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        const struct allocation *each = &allocations[middle];
+        const struct allocation *each = &table->all[middle];
         if (each->context < context || (each->context == context && each->begin <= address))
             low = middle + 1;
         else
@@ -46,26 +50,47 @@ static size_t begun(uint64_t context, uintptr_t address)
     return low;
 }
 
-static int has_room(void)
+/* Returns 0 without memory. The lock is held, as for remove(). */
+static int add(struct table *table, const struct allocation *added)
 {
-    if (count < room)
-        return 1;
-    size_t more = room == 0 ? 64 : 2 * room;
-    struct allocation *larger = realloc(allocations, more * sizeof *larger);
-    if (larger == NULL)
-        return 0;
-    allocations = larger;
-    room = more;
+    if (table->count == table->room) {
+        size_t room = table->room == 0 ? 64 : 2 * table->room;
+        struct allocation *larger = realloc(table->all, room * sizeof *larger);
+        if (larger == NULL)
+            return 0;
+        table->all = larger;
+        table->room = room;
+    }
+    struct allocation *place = table->all + begun(table, added->context, added->begin);
+    memmove(place + 1, place, (size_t)(table->all + table->count++ - place) * sizeof *place);
+    *place = *added;
     return 1;
 }
 
-static void take_out(size_t first, size_t behind)
+static void take_out(struct table *table, size_t first, size_t behind)
 {
     for (size_t i = first; i < behind; i++)
-        fpgart_forget(&allocations[i].answers);
-    if (behind < count) /* the array may not exist */
-        memmove(&allocations[first], &allocations[behind], (count - behind) * sizeof *allocations);
-    count -= behind - first;
+        fpgart_forget(&table->all[i].answers);
+    if (behind < table->count) /* the array may not exist */
+        memmove(&table->all[first], &table->all[behind],
+                (table->count - behind) * sizeof *table->all);
+    table->count -= behind - first;
+}
+
+static void take_out_all(struct table *table, uint64_t context)
+{
+    take_out(table, begun(table, context - 1, UINTPTR_MAX), begun(table, context, UINTPTR_MAX));
+}
+
+static void remove_at(struct table *table, uintptr_t context, uintptr_t begin)
+{
+    uint64_t serial = fpgart_handle_serial(context);
+    pthread_rwlock_wrlock(&lock);
+    size_t behind = begun(table, serial, begin);
+    if (behind > 0 && table->all[behind - 1].context == serial &&
+        table->all[behind - 1].begin == begin)
+        take_out(table, behind - 1, behind);
+    pthread_rwlock_unlock(&lock);
 }
 
 /* Returns 0 without memory. The lock is held. */
@@ -89,49 +114,71 @@ static int add_mapped(uintptr_t device, uintptr_t begin, uintptr_t end)
 void fpgart_allocation_made(uintptr_t context, uintptr_t begin, size_t size, int is_plain,
                             int is_watched, uintptr_t device)
 {
-    uint64_t serial = fpgart_handle_serial(context);
+    const struct allocation made = {
+        fpgart_handle_serial(context), begin, begin + size, is_plain, is_watched, device, NULL};
     pthread_rwlock_wrlock(&lock);
-    if (has_room() && (device == 0 || add_mapped(device, begin, begin + size))) {
-        size_t place = begun(serial, begin);
-        memmove(&allocations[place + 1], &allocations[place],
-                (count - place) * sizeof *allocations);
-        allocations[place] =
-            (struct allocation){serial, begin, begin + size, is_plain, is_watched, device, NULL};
-        count++;
-    }
+    if (device == 0 || add_mapped(device, begin, begin + size))
+        add(&usm, &made);
     pthread_rwlock_unlock(&lock);
 }
 
 void fpgart_allocation_goes(uintptr_t context, uintptr_t begin)
 {
-    uint64_t serial = fpgart_handle_serial(context);
+    remove_at(&usm, context, begin);
+}
+
+int fpgart_svm_made(uintptr_t context, uintptr_t begin, size_t size)
+{
+    const struct allocation made = {
+        .context = fpgart_handle_serial(context), .begin = begin, .end = begin + size};
     pthread_rwlock_wrlock(&lock);
-    size_t behind = begun(serial, begin);
-    if (behind > 0 && allocations[behind - 1].context == serial &&
-        allocations[behind - 1].begin == begin)
-        take_out(behind - 1, behind);
+    int is_added = add(&svm, &made);
     pthread_rwlock_unlock(&lock);
+    return is_added;
+}
+
+void fpgart_svm_removed(uintptr_t context, uintptr_t begin)
+{
+    remove_at(&svm, context, begin);
 }
 
 void fpgart_allocations_go(uint64_t context)
 {
     pthread_rwlock_wrlock(&lock);
-    take_out(begun(context - 1, UINTPTR_MAX), begun(context, UINTPTR_MAX));
+    take_out_all(&usm, context);
+    take_out_all(&svm, context);
     pthread_rwlock_unlock(&lock);
 }
 
 /* Returns the allocation that contains a pointer, or NULL. The lock is held. */
-static struct allocation *find(uint64_t context, uintptr_t pointer)
+static struct allocation *find(const struct table *table, uint64_t context, uintptr_t pointer)
 {
-    size_t behind = begun(context, pointer);
-    struct allocation *found = behind > 0 ? &allocations[behind - 1] : NULL;
+    size_t behind = begun(table, context, pointer);
+    struct allocation *found = behind > 0 ? &table->all[behind - 1] : NULL;
     return found != NULL && found->context == context && pointer < found->end ? found : NULL;
+}
+
+int fpgart_has_svm(uint64_t context)
+{
+    pthread_rwlock_rdlock(&lock);
+    int has = begun(&svm, context - 1, UINTPTR_MAX) != begun(&svm, context, UINTPTR_MAX);
+    pthread_rwlock_unlock(&lock);
+    return has;
+}
+
+int fpgart_is_svm(uint64_t context, uintptr_t pointer, size_t size)
+{
+    pthread_rwlock_rdlock(&lock);
+    const struct allocation *found = find(&svm, context, pointer);
+    int is = found != NULL && size <= found->end - pointer;
+    pthread_rwlock_unlock(&lock);
+    return is;
 }
 
 int fpgart_is_allocated(uint64_t context, uintptr_t pointer)
 {
     pthread_rwlock_rdlock(&lock);
-    int found = find(context, pointer) != NULL;
+    int found = find(&usm, context, pointer) != NULL;
     pthread_rwlock_unlock(&lock);
     return found;
 }
@@ -140,7 +187,7 @@ int fpgart_is_allocated(uint64_t context, uintptr_t pointer)
 uintptr_t fpgart_plain_allocation(uint64_t context, uintptr_t pointer)
 {
     pthread_rwlock_rdlock(&lock);
-    const struct allocation *found = find(context, pointer);
+    const struct allocation *found = find(&usm, context, pointer);
     uintptr_t begin = found != NULL && found->is_plain ? found->begin : 0;
     pthread_rwlock_unlock(&lock);
     return begin;
@@ -157,7 +204,7 @@ static int is_mapped(uintptr_t pointer)
 int fpgart_may_move(uint64_t context, uintptr_t pointer, size_t size, uintptr_t *device)
 {
     pthread_rwlock_rdlock(&lock);
-    const struct allocation *found = find(context, pointer);
+    const struct allocation *found = find(&usm, context, pointer);
     int may = found != NULL ? found->is_plain && !found->is_watched && size <= found->end - pointer
                             : pointer >> ADDRESS_BITS == 0 && !is_mapped(pointer);
     *device = found != NULL ? found->device : 0;
@@ -170,7 +217,7 @@ void fpgart_remember_allocation(uintptr_t context, uintptr_t begin, cl_uint quer
 {
     uint64_t serial = fpgart_handle_serial(context);
     pthread_rwlock_wrlock(&lock);
-    struct allocation *found = find(serial, begin);
+    struct allocation *found = find(&usm, serial, begin);
     if (found != NULL && found->begin == begin)
         fpgart_add_answer(&found->answers, FPGART_ALL, query, bytes, length);
     pthread_rwlock_unlock(&lock);
@@ -184,7 +231,7 @@ int fpgart_knows_allocation(const void *context, const void *pointer, cl_uint qu
         return 0;
     uint64_t serial = fpgart_handle_serial(of);
     pthread_rwlock_rdlock(&lock);
-    struct allocation *found = find(serial, (uintptr_t)pointer);
+    struct allocation *found = find(&usm, serial, (uintptr_t)pointer);
     int knows = found != NULL &&
                 fpgart_has_answer(&found->answers, FPGART_ALL, query, size, value, size_ret);
     pthread_rwlock_unlock(&lock);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Allocations of unified shared memory; `uint64_t context` is the context's serial. */
+ * Allocations of unified shared memory, and of shared virtual memory; `uint64_t context` is the
+ * context's serial. */
 #pragma once
 
 #include "for_python.h"
@@ -14,6 +15,12 @@
 AT_ONCE void fpgart_allocation_made(uintptr_t context, uintptr_t begin, size_t size, int is_plain,
                                     int is_watched, uintptr_t device);
 AT_ONCE void fpgart_allocation_goes(uintptr_t context, uintptr_t begin);
+/* Returns 0 without memory. While a context has SVM, C makes no buffers over the host's memory:
+ * kernels use SVM where it is. */
+AT_ONCE int fpgart_svm_made(uintptr_t context, uintptr_t begin, size_t size);
+AT_ONCE void fpgart_svm_removed(uintptr_t context, uintptr_t begin);
+int fpgart_has_svm(uint64_t context);
+int fpgart_is_svm(uint64_t context, uintptr_t pointer, size_t size); /* all bytes in one */
 void fpgart_allocations_go(uint64_t context);
 int fpgart_is_allocated(uint64_t context, uintptr_t pointer);
 uintptr_t fpgart_plain_allocation(uint64_t context, uintptr_t pointer);

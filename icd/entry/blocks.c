@@ -5,6 +5,7 @@
  * board's default memory without a request. */
 #include "blocks.h"
 
+#include "allocations.h"
 #include "boards.h"
 #include "core.h"
 #include "first_fit.h"
@@ -237,7 +238,7 @@ cl_mem fpgart_makes_buffer(const void *context, cl_mem_flags flags, size_t size,
     struct fpgart_board *board =
         fpgart_board_in(of, is_over_host ? FPGART_OVER_HOST : FPGART_FIRST_BOARD);
     if (board == NULL || size > board->room ||
-        (is_over_host && (size > FPGART_SHORT || atomic_load(fpgart_svm_of(of)) != 0))) {
+        (is_over_host && (size > FPGART_SHORT || fpgart_has_svm(fpgart_handle_serial(of))))) {
         fpgart_unhold(of, FPGART_CONTEXT);
         return NULL;
     }

@@ -182,13 +182,6 @@ static struct fpgart_board *board_of(uintptr_t context, uintptr_t device)
     return NULL;
 }
 
-void fpgart_count_svm(uintptr_t context, int more)
-{
-    fpgart_counter *counter = fpgart_svm_of(context);
-    if (counter != NULL)
-        atomic_fetch_add(counter, more);
-}
-
 struct fpgart_board *fpgart_board_in(uintptr_t context, int slot)
 {
     fpgart_board_slot *slots = fpgart_boards_of(context);

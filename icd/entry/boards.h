@@ -54,9 +54,6 @@ FOR_PYTHON uint64_t fpgart_board_kernel_time(uintptr_t board, uint64_t now);
 AT_ONCE void fpgart_board_loaded(uintptr_t board, uint64_t program);
 AT_ONCE uint64_t fpgart_board_program(uintptr_t board);
 AT_ONCE void fpgart_context_has(uintptr_t context, uintptr_t board, int is_first, int is_over_host);
-/* Counts allocations of SVM. While a context has some, C makes no buffers over the host's memory:
- * kernels use SVM where it is. */
-AT_ONCE void fpgart_count_svm(uintptr_t context, int more);
 /* Returns the board in the slot FPGART_FIRST_BOARD or FPGART_OVER_HOST; NULL before C carries its
  * commands. */
 struct fpgart_board *fpgart_board_in(uintptr_t context, int slot);

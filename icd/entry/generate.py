@@ -118,7 +118,8 @@ REMEMBERED = {
     "clEnqueueSVMUnmap": f"fpgart_carries_svm_unmap({{}}, svm_ptr, {WAITS_AND_EVENT})",
     "clEnqueueSVMFree": "fpgart_carries_svm_free({}, num_svm_pointers, svm_pointers, (const void *)pfn_free_func, "
     f"{WAITS_AND_EVENT})",
-    "clEnqueueSVMMigrateMem": f"fpgart_carries_svm_migration({{}}, {WAITS_AND_EVENT})",
+    "clEnqueueSVMMigrateMem": f"fpgart_carries_svm_migration({{}}, num_svm_pointers, svm_pointers, sizes, flags, "
+    f"{WAITS_AND_EVENT})",
     "clEnqueueMemcpyINTEL": f"fpgart_carries_usm_copy({{}}, blocking, dst_ptr, src_ptr, size, {WAITS_AND_EVENT})",
     "clEnqueueMemFillINTEL": f"fpgart_carries_usm_fill({{}}, dst_ptr, pattern, pattern_size, size, {WAITS_AND_EVENT})",
     "clEnqueueMemsetINTEL": f"fpgart_carries_usm_set({{}}, dst_ptr, value, size, {WAITS_AND_EVENT})",

@@ -178,12 +178,6 @@ fpgart_board_slot *fpgart_boards_of(uintptr_t context)
     return contents != NULL ? contents->boards : NULL;
 }
 
-fpgart_counter *fpgart_svm_of(uintptr_t context)
-{
-    struct fpgart_contents *contents = contents_of(context, FPGART_CONTEXT);
-    return contents != NULL ? &contents->svm : NULL;
-}
-
 fpgart_kernels_slot *fpgart_kernels_of(uintptr_t program)
 {
     struct fpgart_contents *contents = contents_of(program, FPGART_PROGRAM);

@@ -81,7 +81,6 @@ struct fpgart_contents {
     fpgart_arguments_slot arguments;        /* of a kernel */
     fpgart_queue_slot carried;              /* of a queue */
     fpgart_board_slot boards[FPGART_SLOTS]; /* of a context */
-    fpgart_counter svm;                     /* the allocations of SVM of a context */
     struct fpgart_region region;            /* of a buffer */
     struct fpgart_mappings mappings;        /* of a buffer */
     struct fpgart_block block;              /* of a buffer, while Python does not know it */
@@ -107,7 +106,6 @@ fpgart_kernels_slot *fpgart_kernels_of(uintptr_t program);
 fpgart_arguments_slot *fpgart_arguments_of(uintptr_t kernel);
 fpgart_queue_slot *fpgart_queue_of(uintptr_t queue);
 fpgart_board_slot *fpgart_boards_of(uintptr_t context);
-fpgart_counter *fpgart_svm_of(uintptr_t context);
 struct fpgart_region *fpgart_region_of(uintptr_t buffer);
 struct fpgart_mappings *fpgart_mappings_of(uintptr_t buffer);
 struct fpgart_block *fpgart_block_of(uintptr_t buffer); /* NULL, too, if Python knows the buffer */

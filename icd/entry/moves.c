@@ -86,6 +86,12 @@ uint64_t fpgart_fill_calls(size_t size)
     return (size + FILL_CALL - 1) / FILL_CALL;
 }
 
+int fpgart_are_migration_flags(cl_mem_migration_flags flags)
+{
+    return (flags & ~(cl_mem_migration_flags)(CL_MIGRATE_MEM_OBJECT_HOST |
+                                              CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED)) == 0;
+}
+
 int fpgart_are_map_flags(cl_map_flags flags)
 {
     return flags == CL_MAP_WRITE_INVALIDATE_REGION ||

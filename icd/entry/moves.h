@@ -25,3 +25,4 @@ int fpgart_fill(struct command *command, uintptr_t to);
 /* Returns 1 if the pattern of the call is valid for bytes that begin there. */
 int fpgart_is_pattern(const struct call *call, size_t begin);
 int fpgart_are_map_flags(cl_map_flags flags);
+int fpgart_are_migration_flags(cl_mem_migration_flags flags);

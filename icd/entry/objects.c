@@ -45,7 +45,6 @@ void fpgart_slot_begins(struct fpgart_contents *contents)
     atomic_store(&contents->place.epoch, 0);
     for (int i = 0; i < FPGART_SLOTS; i++)
         atomic_store_explicit(&contents->boards[i], NULL, memory_order_relaxed);
-    atomic_store_explicit(&contents->svm, 0, memory_order_relaxed);
     contents->region.context = 0;
 }
 

@@ -84,16 +84,29 @@ int fpgart_carries_svm_unmap(const void *queue, void *pointer, cl_uint waits,
     return fpgart_carries(&call);
 }
 
+/* The host's pointers are at `host`, their sizes at `other`, if they have some. */
 static int carry_svm_migration(const struct call *call)
 {
-    return call->is_checked && fpgart_do_nothing(call);
+    struct command command;
+    const uintptr_t *pointers = call->host;
+    const size_t *sizes = (const size_t *)call->other;
+    if (!begin_svm(&command, call))
+        return 0;
+    for (size_t i = 0; i < call->size; i++)
+        if (!fpgart_is_svm(fpgart_handle_serial(command.queue->context), pointers[i],
+                           sizes != NULL ? sizes[i] : 0))
+            return fpgart_give_up(&command);
+    return fpgart_move_bytes(&command, 0, 0, 0);
 }
 
-int fpgart_carries_svm_migration(const void *queue, cl_uint waits, const cl_event *wait_list,
-                                 cl_event *event)
+int fpgart_carries_svm_migration(const void *queue, cl_uint count, const void **pointers,
+                                 const size_t *sizes, cl_mem_migration_flags flags, cl_uint waits,
+                                 const cl_event *wait_list, cl_event *event)
 {
-    const struct call call = {FPGART_CALL(carry_svm_migration, CL_COMMAND_SVM_MIGRATE_MEM)};
-    return fpgart_carries(&call);
+    const struct call call = {FPGART_CALL(carry_svm_migration, CL_COMMAND_SVM_MIGRATE_MEM),
+                              .host = pointers, .other = (uintptr_t)sizes, .size = count};
+    return count != 0 && pointers != NULL && fpgart_are_migration_flags(flags) &&
+           fpgart_carries(&call);
 }
 
 /* The memory is freed when the command's end is noted (commands.c), and so needs somebody who notes
@@ -220,9 +233,7 @@ int fpgart_carries_usm_migration(const void *queue, const void *pointer, size_t 
                                  cl_mem_migration_flags flags, cl_uint waits,
                                  const cl_event *wait_list, cl_event *event)
 {
-    cl_mem_migration_flags known =
-        CL_MIGRATE_MEM_OBJECT_HOST | CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED;
-    return flags != 0 && (flags & ~known) == 0 &&
+    return flags != 0 && fpgart_are_migration_flags(flags) &&
            carries_usm_hint(queue, pointer, size, CL_COMMAND_MIGRATEMEM_INTEL, waits, wait_list,
                             event);
 }

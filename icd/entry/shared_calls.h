@@ -21,8 +21,9 @@ int fpgart_carries_svm_unmap(const void *queue, void *pointer, cl_uint waits,
 int fpgart_carries_svm_free(const void *queue, cl_uint count, void *const *pointers,
                             const void *frees, cl_uint waits, const cl_event *wait_list,
                             cl_event *event);
-int fpgart_carries_svm_migration(const void *queue, cl_uint waits, const cl_event *wait_list,
-                                 cl_event *event);
+int fpgart_carries_svm_migration(const void *queue, cl_uint count, const void **pointers,
+                                 const size_t *sizes, cl_mem_migration_flags flags, cl_uint waits,
+                                 const cl_event *wait_list, cl_event *event);
 int fpgart_carries_usm_copy(const void *queue, cl_bool blocking, void *to, const void *from,
                             size_t size, cl_uint waits, const cl_event *wait_list, cl_event *event);
 int fpgart_carries_usm_fill(const void *queue, void *to, const void *pattern, size_t pattern_size,
