@@ -48,7 +48,7 @@ static int carry_empty_launch(const struct call *call)
             return 0;
         fpgart_give_up(&command);
     }
-    return fpgart_do_nothing(call);
+    return fpgart_begin_command(&command, call) && fpgart_do_nothing(&command);
 }
 
 static int carry_launch(const struct call *call)
@@ -442,6 +442,8 @@ static int carry_marker(const struct call *call)
     struct command command;
     if (!fpgart_begin_command(&command, call))
         return 0;
+    if (fpgart_is_unobserved(call) && (!call->is_barrier || command.queue->in_order))
+        return fpgart_do_nothing(&command);
     return fpgart_enqueue_command(&command, call->is_barrier ? CORE_BARRIER : CORE_MARKER, 0);
 }
 

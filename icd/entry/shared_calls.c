@@ -65,7 +65,7 @@ static int carry_svm_mapping(const struct call *call)
     struct command command;
     if (call->host == NULL || !begin_svm(&command, call))
         return 0;
-    return fpgart_move_bytes(&command, 0, 0, 0);
+    return fpgart_do_nothing(&command);
 }
 
 int fpgart_carries_svm_map(const void *queue, cl_bool blocking, cl_map_flags flags, void *pointer,
@@ -96,7 +96,7 @@ static int carry_svm_migration(const struct call *call)
         if (!fpgart_is_svm(fpgart_handle_serial(command.queue->context), pointers[i],
                            sizes != NULL ? sizes[i] : 0))
             return fpgart_give_up(&command);
-    return fpgart_move_bytes(&command, 0, 0, 0);
+    return fpgart_do_nothing(&command);
 }
 
 int fpgart_carries_svm_migration(const void *queue, cl_uint count, const void **pointers,
@@ -218,7 +218,7 @@ static int carry_usm_hint(const struct call *call)
         return 0;
     if (!may_move(&command, (uintptr_t)call->host, call->size, &on_board))
         return fpgart_give_up(&command);
-    return fpgart_move_bytes(&command, 0, 0, 0);
+    return fpgart_do_nothing(&command);
 }
 
 static int carries_usm_hint(const void *queue, const void *pointer, size_t size,
