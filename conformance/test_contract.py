@@ -184,9 +184,16 @@ class TestCommandQueue:
         wait(host, event[0])
         assert host.ints(buffer, 1) == [3]
 
-    @pytest.mark.parametrize("barrier", ["clEnqueueBarrierWithWaitList", "clEnqueueMarkerWithWaitList"])
+    @pytest.mark.parametrize(
+        ("barrier", "has_event"),
+        [
+            ("clEnqueueBarrierWithWaitList", False),
+            ("clEnqueueBarrierWithWaitList", True),
+            ("clEnqueueMarkerWithWaitList", True),
+        ],
+    )
     def test_kernels_of_an_out_of_order_queue_wait_for_a_barrier_or_for_a_marker_in_their_wait_list(
-        self, host: Host, barrier: str
+        self, host: Host, barrier: str, has_event: bool
     ) -> None:
         """Kernels, because drivers run those beside each other that nothing orders: this one would overtake."""
         queue, buffer = host.out_of_order, host.buffer(4)
@@ -198,7 +205,7 @@ class TestCommandQueue:
         spin, add = host.kernel(INTS, "spin", buffer, steps), host.kernel(INTS, "add", buffer, struct.pack("i", 5))
         passed, done = event_slot(), event_slot()
         host.launch(spin, 1, queue=queue)
-        host.cl.check(barrier, queue, 0, None, passed)
+        host.cl.check(barrier, queue, 0, None, passed if has_event else None)
         host.cl.check("clFlush", queue)
         by_event = (1, passed) if "Marker" in barrier else (0, None)
         host.cl.check("clEnqueueNDRangeKernel", queue, add, 1, None, (ctypes.c_size_t * 1)(1), None, *by_event, done)
@@ -937,6 +944,20 @@ class TestSharedVirtualMemory:
             host.cl.check("clEnqueueSVMMap", host.queue, 1, 1, pointer, 400, 0, None, None)
             assert ctypes.string_at(pointer, 400) == struct.pack("100i", *[10] * 100)
             host.cl.check("clEnqueueSVMUnmap", host.queue, pointer, 0, None, None)
+
+    def test_a_blocking_map_returns_behind_the_commands_before_it(self, host: Host) -> None:
+        steps, buffer = struct.pack("I", 20_000_000), host.written(struct.pack("i", 1))
+        host.launch(host.kernel(INTS, "spin", buffer, steps), 1)
+        spun = host.read(buffer, 4)
+        with coarse_grained(host, 4) as pointer:
+            spin = host.kernel(INTS, "spin", None, steps)
+            host.cl.check("clSetKernelArgSVMPointer", spin, 0, pointer)
+            for _ in range(2):
+                host.cl.check("clEnqueueSVMMemFill", host.queue, pointer, struct.pack("i", 1), 4, 4, 0, None, None)
+                host.launch(spin, 1)
+                host.cl.check("clEnqueueSVMMap", host.queue, 1, 1, pointer, 4, 0, None, None)
+                assert ctypes.string_at(pointer, 4) == spun
+                host.cl.check("clEnqueueSVMUnmap", host.queue, pointer, 0, None, None)
 
     def test_a_kernel_works_in_place(self, host: Host) -> None:
         with coarse_grained(host, 400) as pointer:
