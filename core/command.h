@@ -46,8 +46,8 @@ struct core_command {
     uint32_t link_count;
     uint32_t unmet; /* links that keep it from being submitted */
     bool decided;
-    bool is_barrier;
-    bool follows_all;     /* a marker or barrier that follows each earlier one of its queue */
+    bool is_barrier;      /* it is or was the barrier of its queue */
+    bool follows_all;     /* each earlier one of its out-of-order queue ends before it */
     enum core_kind kind;  /* of a carried command */
     bool admitted;        /* of a carried command: the board counts it as open */
     bool deferred;        /* it is submitted later than it was enqueued */
@@ -110,12 +110,12 @@ struct core_queue {
     uint32_t open;
     uint32_t in_engine; /* of these, those that the engine has */
     uint32_t admitted;
-    uint32_t polling;  /* of these, CORE_POLLS */
-    uint32_t running;  /* that the caller runs */
-    uint64_t enqueued; /* the number of commands so far */
-    struct core_command *barrier;
-    const void *direct;          /* the operation of a command that a thread runs at once */
-    struct core_command at_once; /* stands for that command; it has no queue */
+    uint32_t polling;             /* of these, CORE_POLLS */
+    uint32_t running;             /* that the caller runs */
+    uint64_t enqueued;            /* the number of commands so far */
+    struct core_command *barrier; /* that later commands of an out-of-order queue follow */
+    const void *direct;           /* the operation of a command that a thread runs at once */
+    struct core_command at_once;  /* stands for that command; it has no queue */
 };
 
 /* The work of a thread after it has released the lock. */

@@ -153,6 +153,11 @@ struct core_command *core_enqueue(struct core_queue *queue, enum core_role role,
                                   struct core_command *const *wait_list);
 /* Returns the command's copy of the operation; after the end it has what the engine left. */
 void *core_operation(struct core_command *command);
+/* Returns true if a marker or barrier of which nobody has the event need not be enqueued: it
+ * changes no order, or later commands of its out-of-order queue follow an earlier one from now on,
+ * behind which they are behind all that the barrier would follow. */
+bool core_keeps_order(struct core_queue *queue, enum core_role role, uint32_t count,
+                      struct core_command *const *wait_list);
 /* Puts a decided command at the end of a queue. `known` is the caller's number for it, not 0.
  * The caller gets a reference. Returns NULL without memory. */
 FOR_PYTHON struct core_command *core_decide(struct core_queue *queue, enum core_role role,

@@ -359,6 +359,45 @@ static bool put(struct core_queue *queue, struct core_command *command, enum cor
     return true;
 }
 
+/* Returns true if all open commands have ended when `newest` has. The lock is held. */
+static bool is_last(const struct core_queue *queue, const struct core_command *newest)
+{
+    const struct core_command *barrier = queue->barrier;
+    return newest->older == NULL || newest->follows_all ||
+           (newest->older == barrier && barrier->follows_all);
+}
+
+/* Lets later commands follow an earlier one, if that is as good as a barrier. The lock is held. */
+static bool is_barred(struct core_queue *queue, struct core_command *listed)
+{
+    struct core_command *command = listed != NULL ? listed : queue->newest;
+    if (command == NULL || atomic_load(&command->status) == CL_COMPLETE)
+        return true;
+    if (atomic_load(&command->status) < 0 || command->queue != queue)
+        return false;
+    if (listed == NULL && !is_last(queue, command))
+        return false;
+    if (queue->barrier != NULL && command->number < queue->barrier->number)
+        return false;
+    command->follows_all |= listed == NULL;
+    command->is_barrier = true;
+    queue->barrier = command;
+    return true;
+}
+
+bool core_keeps_order(struct core_queue *queue, enum core_role role, uint32_t count,
+                      struct core_command *const *wait_list)
+{
+    if (queue->in_order)
+        return count == 0;
+    if (role == CORE_MARKER || count > 1)
+        return role == CORE_MARKER;
+    core_lock();
+    bool is = is_barred(queue, count != 0 ? wait_list[0] : NULL);
+    core_unlock();
+    return is;
+}
+
 struct core_command *core_decide(struct core_queue *queue, enum core_role role, uintptr_t known,
                                  uint32_t count, struct core_command *const *wait_list)
 {

@@ -442,8 +442,6 @@ static int carry_marker(const struct call *call)
     struct command command;
     if (!fpgart_begin_command(&command, call))
         return 0;
-    if (fpgart_is_unobserved(call) && (!call->is_barrier || command.queue->in_order))
-        return fpgart_do_nothing(&command);
     return fpgart_enqueue_command(&command, call->is_barrier ? CORE_BARRIER : CORE_MARKER, 0);
 }
 

@@ -420,6 +420,13 @@ static enum core_kind kind_of(const struct command *command)
     return fpgart_is_task(command) ? CORE_TASK : CORE_CARRIED;
 }
 
+static bool is_needless(const struct command *command, enum core_role role,
+                        const struct waits *waits)
+{
+    return role != CORE_WORK && command->call->event == NULL &&
+           core_keeps_order(command->queue->core, role, waits->count, waits->commands);
+}
+
 /* `size`: the bytes behind the operation. Everything that was held is released if the core
  * refuses the command. */
 int fpgart_enqueue_command(struct command *command, enum core_role role, size_t size)
@@ -430,11 +437,13 @@ int fpgart_enqueue_command(struct command *command, enum core_role role, size_t 
     enum core_kind kind = kind_of(command);
     if (kind == CORE_MOVES)
         fpgart_note_polling();
-    if (!find_waits(command, &waits) || !may_wait(command, &waits) || !is_reached(command) ||
-        !prepare_event(command)) {
+    bool is_found = find_waits(command, &waits), is_done = false;
+    if (!is_found || (is_done = is_needless(command, role, &waits)) || !may_wait(command, &waits) ||
+        !is_reached(command) || !prepare_event(command)) {
         end_waits(&waits);
         free(command->held.watched);
-        return fpgart_give_up(command);
+        fpgart_give_up(command);
+        return is_done;
     }
     command->held.buffers = command->buffers;
     command->carried->data = (void *)place;

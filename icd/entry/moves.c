@@ -57,14 +57,10 @@ int fpgart_move_bytes(struct command *command, uintptr_t from, uintptr_t to, siz
     return fpgart_move(command, from, to);
 }
 
-int fpgart_is_unobserved(const struct call *call)
-{
-    return call->waits == 0 && call->event == NULL && !call->is_blocking;
-}
-
 int fpgart_do_nothing(struct command *command)
 {
-    if (!fpgart_is_unobserved(command->call))
+    const struct call *call = command->call;
+    if (call->waits != 0 || call->event != NULL || call->is_blocking)
         return fpgart_move_bytes(command, 0, 0, 0);
     fpgart_give_up(command);
     return 1;

@@ -16,9 +16,8 @@ void fpgart_count_traffic(struct command *command, uint32_t row, uint64_t calls,
 uint64_t fpgart_fill_calls(size_t size);
 /* These enqueue the command, or carry it out at once, and return 1 on success. fpgart_move() moves
  * the box of bytes whose size is in the operation, fpgart_fill() repeats the pattern of the call.
- * fpgart_do_nothing() is for a command that does nothing on the board: it is not enqueued if
- * nothing waits for it and nothing tells the host of its end, as fpgart_is_unobserved() says. */
-int fpgart_is_unobserved(const struct call *call);
+ * fpgart_do_nothing() is for a command that does nothing on the board: it is not enqueued if it
+ * waits for nothing, and nothing tells the host of its end. */
 int fpgart_do_nothing(struct command *command);
 int fpgart_move(struct command *command, uintptr_t from, uintptr_t to);
 int fpgart_move_bytes(struct command *command, uintptr_t from, uintptr_t to, size_t size);

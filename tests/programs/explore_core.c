@@ -571,6 +571,7 @@ static void engine_thread(void *nothing)
 /* Hosts: commands in queues, and what threads do with them. */
 
 enum { COMMANDS = 8, QUEUES = 3, LISTED = 3, CORES = 2 };
+enum { NUMBERS = 16 }; /* at least COMMANDS, and the commands of each description */
 
 struct plan {
     /* HELD: the caller runs it beside the core, on a board that it holds, and changes the board.
@@ -583,6 +584,7 @@ struct plan {
     bool awaited_at_once; /* the host waits for it before it enqueues the next one */
     int lasts_until;      /* it does not end before this one, numbered from 1, is enqueued */
     bool decides;         /* the caller ends a marker or a barrier */
+    bool is_unobserved;   /* nobody has the event of a marker or a barrier */
     enum core_kind of;    /* CORE_MOVES: the engine gets it only beside no CORE_POLLS of others */
     bool comes_first;     /* the host sets no user event before it has ended, or has called back */
     int callback_waits;   /* the callback waits for this one, numbered from 1 */
@@ -593,7 +595,7 @@ struct plan {
 struct host {
     const char *name;
     bool in_order[QUEUES];
-    struct plan plans[COMMANDS];
+    struct plan plans[NUMBERS];
     int split; /* commands from this number on are another thread's; 0: one thread does all */
     bool finishes;
     enum { WAITS, OBSERVES, NOTES } looks; /* how the host has the last ends noted */
@@ -606,22 +608,23 @@ struct host {
 
 static const struct host *host;
 static struct core_board *board;
-static unsigned board_state, known_state[COMMANDS]; /* what a command was told of the board */
-static unsigned released[COMMANDS];
+static unsigned board_state, known_state[NUMBERS]; /* what a command was told of the board */
+static unsigned released[NUMBERS];
 static struct core_queue *queues[QUEUES];
 static struct core_caller *caller;
 static struct lane lanes[QUEUES];
 static bool has_lane[QUEUES];
-static struct core_command *commands[COMMANDS];
-static bool enqueued[COMMANDS], began[COMMANDS], ended[COMMANDS], refused[COMMANDS];
-static int32_t ended_as[COMMANDS];
-static unsigned called_back[COMMANDS];
-static int32_t reached[COMMANDS];    /* the last state with a callback */
-static int order[COMMANDS], ordered; /* in which commands entered their queues */
-static bool has_let[COMMANDS];       /* core_let_follow() has returned */
-static bool is_decided[COMMANDS];    /* the caller runs it, whatever was planned */
-static unsigned set_at[COMMANDS];    /* operations of the engine when a user event was set */
-static unsigned ran_at[COMMANDS];    /* commands that the caller ran then, a bit for each */
+static struct core_command *commands[NUMBERS];
+static bool enqueued[NUMBERS], began[NUMBERS], ended[NUMBERS], refused[NUMBERS];
+static int32_t ended_as[NUMBERS];
+static unsigned called_back[NUMBERS];
+static int32_t reached[NUMBERS];    /* the last state with a callback */
+static int order[NUMBERS], ordered; /* in which commands entered their queues */
+static bool has_let[NUMBERS];       /* core_let_follow() has returned */
+static bool is_decided[NUMBERS];    /* the caller runs it, whatever was planned */
+static bool is_left_out[NUMBERS];   /* the order is kept without it */
+static unsigned set_at[NUMBERS];    /* operations of the engine when a user event was set */
+static unsigned ran_at[NUMBERS];    /* commands that the caller ran then, a bit for each */
 
 static void describe_host(void)
 {
@@ -732,6 +735,18 @@ static bool is_in_queue(const struct plan *plan, int queue)
     return plan->kind != USER && plan->kind != HELD && plan->queue == queue;
 }
 
+/* What a command behind a barrier that was left out follows. */
+static void must_be_behind(int place)
+{
+    const struct plan *barrier = &host->plans[order[place]];
+    for (int i = 0; i < LISTED; i++)
+        if (barrier->waits[i] != 0)
+            must_have_ended(barrier->waits[i] - 1);
+    for (int i = 0; i < place && follows_all(barrier); i++)
+        if (is_in_queue(&host->plans[order[i]], barrier->queue))
+            must_have_ended(order[i]);
+}
+
 static void command_begins(int number, bool in_engine)
 {
     const struct plan *plan = &host->plans[number];
@@ -750,8 +765,11 @@ static void command_begins(int number, bool in_engine)
     for (int i = 0; i < ordered && order[i] != number && !host->shares; i++) {
         const struct plan *other = &host->plans[order[i]];
         if (is_in_queue(other, plan->queue) &&
-            (host->in_order[plan->queue] || other->kind == BARRIER))
+            (host->in_order[plan->queue] || other->kind == BARRIER)) {
             must_have_ended(order[i]);
+            if (is_left_out[order[i]])
+                must_be_behind(i);
+        }
     }
 }
 
@@ -792,10 +810,10 @@ static void operation_ended(int number, int32_t status)
 /* The caller: under a lock of its own it takes what is ready, which one of its threads runs. */
 
 static bool scheduler_locked;
-static int ready_numbers[COMMANDS];
-static int32_t ready_errors[COMMANDS];
+static int ready_numbers[NUMBERS];
+static int32_t ready_errors[NUMBERS];
 static unsigned ready_count;
-static bool claimed[COMMANDS];
+static bool claimed[NUMBERS];
 static bool may_rest; /* the caller has taken since a thread asked whether its commands rest */
 
 static bool scheduler_is_free(void *nothing)
@@ -852,7 +870,7 @@ static void call_caller(void *data)
     take();
 }
 
-static bool may_renew[COMMANDS]; /* the caller has found out what a command needs */
+static bool may_renew[NUMBERS]; /* the caller has found out what a command needs */
 
 /* It may be known what a command needs on a board that has changed; else the caller says so when it
  * is asked, or runs the command. */
@@ -1048,8 +1066,8 @@ static void closing_thread(void *nothing)
 /* A caller that holds the board: under its lock it notes that commands wait for idle(), which takes
  * that lock, too. One thread runs them. */
 
-static int held[COMMANDS];
-static unsigned held_count, fence_of[COMMANDS];
+static int held[NUMBERS];
+static unsigned held_count, fence_of[NUMBERS];
 static unsigned fences, fences_ended;
 
 static void idle(void *data)
@@ -1237,6 +1255,11 @@ static void enqueue(int number)
                               : plan->kind == MARKER ? CORE_MARKER
                                                      : CORE_WORK;
         order[ordered++] = number; /* hosts with a split use queues that the threads do not share */
+        if (plan->is_unobserved &&
+            core_keeps_order(queue_with_lane(plan->queue), role, count, list)) {
+            enqueued[number] = ended[number] = is_left_out[number] = true;
+            return;
+        }
         if (plan->kind == DECIDED || plan->decides)
             decide(number, role, count, list);
         else
@@ -1286,7 +1309,7 @@ static void wait_for(int number)
 
 static void finish(int queue)
 {
-    bool was_enqueued[COMMANDS];
+    bool was_enqueued[NUMBERS];
     memcpy(was_enqueued, enqueued, sizeof enqueued);
     core_finish(queues[queue]);
     for (int i = 0; i < COMMANDS; i++)
@@ -1347,7 +1370,7 @@ static void ask_about(int number)
 {
     struct core_command *command = commands[number], *next;
     struct core_queue *queue = queues[host->plans[number].queue];
-    uintptr_t known[COMMANDS];
+    uintptr_t known[NUMBERS];
     void *event = atomic_load(&command->event);
     bool is_over = event != NULL && has_ended(event);
     int32_t status = core_status(command);
@@ -1598,6 +1621,7 @@ static void run(const struct host *given)
     for (int i = 0; i < COMMANDS; i++)
         reached[i] = CL_QUEUED;
     memset(is_decided, 0, sizeof is_decided);
+    memset(is_left_out, 0, sizeof is_left_out);
     memset(set_at, 0, sizeof set_at);
     core_open();
     board = core_board_new(idle, &fences);
@@ -1682,6 +1706,51 @@ static const struct host hosts[] = {
      .split = 3,
      .finishes = true,
      .has_cores = true},
+    {"markers and barriers without events in an out-of-order queue",
+     {false},
+     {{CARRIED},
+      {BARRIER, .is_unobserved = true},
+      {CARRIED},
+      {CARRIED},
+      {BARRIER, 0, {3}, .is_unobserved = true},
+      {MARKER, .is_unobserved = true},
+      {CARRIED},
+      {BARRIER, .is_unobserved = true}},
+     .finishes = true},
+    {"barriers without events behind decided commands",
+     {false},
+     {{USER},
+      {DECIDED, 0, {1}},
+      {BARRIER, .is_unobserved = true},
+      {CARRIED},
+      {BARRIER, .is_unobserved = true},
+      {CARRIED, .waited = true}}},
+    {"a barrier without an event that waits for another queue",
+     {false, true},
+     {{CARRIED, 1},
+      {CARRIED},
+      {BARRIER, 0, {1}, .is_unobserved = true},
+      {CARRIED},
+      {MARKER, 1, {4}, .is_unobserved = true},
+      {CARRIED, 1}},
+     .finishes = true},
+    {"a barrier behind one that waits for one of two commands",
+     {false},
+     {{CARRIED, .lasts_until = 6},
+      {CARRIED},
+      {BARRIER, 0, {2}, .is_unobserved = true},
+      {CARRIED},
+      {BARRIER, .is_unobserved = true},
+      {CARRIED}},
+     .finishes = true},
+    {"a barrier that fails before a command in the place of an earlier one has ended",
+     {false, true},
+     {{CARRIED, .lasts_until = 5},
+      {BARRIER, .is_unobserved = true},
+      {CARRIED, 1, .outcome = -5},
+      {BARRIER, 0, {3}, .awaited_at_once = true},
+      {CARRIED}},
+     .finishes = true},
     {"a failure for what waits for the host on a board that is held",
      {true, true},
      {{USER, .outcome = -5},
@@ -2445,6 +2514,43 @@ static void describe_cores(void)
     core_board_release(two_cores);
 }
 
+/* A marker or barrier without an event is not enqueued if the order is kept without it. */
+static void describe_what_keeps_order(void)
+{
+    static const struct {
+        enum core_role role;
+        int listed; /* the number of a command before, from 1; 0: none */
+        bool is_needless;
+    } given[] = {
+        {CORE_BARRIER, 0, true}, {CORE_WORK, 0, false},    {CORE_BARRIER, 0, true},
+        {CORE_BARRIER, 0, true}, {CORE_WORK, 0, false},    {CORE_BARRIER, 0, true},
+        {CORE_WORK, 0, false},   {CORE_WORK, 0, false},    {CORE_BARRIER, 0, false},
+        {CORE_BARRIER, 0, true}, {CORE_MARKER, 0, true},   {CORE_WORK, 0, false},
+        {CORE_WORK, 0, false},   {CORE_BARRIER, 12, true}, {CORE_BARRIER, 7, false},
+    };
+    enum { GIVEN = sizeof given / sizeof given[0] };
+    static struct lane lane;
+    struct core_command *made[GIVEN] = {NULL};
+    struct core_queue *queue = core_queue_new(caller, false);
+    core_queue_carry(queue, board, &(struct core_lane){&engine, &lane, NULL, hand_over, NULL});
+    for (int i = 0; i < GIVEN; i++) {
+        uint32_t count = given[i].listed != 0;
+        struct core_command *const *list = count != 0 ? &made[given[i].listed - 1] : NULL;
+        bool is = given[i].role != CORE_WORK && core_keeps_order(queue, given[i].role, count, list);
+        CHECK(is == given[i].is_needless, "a barrier is left out, or not");
+        if (!is)
+            made[i] = core_enqueue(queue, given[i].role, CORE_MOVES, core_board_epoch(board), &i,
+                                   sizeof i, count, list);
+    }
+    for (unsigned i = 0; i < operation_count; i++)
+        operations[i].status = CL_COMPLETE;
+    core_board_note(board);
+    for (int i = 0; i < GIVEN; i++)
+        if (made[i] != NULL)
+            core_release(made[i]);
+    core_queue_release(queue);
+}
+
 /* A command fails only with its wait list. */
 static void describe_what_does_not_fail(void)
 {
@@ -2554,6 +2660,7 @@ static const struct description {
     {"a description of the time of kernels", describe_the_time_of_kernels},
     {"a description of two boards", describe_two_boards},
     {"a description of cores", describe_cores},
+    {"a description of what keeps the order", describe_what_keeps_order},
     {"a description of a failure at a turn", describe_a_failure_at_a_turn},
     {"a description of what does not fail", describe_what_does_not_fail},
     {"a description of two callers", describe_two_callers},
@@ -2632,7 +2739,12 @@ static void make_random(struct host *made)
         if (gates && plan->kind == DIRECT)
             plan->kind = HELD;
         plan->of = random_below(CORE_MOVES + 1);
-        plan->decides = random_below(2) == 0 && (plan->kind == MARKER || plan->kind == BARRIER);
+        bool orders = plan->kind == MARKER || plan->kind == BARRIER;
+        plan->decides = random_below(2) == 0 && orders;
+        if (random_below(2) == 0 && orders) {
+            plan->is_unobserved = true;
+            plan->has_callback = plan->waited = plan->polled = plan->decides = false;
+        }
         if (is_beside(plan->kind)) {
             plan->has_callback = false;
             continue;
@@ -2641,7 +2753,8 @@ static void make_random(struct host *made)
             plan->outcome = outcomes[random_below(7)];
         for (int j = 0; plan->kind != USER && j < LISTED; j++) {
             int before = random_below(3) == 0 && i > 0 ? 1 + (int)random_below((unsigned)i) : 0;
-            if (before != 0 && !is_beside(made->plans[before - 1].kind))
+            if (before != 0 && !is_beside(made->plans[before - 1].kind) &&
+                !made->plans[before - 1].is_unobserved)
                 plan->waits[j] = before;
         }
     }
