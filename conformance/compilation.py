@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -45,7 +46,8 @@ def kept(command: Sequence[str], sources: Sequence[Path]) -> Path:
 
 
 def compiler(is_cpp: bool) -> list[str]:
-    return [os.environ.get("CXX", "c++"), "-std=c++17"] if is_cpp else [os.environ.get("CC", "cc"), "-std=c11"]
+    name, usual, standard = ("CXX", "c++", "c++17") if is_cpp else ("CC", "cc", "c11")
+    return [*shlex.split(os.environ.get(name, usual)), f"-std={standard}"]
 
 
 def headers(sources: Iterable[Path]) -> Iterator[Path]:
