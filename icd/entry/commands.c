@@ -437,9 +437,10 @@ int fpgart_enqueue_command(struct command *command, enum core_role role, size_t 
     enum core_kind kind = kind_of(command);
     if (kind == CORE_MOVES)
         fpgart_note_polling();
-    bool is_found = find_waits(command, &waits), is_done = false;
-    if (!is_found || (is_done = is_needless(command, role, &waits)) || !may_wait(command, &waits) ||
-        !is_reached(command) || !prepare_event(command)) {
+    bool is_found = find_waits(command, &waits);
+    bool is_done = is_found && is_needless(command, role, &waits);
+    if (!is_found || is_done || !may_wait(command, &waits) || !is_reached(command) ||
+        !prepare_event(command)) {
         end_waits(&waits);
         free(command->held.watched);
         fpgart_give_up(command);
