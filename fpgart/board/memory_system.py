@@ -11,6 +11,18 @@ from fpgart.board.first_fit import FirstFit
 from fpgart.board.global_memory import GlobalMemory
 
 
+class DefaultHeap(NamedTuple):
+    """Where buffers without a request are, if they fit: in memory 0, up to a size in bytes.
+
+    Those of more than `small` bytes are there only while at least `spare` bytes of it are free.
+    """
+
+    heap: FirstFit
+    most: int
+    small: int
+    spare: int
+
+
 class MemoryRange(NamedTuple):
     """An allocated range: the index of its memory, the board's address, and the requested size in bytes."""
 
@@ -94,11 +106,8 @@ class MemorySystem(Protocol):
     def default_memory(self, size: int) -> int | None:
         """Returns the memory for `size` bytes without a request; None if that depends on what is free."""
 
-    def default_heap(self) -> tuple[FirstFit, int] | None:
-        """Returns memory 0 and a number of bytes: a buffer without a request is there if it is not larger and fits.
-
-        Returns None if there is no such rule.
-        """
+    def default_heap(self) -> DefaultHeap | None:
+        """Returns the heap for buffers without a request, or None if there is no such rule."""
 
 
 class BoardMemories(Protocol):
@@ -137,11 +146,11 @@ class GlobalMemories:
                 return index
         return None
 
-    def default_heap(self) -> tuple[FirstFit, int] | None:
+    def default_heap(self) -> DefaultHeap | None:
         if type(self) is not GlobalMemories or not self._by_preference:  # a subclass may not allocate by first fit
             return None
         memory, room = self._by_preference[0]
-        return (self._heaps[0], room) if memory == 0 else None
+        return DefaultHeap(self._heaps[0], room, room, 0) if memory == 0 else None
 
     def allocate(self, size: int, memory: int | None = None, bank: int = 0) -> MemoryRange | None:
         if memory is None:

@@ -133,13 +133,13 @@ class CarriedBoard:
         self._locations = len(LOCATIONS)
         found = device.memories.default_heap()
         is_seen = bool(NOTICES.block_reserved or NOTICES.block_freed)
-        if found is None or not found[0].begin or not mmd.in_c or is_seen:  # to C, address 0 is no block
-            lib.fpgart_board_allocates(self.address, 0, 0, 0, 0)
+        if found is None or not found.heap.begin or not mmd.in_c or is_seen:  # to C, address 0 is no block
+            lib.fpgart_board_allocates(self.address, 0, 0, [0, 0, 0], 0)
             return
-        heap, most = found
-        room = min(most, device.max_mem_alloc_size)
+        heap = found.heap
+        limits = [min(found.most, device.max_mem_alloc_size), found.small, found.spare]
         shift = mmd.aperture(heap.begin) - heap.begin
-        lib.fpgart_board_allocates(self.address, heap.address, shift, room, locations_of(device, 0))
+        lib.fpgart_board_allocates(self.address, heap.address, shift, limits, locations_of(device, 0))
 
     def note_locations(self) -> None:
         """Tells C if the default memory counts for further buffer_locations."""

@@ -21,10 +21,11 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t moved = PTHREAD_COND_INITIALIZER;
 
-void fpgart_board_allocates(uintptr_t board, uintptr_t heap, int64_t shift, uint64_t room,
+void fpgart_board_allocates(uintptr_t board, uintptr_t heap, int64_t shift, const uint64_t *limits,
                             uint64_t locations)
 {
     struct fpgart_board *of = (struct fpgart_board *)board;
+    uint64_t room = limits[0];
     pthread_mutex_lock(&lock);
     if (room != 0 && of->heap == NULL) { /* it stays: blocks are freed there later */
         of->heap = (struct first_fit *)heap;
@@ -32,6 +33,8 @@ void fpgart_board_allocates(uintptr_t board, uintptr_t heap, int64_t shift, uint
     }
     of->locations = locations;
     of->room = room;
+    of->small = limits[1];
+    of->spare = limits[2];
     pthread_mutex_unlock(&lock);
 }
 
@@ -39,7 +42,8 @@ void fpgart_board_allocates(uintptr_t board, uintptr_t heap, int64_t shift, uint
 static int allocate(struct fpgart_block *block, struct fpgart_board *board, uint64_t size,
                     uint32_t location)
 {
-    if (size > board->room || !(board->locations >> location & 1))
+    if (size > board->room || !(board->locations >> location & 1) ||
+        (size > board->small && first_fit_free_bytes(board->heap) < board->spare))
         return 0;
     int64_t address = first_fit_allocate(board->heap, size, 0, 1);
     if (address < 0)

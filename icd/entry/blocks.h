@@ -28,7 +28,8 @@ int fpgart_place_in(uintptr_t buffer, const struct fpgart_carried_queue *queue, 
  * on, or 0 if Python has to allocate that. */
 uintptr_t fpgart_store_of(uintptr_t buffer, const struct fpgart_carried_queue *queue);
 
-/* Sets the heap from which C allocates (boards.h); `room` 0: C allocates no more, because somebody
- * has to see each allocation. `locations` are those for which that memory counts. */
-AT_ONCE void fpgart_board_allocates(uintptr_t board, uintptr_t heap, int64_t shift, uint64_t room,
-                                    uint64_t locations);
+/* Sets the heap from which C allocates (boards.h), and its limits: room, small and spare; room 0: C
+ * allocates no more, because somebody has to see each allocation. `locations` are those for which
+ * that memory counts. */
+AT_ONCE void fpgart_board_allocates(uintptr_t board, uintptr_t heap, int64_t shift,
+                                    const uint64_t *limits, uint64_t locations);

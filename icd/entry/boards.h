@@ -24,10 +24,11 @@ struct fpgart_board {
     uint32_t cores; /* a launch of one work-item occupies one, others all; 0: they occupy none */
     struct board_memory *memory;
     /* The heap of buffers without a request (blocks.c): allocations of up to `room` bytes are C's,
-     * at the board's addresses; `shift` leads from those to addresses of this process. */
+     * those of more than `small` bytes only while `spare` bytes are free. They have the board's
+     * addresses; `shift` leads from those to addresses of this process. */
     struct first_fit *heap;
     _Atomic uint64_t room;
-    uint64_t shift, locations;
+    uint64_t small, spare, shift, locations;
     _Atomic uint64_t launches;
     _Atomic uint64_t program; /* Python's number of the loaded one */
 };

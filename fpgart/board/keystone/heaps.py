@@ -18,7 +18,7 @@ from fpgart.board.keystone.addresses import (
     power_of_two_from,
 )
 from fpgart.board.keystone.mpax import Need, Plan, largest_region, plan
-from fpgart.board.memory_system import MemoryRange, Showing, ShownRegion, Window
+from fpgart.board.memory_system import DefaultHeap, MemoryRange, Showing, ShownRegion, Window
 
 SMALL = 16 << 10
 """Buffers up to this size are in a fixed heap while they fit."""
@@ -119,8 +119,11 @@ class KeystoneHeaps:
     def default_memory(self, size: int) -> int | None:
         return None
 
-    def default_heap(self) -> tuple[FirstFit, int]:
-        return self._heaps[0], SMALL if self.mapped else self._sizes[0]
+    def default_heap(self) -> DefaultHeap:
+        heap = self._heaps[0]
+        if not self.mapped:
+            return DefaultHeap(heap, self._sizes[0], self._sizes[0], 0)
+        return DefaultHeap(heap, MEDIUM if len(self.fixed) == 1 else SMALL, SMALL, SPARE)
 
     def is_mapped(self, memory: int) -> bool:
         """True if the DSP sees a heap only through regions."""
