@@ -1,5 +1,5 @@
 """Launches ND-ranges and tasks in the queues of a 66AK2x, on buffers in fixed and mapped heaps, and prints what they
-left, what was moved, and whether ND-ranges ran beside others.
+left, what was moved, what the heaps have, and whether ND-ranges ran beside others.
 """
 
 from __future__ import annotations
@@ -47,6 +47,16 @@ for turn in range(12):
 facts = asking.ask(os.getpid())
 assert facts is not None, "the driver tells nothing"
 print("moved", facts["devices"][0]["traffic"])
+
+for number in range(30):  # the last ones find less than 64 MiB in the fixed heap
+    put(add, host.buffer(16 << 20 if number % 2 else 1 << 20), 1)
+    host.launch(add, ITEMS)
+    put(add, host.buffer(16 << 20), 1)
+    host.launch(add, ITEMS)
+host.finish(host.queue)
+facts = asking.ask(os.getpid())
+assert facts is not None, "the driver tells nothing"
+print("heaps", facts["devices"][0]["memories"])
 
 put(slow, small, 0)
 for queue in queues:
