@@ -223,7 +223,7 @@ def _rule(clause: str) -> Rule:
         return _rule_of_the_api(clause, parts[1:])
     calls = frozenset(_call(clause, name.strip()) for name in parts[0].split(","))
     if len(parts) < 2:
-        raise FaultSyntaxError(f"'{clause}': name an action: one of {_listed(Action)}, as in {parts[0]}:fail")
+        raise FaultSyntaxError(f"'{clause}': name an effect: one of {_listed(Action)}, as in {parts[0]}:fail")
     action, values = _action(clause, parts[1], calls)
     values |= _conditions(clause, parts[2:], calls, action)
     return Rule(clause, calls, action, **values)  # type: ignore[arg-type]
@@ -278,7 +278,7 @@ def _action(clause: str, part: str, calls: frozenset[Call]) -> tuple[Action, dic
     try:
         action = Action(word)
     except ValueError:
-        raise FaultSyntaxError(f"'{clause}': '{word}' is not an action; the actions are {_listed(Action)}") from None
+        raise FaultSyntaxError(f"'{clause}': '{word}' is not an effect; the effects are {_listed(Action)}") from None
     for call in Call:
         if call in calls - POSSIBLE[action]:
             raise FaultSyntaxError(f"'{clause}': {word} is not possible for {call.value}")

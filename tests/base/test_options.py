@@ -76,7 +76,7 @@ WRONG = [
     (("--capture", "/proc/folder"), "--capture: FPGART_CAPTURE=/proc/folder: no file can be made in /proc: "),
     (("--capture", "/dev/null/folder"), "--capture: FPGART_CAPTURE=/dev/null/folder: Not a directory: /dev/null"),
     (("--capture-kernels", "k:0"), "--capture-kernels: FPGART_CAPTURE_KERNELS=k:0: names are expected"),
-    (("--faults", "write:fial"), "--faults: FPGART_FAULTS: 'write:fial': 'fial' is not an action"),
+    (("--faults", "write:fial"), "--faults: FPGART_FAULTS: 'write:fial': 'fial' is not an effect"),
 ]
 
 
