@@ -13,6 +13,6 @@ import click
 
 def main() -> None:
     sources = [word for word in sys.argv[1:] if not word.startswith("-")]
-    what = ", ".join(sources) or "nothing"
-    click.echo(f"cl6x: {what} is not compiled: code for the DSP itself cannot run here; write it in OpenCL C", err=True)
+    what = f"does not compile {', '.join(sources)}" if sources else "compiles nothing"
+    click.echo(f"cl6x {what}: code for the DSP itself cannot run here; write it in OpenCL C", err=True)
     sys.exit(1)

@@ -164,11 +164,10 @@ def test_the_tools_are_programs_for_run_itself(tmp_path: Path) -> None:
 
 
 def test_code_for_the_dsp_itself_is_refused_with_words(folder: Path) -> None:
-    result = in_sdk(folder, "cl6x", "-mv6600", "-c", "filter.c")
-    assert result.returncode == 1
-    assert result.stderr == (
-        "cl6x: filter.c is not compiled: code for the DSP itself cannot run here; write it in OpenCL C\n"
-    )
+    for arguments, what in ((["-mv6600", "-c", "filter.c"], "does not compile filter.c"), ([], "compiles nothing")):
+        result = in_sdk(folder, "cl6x", *arguments)
+        assert result.returncode == 1
+        assert result.stderr == f"cl6x {what}: code for the DSP itself cannot run here; write it in OpenCL C\n"
 
 
 def test_run_keeps_a_folder_that_was_laid_out_before(folder: Path) -> None:
