@@ -219,7 +219,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             bare = run(kernel, "c", Path(folder), isolated=False, patience=FAST)
             apart = run(kernel, "c", Path(folder), isolated=True, patience=FAST)
-        words = (re.findall(r"CL_\w+: (.*)", apart.log) or [""])[0].partition("; the memory that its arguments")[0]
+        words = (re.findall(r"CL_\w+: (.*)", apart.log) or [""])[0].partition("; memory that it reaches")[0]
         print(f"| {kernel.name} | {told(bare)} | {told(apart)} | {words[:150]} |", flush=True)
 
 

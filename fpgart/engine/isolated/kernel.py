@@ -190,11 +190,11 @@ class IsolatedKernel:
         others = sorted({name for name in list(process.kernels.values()) if name != self.name})
         beside = f" (or a kernel that ran at the same time: {', '.join(others)})" if others else ""
         written = [
-            argument.name
+            f"'{argument.name}'"
             for index, argument in enumerate(self.interface.arguments)
             if ENTRY.unpack_from(image, ENTRY.size * index)[0] == POINTER
         ]
-        undefined = f"; the memory that its arguments {', '.join(written)} point to is now undefined" if written else ""
+        undefined = f"; memory that it reaches through {', '.join(written)} is now undefined" if written else ""
         words = loss.words(image, self.interface)
         sentence = f"kernel '{self.name}'{beside} {words}{undefined}. The board restarts for the next command"
         process.warn(sentence)
