@@ -28,6 +28,8 @@ FREES = {
 REFUSED = {
     "__is_in_malloced_region": "0",
     "clGetPlatformIDs": "CL_PLATFORM_NOT_FOUND_KHR",
+    # Hosts that list the devices of all platforms take this for a platform without devices, and go on.
+    "clGetDeviceIDs": "fpgart_state == FPGART_FAILED ? CL_DEVICE_NOT_FOUND : CL_OUT_OF_RESOURCES",
     # The driver has waited for running commands before it closed; destructors of the host may wait again.
     "clWaitForEvents": "fpgart_all_ended(num_events, event_list) ? CL_SUCCESS : CL_OUT_OF_RESOURCES",
     # The system frees all memory of a process that ends.

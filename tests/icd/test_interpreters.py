@@ -25,6 +25,7 @@ for attempt in range(2):
     print("%d %d" % (lib.clGetPlatformIDs(0, None, ctypes.byref(number)), number.value))
 """
 NOT_FOUND = -1001
+DEVICE_NOT_FOUND = -1
 
 
 def version_of(path: str) -> tuple[int, int] | None:
@@ -106,6 +107,23 @@ def test_a_library_without_its_package_gives_no_platform_and_one_clear_line(tmp_
     lines = result.stderr.splitlines()
     assert len(lines) == 1
     assert lines[0].startswith("fpgart: no platform: No module named 'fpgart'")
+
+
+def test_a_platform_whose_driver_cannot_start_has_no_devices() -> None:
+    """A loader gets the platform before the start; hosts that list the devices of all platforms then go on."""
+    listing = """
+import ctypes, sys
+lib = ctypes.CDLL(sys.argv[1])
+platform, device, number = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_uint()
+every = ctypes.c_uint64(0xFFFFFFFF)
+print(lib.clIcdGetPlatformIDsKHR(1, ctypes.byref(platform), None))
+print(lib.clGetDeviceIDs(platform, every, 0, None, ctypes.byref(number)))
+print(lib.clGetDeviceIDs(platform, every, 1, ctypes.byref(device), None))
+print(lib.clGetDeviceIDs(platform, every, 0, None, ctypes.byref(number)))
+"""
+    result = finished(sys.executable, "-c", listing, LIBRARY, env={**os.environ, "FPGART_BOARD": "usm_s11"})
+    assert result.stdout.split() == ["0", "0", str(DEVICE_NOT_FOUND), str(DEVICE_NOT_FOUND)]
+    assert result.stderr.startswith("fpgart: no platform: FPGART_BOARD=usm_s11: not one of ")
 
 
 def test_an_option_that_makes_no_sense_gives_no_platform_and_one_clear_line() -> None:
