@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * finds: buffers: sub-buffer and buffer at once */
+#include "check.h"
+
+static void run(void)
+{
+    start(&host, ADD_ONE);
+    cl_int status;
+    cl_mem parent = new_buffer(&host, SIZE);
+    fill(host.queue, parent, 0, SIZE);
+    finish();
+    const cl_buffer_region region = {SIZE / 2, SIZE / 2};
+    cl_mem window = clCreateSubBuffer(parent, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION,
+                                      &region, &status);
+    must(status, "clCreateSubBuffer");
+    cl_mem buffers[2] = {window, parent};
+    cl_command_queue queues[2] = {host.queue, fixed ? host.queue : new_queue(&host)};
+    for (int i = 0; i < 2; i++) {
+        cl_kernel kernel = new_kernel(&host, "add_one");
+        set_argument(kernel, 0, sizeof buffers[i], &buffers[i]);
+        launch(queues[i], kernel, COUNT / 2, NULL);
+    }
+    finish();
+    MUST(clFinish(queues[1]));
+}
