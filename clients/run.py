@@ -4,6 +4,7 @@
 What passes on the engine has to pass on fpgart, too; the exit status is 1 if something does not. Recipes
 (clients/recipes) describe most of them. Programs that are not installed, and sources that are not in the folder of
 --sources, are named with the command that brings them, and left out.
+Other recipes (--recipes) run alone, without the test suites in suites.py.
 
 With --check they run under FPGART_CHECK instead, on fpgart alone, and what was found is listed.
 """
@@ -83,9 +84,11 @@ def main() -> int:
     parser.add_argument("--check", metavar="FAMILIES", help="families of FPGART_CHECK: list findings instead")
     options = parser.parse_args()
     try:
-        clients = [client_of(recipe, options.sources) for recipe in read_all(options.recipes)] + SUITES
+        clients = [client_of(recipe, options.sources) for recipe in read_all(options.recipes)]
     except RecipeError as error:
         parser.error(str(error))
+    if options.recipes.resolve() == RECIPES:
+        clients += SUITES
     if unknown := set(options.names) - {client.name for client in clients}:
         parser.error(f"{', '.join(sorted(unknown))}: not one of {', '.join(client.name for client in clients)}")
     rows: list[Row] = []

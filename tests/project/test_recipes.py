@@ -173,6 +173,13 @@ def test_all_recipes_of_the_repository_can_be_read() -> None:
     assert {"clblast", "dace", "clinfo"} <= {recipe.name for recipe in recipes}
 
 
+def test_recipes_of_others_run_without_the_suites_of_the_repository(tmp_path: Path) -> None:
+    (tmp_path / "tiny.toml").write_text(recipe_text())
+    listing = [sys.executable, ROOT / "clients" / "run.py", "--recipes", tmp_path, "--list"]
+    listed = output(finished(*listing, env=os.environ | {"PYTHONPATH": str(ROOT / "scripts")}))
+    assert [line.split()[0] for line in listed.splitlines()] == ["tiny"]
+
+
 def client(name: str, source: str = "a/b 1234567") -> Client:
     return Client(name, lambda environment, folder: Outcome(), "its programs", source, "`-w`")
 
