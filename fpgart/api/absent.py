@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from fpgart.api.mem_flags import ACCESS, HOST_ACCESS, HOST_POINTERS, check_flags
 from fpgart.base import opencl as cl
 from fpgart.base.errors import CLError, InvalidMemObject, InvalidOperation, InvalidSampler, InvalidValue
 from fpgart.bridge.entry import REGISTERED, bind, entry, failed, result_of_failure, wrapped
@@ -20,6 +21,7 @@ from fpgart.runtime.objects.context import Context
 from fpgart.runtime.objects.queue import CommandQueue
 
 OF_IMAGES = re.compile("Image|Sampler")
+IMAGE_FLAGS = ACCESS | HOST_ACCESS | HOST_POINTERS | cl.CL_MEM_KERNEL_READ_AND_WRITE
 NO_IMAGE = "this memory object is not an image"
 NO_IMAGES = "the device has no images (CL_DEVICE_IMAGE_SUPPORT)"
 
@@ -30,6 +32,7 @@ def get_supported_image_formats(
 ) -> None:
     if image_formats and not num_entries:
         raise InvalidValue("num_entries is 0, but image_formats is not NULL")
+    check_flags(flags, IMAGE_FLAGS, "image")
     if not cl.CL_MEM_OBJECT_IMAGE2D <= image_type <= cl.CL_MEM_OBJECT_IMAGE1D_BUFFER:
         raise InvalidValue(f"{image_type:#x} is not a type of image")
     if num_image_formats:
