@@ -84,6 +84,8 @@ POCL_ANSWERS_WRONGLY = (
     "clGetEventInfo/1/NULL",
     "clGetEventProfilingInfo/1/NULL",
     "clGetImageInfo/a buffer",
+    "clGetProgramInfo/constructors *",
+    "clGetProgramInfo/destructors *",
     "clGetSupportedImageFormats/read-only and write-only",
     "clGetSupportedImageFormats/unknown flag",
     "clSVMAlloc/unknown flag",

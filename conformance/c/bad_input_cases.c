@@ -451,6 +451,18 @@ const struct bad_call bad_calls[] = {
      {IS(4, P("-no-such-option"))}},
     {"clLinkProgram", "program that was never compiled", OPERATION, {IS(6, L(UNBUILT_PROGRAM))}},
     {"clLinkProgram", "user data without callback", VALUE, {IS(8, W(SCRATCH))}},
+    {"clGetProgramInfo",
+     "kernels of a program that is not built",
+     CODES(CL_INVALID_PROGRAM_EXECUTABLE),
+     {IS(1, O(UNBUILT_PROGRAM)), IS(2, N(CL_PROGRAM_NUM_KERNELS))}},
+    {"clGetProgramInfo",
+     "constructors of a program that is not built",
+     CODES(CL_INVALID_PROGRAM_EXECUTABLE),
+     {IS(1, O(UNBUILT_PROGRAM)), IS(2, N(CL_PROGRAM_SCOPE_GLOBAL_CTORS_PRESENT))}},
+    {"clGetProgramInfo",
+     "destructors of a program that is only compiled",
+     CODES(CL_INVALID_PROGRAM_EXECUTABLE),
+     {IS(1, O(COMPILED_PROGRAM)), IS(2, N(CL_PROGRAM_SCOPE_GLOBAL_DTORS_PRESENT))}},
 
     /* kernels */
     {"clCreateKernel", "no name", VALUE, {IS(2, NIL)}},

@@ -58,7 +58,12 @@ PROGRAM_INFO: dict[int, info.Query[Program]] = {
 FIXED_PROGRAM_INFO = frozenset(
     (cl.CL_PROGRAM_CONTEXT, cl.CL_PROGRAM_NUM_DEVICES, cl.CL_PROGRAM_DEVICES, cl.CL_PROGRAM_SOURCE)
 )
-OF_BUILD = (cl.CL_PROGRAM_NUM_KERNELS, cl.CL_PROGRAM_KERNEL_NAMES)
+OF_BUILD = (
+    cl.CL_PROGRAM_NUM_KERNELS,
+    cl.CL_PROGRAM_KERNEL_NAMES,
+    cl.CL_PROGRAM_SCOPE_GLOBAL_CTORS_PRESENT,
+    cl.CL_PROGRAM_SCOPE_GLOBAL_DTORS_PRESENT,
+)
 """Answers that are the same until the next build."""
 LINKABLE = (cl.CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT, cl.CL_PROGRAM_BINARY_TYPE_LIBRARY)
 BUILD_INFO: dict[int, Callable[[Program, Device], bytes]] = {
@@ -322,6 +327,7 @@ def get_program_info(
     if param_name == cl.CL_PROGRAM_BINARIES:
         write_binaries(program, param_value_size, param_value, param_value_size_ret)
     elif param_name in OF_BUILD:
+        program.interfaces()  # fails for a program that is not built
         kernel = program.a_kernel()
         data = PROGRAM_INFO[param_name](program)
         info.write(data, param_value_size, param_value, param_value_size_ret)
