@@ -63,6 +63,7 @@ POCL_3_1_CRASHES = (  # 3.0 answers these right
 )
 POCL_HANGS = ("cl*/blocking behind a failed event",)
 POCL_ANSWERS_WRONGLY = (
+    "clCompileProgram/header of another context",
     "clCompileProgram/list of no headers",
     "clCompileProgram/names of no headers",
     "clCreateCommandQueueWithProperties/size for a host queue",
@@ -88,6 +89,7 @@ POCL_ANSWERS_WRONGLY = (
     "clGetProgramInfo/destructors *",
     "clGetSupportedImageFormats/read-only and write-only",
     "clGetSupportedImageFormats/unknown flag",
+    "clLinkProgram/program of another context",
     "clSVMAlloc/unknown flag",
     "clSetKernelExecInfo/*",
     "reference counts are as before",

@@ -18,6 +18,7 @@ from fpgart.base.errors import (
     InvalidBinary,
     InvalidBuildOptions,
     InvalidCompilerOptions,
+    InvalidContext,
     InvalidDevice,
     InvalidLinkerOptions,
     InvalidOperation,
@@ -267,13 +268,21 @@ def compile_program(
         raise InvalidOperation("the program has no source to compile")
     headers: dict[str, Program] = {}
     for index in range(num_input_headers):
-        header = find(int(input_headers[index]), Program)
+        header = program_of(program.context, int(input_headers[index]))
         name = string_at(int(header_include_names[index])) if header_include_names[index] else ""
         headers.setdefault(name, header)
     text = checked_options(options, InvalidCompilerOptions)
     check_compiler(program)
     program.claim(chosen)
     run_build(program, pfn_notify, user_data, lambda: program.compile(chosen, text, headers))
+
+
+def program_of(context: ProgramContext, handle: int) -> Program:
+    """Returns a program of the context. Raises InvalidProgram, InvalidContext."""
+    program = find(handle, Program)
+    if program.context is not context:
+        raise InvalidContext("a program of another context is given")
+    return program
 
 
 def may_link(programs: list[Program], device: Device) -> bool:
@@ -306,7 +315,7 @@ def link_program(
         raise InvalidValue("no programs to link are given")
     if user_data and not pfn_notify:
         raise InvalidValue("user_data is given without pfn_notify")
-    programs = [find(int(input_programs[index]), Program) for index in range(num_input_programs)]
+    programs = [program_of(context, int(input_programs[index])) for index in range(num_input_programs)]
     linked = [device for device in chosen if may_link(programs, device)]
     if not linked:
         raise InvalidOperation("a program that is to be linked has not been compiled")
