@@ -198,6 +198,39 @@ class TestSubGroups:
         host.launch(host.kernel(FIXED, "count", buffer), 64)
         assert host.ints(buffer, 64) == [8] * 64
 
+    @pytest.mark.parametrize(
+        ("query", "given", "status"),
+        [
+            ("MAX_SUB_GROUP_SIZE_FOR_NDRANGE", 0, -30),
+            ("MAX_SUB_GROUP_SIZE_FOR_NDRANGE", 24, 0),
+            ("MAX_SUB_GROUP_SIZE_FOR_NDRANGE", 32, -30),
+            ("SUB_GROUP_COUNT_FOR_NDRANGE", 0, -30),
+            ("SUB_GROUP_COUNT_FOR_NDRANGE", 4, -30),
+            ("LOCAL_SIZE_FOR_SUB_GROUP_COUNT", 0, -30),
+            ("LOCAL_SIZE_FOR_SUB_GROUP_COUNT", 8, 0),
+            ("LOCAL_SIZE_FOR_SUB_GROUP_COUNT", 16, -30),
+            ("MAX_NUM_SUB_GROUPS", 4, 0),
+            ("COMPILE_NUM_SUB_GROUPS", 32, 0),
+        ],
+    )
+    def test_the_input_of_a_query_has_its_size_or_is_ignored(
+        self, host: Host, query: str, given: int, status: int
+    ) -> None:
+        self.sizes(host)
+        kernel, name, value = host.kernel(SUB_GROUPS, "count"), getattr(cl, f"CL_KERNEL_{query}"), ctypes.c_size_t()
+        told = ("clGetKernelSubGroupInfo", kernel, host.device, name, given)
+        assert host.cl.status(*told, handles(4, 1, 1, 1), 8, ctypes.byref(value), None) == status
+        if query.endswith(("NDRANGE", "COUNT")):
+            fails(host, cl.CL_INVALID_VALUE, *told, None, 8, ctypes.byref(value), None)
+
+    def test_a_local_size_needs_room_for_a_size(self, host: Host) -> None:
+        self.sizes(host)
+        query, local = cl.CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT, handles(99, 99, 99)
+        asked = ("clGetKernelSubGroupInfo", host.kernel(SUB_GROUPS, "count"), host.device, query, 8, handles(4))
+        fails(host, cl.CL_INVALID_VALUE, *asked, 4, local, None)
+        host.cl.check(*asked, 16, local, None)
+        assert list(local)[1:] == [1, 99]
+
     def test_other_queries_are_refused(self, host: Host) -> None:
         self.sizes(host)
         kernel = host.kernel(SUB_GROUPS, "count")

@@ -123,6 +123,12 @@ SUB_GROUP_QUERIES = {
     cl.CL_KERNEL_COMPILE_NUM_SUB_GROUPS,
     cl.CL_KERNEL_COMPILE_SUB_GROUP_SIZE_INTEL,
 }
+INPUT_SIZES = {
+    cl.CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE: (8, 16, 24),
+    cl.CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE: (8, 16, 24),
+    cl.CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT: (8,),
+}
+"""The bytes of the input that queries for sub-groups may have; the other queries ignore theirs."""
 
 
 INDIRECT = {
@@ -421,6 +427,16 @@ def has_sub_groups(device: Device) -> bool:
     return any(most) or REQUIRED_SUB_GROUPS in extensions(device)
 
 
+def given_sizes(query: int, size: int, value: int) -> tuple[int, ...]:
+    """Returns the input of a query for sub-groups: a local size, or a number of sub-groups. Raises InvalidValue."""
+    allowed = INPUT_SIZES.get(query)
+    if allowed is None:
+        return ()
+    if size not in allowed or not value:
+        raise InvalidValue(f"{size} bytes at {value:#x} are no input for query {query:#x}")
+    return unpack(f"{size // 8}Q", bytes_at(value, size))
+
+
 @entry("clGetKernelSubGroupInfo", "clGetKernelSubGroupInfoKHR")
 def get_kernel_sub_group_info(
     kernel: Kernel,
@@ -437,14 +453,12 @@ def get_kernel_sub_group_info(
         raise InvalidValue(f"{param_name:#x} is not a query for sub-groups")
     if not has_sub_groups(chosen):
         raise InvalidOperation("the device has no sub-groups")
-    if input_value_size not in (0, 8, 16, 24) or (input_value_size and not input_value):
-        raise InvalidValue(f"{input_value_size} bytes are not a list of up to 3 sizes")
-    sizes = unpack(f"{input_value_size // 8}Q", bytes_at(input_value, input_value_size)) if input_value_size else ()
+    sizes = given_sizes(param_name, input_value_size, input_value)
     known = of_required_sub_groups(kernel, chosen, param_name, sizes)
     if known is not None:
         info.write(info.size(known), param_value_size, param_value, param_value_size_ret)
         return
     listed = param_value and param_name == cl.CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT
-    length = min(param_value_size, 24) if listed else 8
+    length = min(max(param_value_size - param_value_size % 8, 8), 24) if listed else 8
     data = kernel.engine_kernel.sub_group_info(param_name, sizes, length)
     info.write(data, param_value_size, param_value, param_value_size_ret)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from machine import Machine, machine_of
 
 from fpgart.base import opencl as cl
-from fpgart.base.errors import InvalidGlobalWorkSize, InvalidWorkDimension
+from fpgart.base.errors import InvalidGlobalWorkSize, InvalidValue, InvalidWorkDimension
 from fpgart.engine.interface import Engine
 from fpgart.kernels.call_graph import CallGraph
 from fpgart.runtime.memory.device import Device
@@ -251,3 +251,25 @@ def test_an_engine_with_the_extension_suggests_a_local_size_of_up_to_three_dimen
     with nullcontext() if isinstance(answer, list) else pytest.raises(answer):
         execute.get_kernel_suggested_local_work_size(machine.queue, kernel, dimensions, None, sizes, found)
         assert found[:dimensions] == answer
+
+
+@pytest.mark.parametrize(
+    ("query", "size", "place", "answer"),
+    [
+        (cl.CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, 8, 4096, (64,)),
+        (cl.CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, 0, 4096, InvalidValue),
+        (cl.CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE, 32, 4096, InvalidValue),
+        (cl.CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE, 8, 0, InvalidValue),
+        (cl.CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT, 8, 4096, (64,)),
+        (cl.CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT, 0, 0, InvalidValue),
+        (cl.CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT, 16, 4096, InvalidValue),
+        (cl.CL_KERNEL_MAX_NUM_SUB_GROUPS, 4, 0, ()),
+        (cl.CL_KERNEL_COMPILE_NUM_SUB_GROUPS, 32, 4096, ()),
+    ],
+)
+def test_the_input_of_a_query_for_sub_groups_has_its_size_or_is_ignored(
+    imported: Callable[..., Any], query: int, size: int, place: int, answer: Any
+) -> None:
+    given_sizes = imported("api.kernel", Mock(fpgart_load=lambda *_: 64)).given_sizes
+    with nullcontext() if isinstance(answer, tuple) else pytest.raises(answer):
+        assert given_sizes(query, size, place) == answer
