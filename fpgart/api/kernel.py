@@ -251,14 +251,12 @@ def check_svm(kernel: Kernel) -> None:
 
 @entry("clSetKernelExecInfo")
 def set_kernel_exec_info(kernel: Kernel, param_name: int, param_value_size: int, param_value: int) -> None:
-    if param_name == cl.CL_KERNEL_EXEC_INFO_SVM_PTRS and not param_value and not param_value_size:
-        return  # kernels may use all SVM of the context without a list
-    if not param_value:
-        raise InvalidValue("no value is given")
-    if param_name == cl.CL_KERNEL_EXEC_INFO_SVM_PTRS:
+    if param_name == cl.CL_KERNEL_EXEC_INFO_SVM_PTRS:  # kernels may use all SVM of the context without a list
         check_svm(kernel)
-        if not param_value_size or param_value_size % 8:
-            raise InvalidValue(f"{param_value_size} bytes are not a list of pointers")
+        if param_value_size % 8 or bool(param_value_size) != bool(param_value):
+            raise InvalidValue(f"{param_value_size} bytes at {param_value:#x} are not a list of pointers")
+    elif not param_value:
+        raise InvalidValue("no value is given")
     elif param_name == cl.CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM:
         if param_value_size != 4:
             raise InvalidValue(f"a cl_bool has 4 bytes, not {param_value_size}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import sys
 
+import pytest
 from processes import ROOT, finished, output
 
 from fpgart.cli import running
@@ -30,6 +31,12 @@ query = ("clGetKernelWorkGroupInfo", kernel, Host(host.cl, 2).devices[1], cl.CL_
 print(host.cl.status(*query, 0, None, None))
 """
     assert printed(body, FPGART_BOARD="a10_ref,a10_ref") == "-33\n"
+
+
+@pytest.mark.parametrize(("board", "status"), [("k2h", -59), ("a10_ref", 0)])
+def test_a_list_of_no_svm_pointers_needs_a_device_with_svm_too(board: str, status: int) -> None:
+    body = 'print(host.cl.status("clSetKernelExecInfo", kernel, cl.CL_KERNEL_EXEC_INFO_SVM_PTRS, 0, None))'
+    assert printed(body, FPGART_BOARD=board) == f"{status}\n"
 
 
 def test_in_simulated_time_each_thread_that_sees_the_end_of_a_command_is_behind_it() -> None:
