@@ -79,8 +79,8 @@ ARG_INFO: dict[int, Callable[[Any], bytes]] = {
 }
 
 
-def from_engine(query: int, default: bytes) -> Callable[[Kernel], bytes]:
-    def ask(kernel: Kernel) -> bytes:
+def from_engine(query: int, default: bytes) -> Callable[[Kernel, Device], bytes]:
+    def ask(kernel: Kernel, device: Device) -> bytes:
         try:
             answer = kernel.engine_kernel.work_group_info(query)
         except EXHAUSTED:
@@ -92,21 +92,15 @@ def from_engine(query: int, default: bytes) -> Callable[[Kernel], bytes]:
     return ask
 
 
-def global_work_size(kernel: Kernel) -> bytes:
+def global_work_size(kernel: Kernel, device: Device) -> bytes:
     raise InvalidValue("CL_KERNEL_GLOBAL_WORK_SIZE is for custom devices and built-in kernels")
 
 
-def work_group_size(kernel: Kernel) -> bytes:
-    """Returns the work-items that a group may have on each of the program's devices."""
-    built = [device for device, build in kernel.program.builds.items() if build.kind]
-    return info.size(min((largest_group(kernel, device)[0] for device in built), default=4096))
-
-
-WORK_GROUP_INFO: dict[int, Callable[[Kernel], bytes]] = {
+WORK_GROUP_INFO: dict[int, Callable[[Kernel, Device], bytes]] = {
     cl.CL_KERNEL_GLOBAL_WORK_SIZE: global_work_size,
-    cl.CL_KERNEL_WORK_GROUP_SIZE: work_group_size,
-    cl.CL_KERNEL_COMPILE_WORK_GROUP_SIZE: lambda k: info.sizes(k.interface.required_work_group_size),
-    cl.CL_KERNEL_LOCAL_MEM_SIZE: lambda k: info.u64(local_memory_used(k)),
+    cl.CL_KERNEL_WORK_GROUP_SIZE: lambda k, d: info.size(largest_group(k, d)[0]),
+    cl.CL_KERNEL_COMPILE_WORK_GROUP_SIZE: lambda k, d: info.sizes(k.interface.required_work_group_size),
+    cl.CL_KERNEL_LOCAL_MEM_SIZE: lambda k, d: info.u64(local_memory_used(k)),
     cl.CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE: from_engine(
         cl.CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE, info.size(1)
     ),
@@ -386,18 +380,15 @@ def get_kernel_work_group_info(
     param_value: int,
     param_value_size_ret: Any,
 ) -> None:
-    device_of(kernel, device)
+    chosen = device_of(kernel, device)
+    found = WORK_GROUP_INFO.get(param_name)
+    if found is None:
+        raise InvalidValue(f"{param_name:#x} is not a query for a kernel on a device")
+    data = found(kernel, chosen)
+    info.write(data, param_value_size, param_value, param_value_size_ret)
     has_local = cl.CL_KERNEL_ARG_ADDRESS_LOCAL in kernel.kinds
-    info.answer(
-        WORK_GROUP_INFO,
-        kernel,
-        param_name,
-        param_value_size,
-        param_value,
-        param_value_size_ret,
-        FIXED_WORK_GROUP_INFO if has_local else WORK_GROUP_INFO,
-        part=info.on_device(device),
-    )
+    if param_name in (FIXED_WORK_GROUP_INFO if has_local else WORK_GROUP_INFO):
+        info.remember(kernel, param_name, data, info.on_device(device))
 
 
 def of_required_sub_groups(kernel: Kernel, device: Device, query: int, sizes: tuple[int, ...]) -> int | None:

@@ -33,6 +33,18 @@ print(host.cl.status(*query, 0, None, None))
     assert printed(body, FPGART_BOARD="a10_ref,a10_ref") == "-33\n"
 
 
+def test_the_largest_group_is_that_of_the_device_that_is_asked_about() -> None:
+    body = """
+host = Host(host.cl, 2)
+kernel = host.kernel("kernel void k() {}", "k")
+for _ in range(2):
+    for device in host.devices:
+        largest = host.cl.number("clGetKernelWorkGroupInfo", kernel, device, cl.CL_KERNEL_WORK_GROUP_SIZE)
+        print(largest == host.cl.number("clGetDeviceInfo", device, cl.CL_DEVICE_MAX_WORK_GROUP_SIZE), end=" ")
+"""
+    assert printed(body, FPGART_BOARD="k2h,a10_ref") == "True True True True "
+
+
 @pytest.mark.parametrize(("board", "status"), [("k2h", -59), ("a10_ref", 0)])
 def test_a_list_of_no_svm_pointers_needs_a_device_with_svm_too(board: str, status: int) -> None:
     body = 'print(host.cl.status("clSetKernelExecInfo", kernel, cl.CL_KERNEL_EXEC_INFO_SVM_PTRS, 0, None))'
