@@ -912,12 +912,15 @@ class TestAnswersAgain:
 class TestSharedVirtualMemory:
     """5.6"""
 
-    def test_a_buffer_over_an_allocation_ends_within_it(self, host: Host) -> None:
+    @pytest.mark.parametrize("flag", ["USE", "COPY"])
+    def test_a_buffer_from_an_allocation_ends_within_it(self, host: Host, flag: str) -> None:
+        flags = getattr(cl, f"CL_MEM_{flag}_HOST_PTR")
         with coarse_grained(host, 400) as pointer:
-            whole = host.buffer(400, cl.CL_MEM_USE_HOST_PTR, ctypes.c_void_p(pointer))
-            host.cl.check("clReleaseMemObject", whole)
-            more = (cl.CL_MEM_USE_HOST_PTR, 401, ctypes.c_void_p(pointer))
-            assert host.cl.attempt("clCreateBuffer", host.context, *more) == (0, cl.CL_INVALID_BUFFER_SIZE)
+            for _ in range(2):
+                host.cl.check("clReleaseMemObject", host.buffer(400, flags, ctypes.c_void_p(pointer)))
+                more = (flags, 401, ctypes.c_void_p(pointer))
+                assert host.cl.attempt("clCreateBuffer", host.context, *more) == (0, cl.CL_INVALID_BUFFER_SIZE)
+                host.launch(host.kernel(INTS, "add", host.written(bytes(4)), bytes(4)), 1)
 
     def test_the_list_of_a_kernels_allocations_can_be_empty(self, host: Host) -> None:
         with coarse_grained(host, 400) as pointer:

@@ -175,6 +175,15 @@ int fpgart_is_svm(uint64_t context, uintptr_t pointer, size_t size)
     return is;
 }
 
+int fpgart_exceeds_svm(uint64_t context, uintptr_t pointer, size_t size)
+{
+    pthread_rwlock_rdlock(&lock);
+    const struct allocation *found = find(&svm, context, pointer);
+    int exceeds = found != NULL && size > found->end - pointer;
+    pthread_rwlock_unlock(&lock);
+    return exceeds;
+}
+
 int fpgart_is_allocated(uint64_t context, uintptr_t pointer)
 {
     pthread_rwlock_rdlock(&lock);

@@ -21,6 +21,7 @@ AT_ONCE int fpgart_svm_made(uintptr_t context, uintptr_t begin, size_t size);
 AT_ONCE void fpgart_svm_removed(uintptr_t context, uintptr_t begin);
 int fpgart_has_svm(uint64_t context);
 int fpgart_is_svm(uint64_t context, uintptr_t pointer, size_t size); /* all bytes in one */
+int fpgart_exceeds_svm(uint64_t context, uintptr_t pointer, size_t size);
 void fpgart_allocations_go(uint64_t context);
 int fpgart_is_allocated(uint64_t context, uintptr_t pointer);
 uintptr_t fpgart_plain_allocation(uint64_t context, uintptr_t pointer);

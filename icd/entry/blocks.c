@@ -242,6 +242,8 @@ cl_mem fpgart_makes_buffer(const void *context, cl_mem_flags flags, size_t size,
     struct fpgart_board *board =
         fpgart_board_in(of, is_over_host ? FPGART_OVER_HOST : FPGART_FIRST_BOARD);
     if (board == NULL || size > board->room ||
+        ((flags & COPIES) != 0 &&
+         fpgart_exceeds_svm(fpgart_handle_serial(of), (uintptr_t)host, size)) ||
         (is_over_host && (size > FPGART_SHORT || fpgart_has_svm(fpgart_handle_serial(of))))) {
         fpgart_unhold(of, FPGART_CONTEXT);
         return NULL;

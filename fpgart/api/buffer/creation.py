@@ -75,8 +75,8 @@ def requested_placement(context: Context, properties: tuple[int, ...], flags: in
 
 
 def check_within_svm(context: Context, flags: int, size: int, host_ptr: int) -> None:
-    """Raises InvalidBufferSize if the buffer begins in an SVM allocation and exceeds it."""
-    allocation = context.svm.find(host_ptr) if flags & cl.CL_MEM_USE_HOST_PTR else None
+    """Raises InvalidBufferSize if the host's memory for the buffer begins in an SVM allocation and exceeds it."""
+    allocation = context.svm.find(host_ptr) if flags & (cl.CL_MEM_USE_HOST_PTR | cl.CL_MEM_COPY_HOST_PTR) else None
     if allocation is not None and host_ptr + size > allocation.end:
         room = allocation.end - host_ptr
         raise InvalidBufferSize(f"{size} bytes requested, the SVM allocation has {room} from host_ptr on")
