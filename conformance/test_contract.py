@@ -460,6 +460,12 @@ class TestBuffers:
     def test_destructor_callbacks_run_last_registered_first(self, host: Host) -> None:
         assert order_of_destructors(host, "MemObject", host.buffer(64)) == [2, 1, 0]
 
+    def test_destructor_callbacks_of_a_pipe_run_in_that_order_too(self, host: Host) -> None:
+        pipe, status = host.cl.attempt("clCreatePipe", host.context, 0, 4, 16, None)
+        if status == cl.CL_INVALID_OPERATION:
+            pytest.skip("the driver has no pipes")
+        assert order_of_destructors(host, "MemObject", pipe) == [2, 1, 0]
+
     def test_a_sub_buffer_is_a_part_of_its_buffer(self, host: Host) -> None:
         align = host.cl.number("clGetDeviceInfo", host.device, cl.CL_DEVICE_MEM_BASE_ADDR_ALIGN) // 8
         data = ctypes.create_string_buffer(2 * align)

@@ -65,9 +65,9 @@ def get_mem_object_info(
 
 
 @entry("clSetMemObjectDestructorCallback")
-def set_mem_object_destructor_callback(memobj: Buffer, pfn_notify: int, user_data: int) -> None:
+def set_mem_object_destructor_callback(memobj: int, pfn_notify: int, user_data: int) -> None:
+    item: Buffer | Pipe = HELD[memobj] if HELD.get(memobj).__class__ is Pipe else find(memobj, Buffer)
     if not pfn_notify:
         raise InvalidValue("no callback is given")
-    handle = memobj.handle
     lib.fpgart_destructors_are_watched()
-    memobj.when_destroyed(lambda: lib.fpgart_call_about_object(pfn_notify, handle, user_data))
+    item.when_destroyed(lambda: lib.fpgart_call_about_object(pfn_notify, memobj, user_data))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 from weakref import ref
 
@@ -51,6 +52,7 @@ class Pipe:
     def __init__(self, context: ProgramContext, flags: int, packet_size: int, max_packets: int) -> None:
         self.handle = 0
         self.context = context
+        self._destructors: list[Callable[[], None]] = []
         self.flags = flags
         self.packet_size = packet_size
         self.max_packets = max_packets
@@ -156,3 +158,10 @@ class Pipe:
             else:
                 self._maps[0] = (begin + size, mapped - size)
             return size
+
+    def when_destroyed(self, callback: Callable[[], None]) -> None:
+        """Registers a callback for the pipe's destruction; the last one is called first (OpenCL 3.0, 5.4)."""
+        self._destructors.append(callback)
+
+    def __del__(self) -> None:
+        self.context.reaper.extend(reversed(self._destructors))
