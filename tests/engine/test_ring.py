@@ -29,6 +29,7 @@ kernel void spin(int n) { for (volatile int i = 0; n && i < 10; i -= n) ; }
 kernel void add(global int *a, int n) { a[0] += n; }
 kernel void wipe(global int *a, global int *done, int n) { for (int i = 0; i < n; i++) a[i] = 0; done[0] = n; }
 kernel void bad(int n) { if (n) __builtin_trap(); }
+kernel void until(volatile global int *go, int n) { while (n && !go[0]) ; }
 kernel void bad_later(volatile global int *go, int n) { while (n && !go[0]) ; if (n) __builtin_trap(); }
 """
 SLOTS, ORDER, END_WORDS, END_STEP, RING_WORDS = 128, 2, 144, 16, 2192
@@ -54,8 +55,8 @@ class Host:
         self.calls = self.functions.engine
         ffi.memmove(ffi.cast("char *", self.address), bytes(4), 4)
         none = self.integers(self.address, 0)
-        first = {"add": none, "bad_later": none, "wipe": self.integers(self.address, self.address, 0)}
-        for name in "spin", "add", "wipe", "bad", "bad_later":
+        first = {"add": none, "until": none, "bad_later": none, "wipe": self.integers(self.address, self.address, 0)}
+        for name in "spin", "add", "wipe", "bad", "until", "bad_later":
             kernel = self.program.kernel(name)
             kernel.launch(first.get(name, self.integers(0)), 1, SIZES, True)
             kernel.launched = True
@@ -167,6 +168,17 @@ def test_more_commands_than_the_ring_has_room_for_all_run(host: Host) -> None:
         events.append(host.launch(lanes[number % 3], "add", host.address, number, after=tuple(events[-1:])))
     assert host.statuses(events[-1], events[-2]) == [0, 0]
     assert host.integer() == sum(range(1000))
+
+
+def test_a_command_may_wait_for_more_commands_than_a_request_lists(host: Host) -> None:
+    first, second, go = host.lane(), host.lane(), host.address + 64
+    ffi.memmove(ffi.cast("char *", go), bytes(4), 4)
+    before = [host.launch(first, "until", go, 1), *(host.launch(first, "add", host.address, 1) for _ in range(64))]
+    behind = host.launch(second, "wipe", host.address, host.address + 128, 1, after=tuple(before))
+    last = host.launch(second, "add", host.address, 2)
+    ffi.memmove(ffi.cast("char *", go), bytes([1, 0, 0, 0]), 4)
+    assert host.statuses(behind, last) == [0, 0]
+    assert host.integer() == 2
 
 
 def test_an_end_is_notified_without_a_wait(host: Host) -> None:

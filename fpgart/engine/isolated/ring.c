@@ -61,7 +61,7 @@ struct commands {
     uint32_t number, posted;
     uint32_t free[RING_SLOTS], free_count;
     bool is_overwritten, is_stopped, is_interrupted, is_detached;
-    bool has_calls;          /* somebody waits for notifications: the watching thread looks, too */
+    bool has_calls;          /* somebody waits for ends: the watching thread looks, too */
     uint64_t counted, noted; /* ends that the board process has counted, and that were noted */
     uint64_t looked;         /* when check_ring() looked last, in milliseconds */
     struct lane *lanes;
@@ -231,7 +231,8 @@ static bool may_post(const struct commands *all, const struct record *record)
 {
     const struct carried *carried = record->carried;
     const struct record *newest = record->lane->newest;
-    if (all->ring == NULL || (newest != NULL && newest->slot == NOWHERE))
+    if (all->ring == NULL || record->count > RING_WAITS ||
+        (newest != NULL && newest->slot == NOWHERE))
         return false;
     for (uint32_t i = 0; i < record->count; i++)
         if (record->after[i]->slot == NOWHERE)
@@ -294,7 +295,7 @@ static int32_t submit(void *given, void *operation, uint32_t count, void *const 
     struct lane *lane = given;
     struct commands *all = lane->all;
     struct carried *carried = operation;
-    if (count > RING_WAITS || sizeof *carried + bytes_behind(carried) > RING_ROOM)
+    if (sizeof *carried + bytes_behind(carried) > RING_ROOM)
         return CL_OUT_OF_RESOURCES;
     struct record *record = calloc(1, sizeof *record + count * sizeof(void *));
     if (record == NULL)
@@ -320,10 +321,12 @@ static int32_t submit(void *given, void *operation, uint32_t count, void *const 
     record->number = all->number;
     bool is_posted = may_post(all, record);
     append(record);
-    if (is_posted)
+    if (is_posted) {
         post(all, record);
-    else
+    } else {
+        all->has_calls = true; /* so that the watching thread notes the ends that it waits for */
         wake_watcher(all);
+    }
     pthread_mutex_unlock(&all->lock);
     *event = record;
     return CL_SUCCESS;
