@@ -18,7 +18,7 @@ from fpgart._native import ffi as native_ffi
 from fpgart.base import log
 from fpgart.base.notices import NOTICES
 from fpgart.bridge.arguments import arguments_of
-from fpgart.bridge.handles import seen
+from fpgart.bridge.handles import reap, seen
 
 if TYPE_CHECKING:
     from fpgart.runtime.memory.device import Device
@@ -41,7 +41,7 @@ _readers: list[WatchedLaunches] = []
 
 
 def read_launches() -> None:
-    """Reads the notes of launches that have ended, and so releases the buffers that they hold."""
+    """Reads the notes of launches that have ended; the buffers that they hold are released later."""
     for reader in _readers:
         reader.read()
 
@@ -91,6 +91,7 @@ class WatchedLaunches:
         self._closed = True
         lib.fpgart_watch_launches(lib.FPGART_UNWATCHED, 0)
         self._look()
+        reap()  # watchers learn of what the launches held
 
     def _look(self) -> None:
         """Asks the engine for ends, and reads the notes."""

@@ -508,6 +508,11 @@ void fpgart_unhold(uintptr_t handle, int kind)
     unhold(handle, kind, 0);
 }
 
+void fpgart_unhold_later(uintptr_t handle, int kind)
+{
+    unhold(handle, kind, 1);
+}
+
 /* Ends the last hold of an object that the host has released. */
 static void end_hold(struct handle *slot, int kind)
 {

@@ -99,6 +99,8 @@ AT_ONCE int fpgart_handle_is_held(uintptr_t handle);
  * fpgart_unhold(), which may call into Python. Returns 1 on success. */
 int fpgart_hold(uintptr_t handle, int kind, uint64_t serial);
 void fpgart_unhold(uintptr_t handle, int kind);
+/* The same for threads with locks: it calls nothing of Python's, if there is memory. */
+void fpgart_unhold_later(uintptr_t handle, int kind);
 
 /* NULL if the handle is of another kind. Kernels of one name share their answers. */
 fpgart_answers *fpgart_answers_of(uintptr_t handle, int kind);

@@ -18,11 +18,21 @@ void fpgart_count_command(const struct held *held)
         board_memory_count(held->board->memory, held->traffic, held->calls, held->bytes);
 }
 
-void fpgart_let_go_of(const struct held *held)
+static void let_go(const struct held *held, void (*unhold)(uintptr_t handle, int kind))
 {
     for (uint64_t i = 0; i < held->buffers; i++)
-        fpgart_unhold(held->uses[i].buffer, FPGART_MEM);
+        unhold(held->uses[i].buffer, FPGART_MEM);
     if (held->kernel != 0)
-        fpgart_unhold(held->kernel, FPGART_KERNEL);
-    fpgart_unhold(held->queue, FPGART_QUEUE);
+        unhold(held->kernel, FPGART_KERNEL);
+    unhold(held->queue, FPGART_QUEUE);
+}
+
+void fpgart_let_go_of(const struct held *held)
+{
+    let_go(held, fpgart_unhold);
+}
+
+void fpgart_let_go_later(const struct held *held)
+{
+    let_go(held, fpgart_unhold_later);
 }

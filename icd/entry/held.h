@@ -31,3 +31,4 @@ const struct held *fpgart_held_by(const struct carried *carried);
 /* Counts the bytes or the launch of a command that has succeeded. */
 void fpgart_count_command(const struct held *held);
 void fpgart_let_go_of(const struct held *held);
+void fpgart_let_go_later(const struct held *held); /* fpgart_unhold_later() */

@@ -248,10 +248,11 @@ uint32_t fpgart_take_launches(uint32_t most, struct fpgart_launch **found)
     return count;
 }
 
+/* The thread that reads has a lock. */
 void fpgart_launches_written(uint32_t count, struct fpgart_launch **launches)
 {
     for (uint32_t i = 0; i < count; i++) {
-        fpgart_let_go_of(fpgart_held_by(core_operation(launches[i]->command)));
+        fpgart_let_go_later(fpgart_held_by(core_operation(launches[i]->command)));
         core_release(launches[i]->command);
         free(launches[i]);
     }
