@@ -57,6 +57,7 @@ CASES = [
     ("macros in conditions", "#define F(x) x + 1\n#if F(1) == 2\na\n#endif", "a"),
     ("directives that do not count", "#if 0\n#error no\n#include <none>\n#endif\na", "a"),
     ("__LINE__ and __FILE__", "\n__LINE__ __FILE__\n#line 9 \"b.cl\"\n__LINE__ __FILE__", '2 "a.cl" 9 "b.cl"'),
+    ("a continued line within a string", '#define A "b \\\nc"\nA "d\\\r\ne"', '"b c" "de"'),
     ("unroll by a macro", "#define N 4\n#pragma unroll N\na", "# pragma unroll 4 a"),
 ]  # fmt: skip
 

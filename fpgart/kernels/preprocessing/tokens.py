@@ -11,8 +11,10 @@ from fpgart.base.named_tuples import NamedTuple
 
 ELIDED = "\x01"
 """Replaces the end of a line inside a comment or after a backslash."""
+CONTINUED = re.compile(r"\\\r?\n")
 HIDDEN = re.compile(
-    r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|//(?:\\\r?\n|[^\n])*|/\*.*?(?:\*/|\Z)|\\\r?\n|\\[^\n]', re.DOTALL
+    r'"(?:\\\r?\n|\\.|[^"\\\n])*"|\'(?:\\\r?\n|\\.|[^\'\\\n])*\'|//(?:\\\r?\n|[^\n])*|/\*.*?(?:\*/|\Z)|\\\r?\n|\\[^\n]',
+    re.DOTALL,
 )
 TOKEN = re.compile(
     r"(?P<space>\s+)|(?P<name>[A-Za-z_$]\w*)|(?P<number>\.?\d(?:[eEpP][+-]|[\w.])*)"
@@ -57,7 +59,9 @@ def logical_lines(text: str) -> tuple[Line, ...]:
 
 def _hide(found: re.Match[str]) -> str:
     text = found[0]
-    if text[0] in "\"'" or (text[0] == "\\" and text[-1] != "\n"):
+    if text[0] in "\"'":
+        return CONTINUED.sub(ELIDED, text)
+    if text[0] == "\\" and text[-1] != "\n":
         return text
     return (" " if text[0] == "/" else "") + ELIDED * text.count("\n")
 
