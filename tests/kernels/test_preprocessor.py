@@ -97,7 +97,7 @@ def test_lines_keep_their_numbers() -> None:
         else:
             seen[line.strip()] = said + number
             number += 1
-    assert {"one": 1, "four": 3, "six": 6, "seven": 8, "last": 58}.items() <= seen.items()
+    assert {"one": 1, "four": 4, "six": 6, "seven": 8, "last": 58}.items() <= seen.items()
 
 
 def test_headers_are_read_once_where_they_say_so() -> None:

@@ -40,7 +40,7 @@ class Token(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A line without comments; `number` is that of its first line in the file."""
+    """A line without comments; `number` is that of the line in the file with its first word."""
 
     number: int
     text: str
@@ -52,7 +52,9 @@ def logical_lines(text: str) -> tuple[Line, ...]:
     lines = []
     number = 1
     for line in bare.split("\n"):
-        lines.append(Line(number, line.replace(ELIDED, "").rstrip()))
+        code = line.lstrip(" \t" + ELIDED)
+        before = line[: len(line) - len(code)].count(ELIDED) if code else 0
+        lines.append(Line(number + before, line.replace(ELIDED, "").rstrip()))
         number += 1 + line.count(ELIDED)
     return tuple(lines)
 
