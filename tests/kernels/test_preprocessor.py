@@ -58,6 +58,12 @@ CASES = [
     ("directives that do not count", "#if 0\n#error no\n#include <none>\n#endif\na", "a"),
     ("__LINE__ and __FILE__", "\n__LINE__ __FILE__\n#line 9 \"b.cl\"\n__LINE__ __FILE__", '2 "a.cl" 9 "b.cl"'),
     ("a continued line within a string", '#define A "b \\\nc"\nA "d\\\r\ne"', '"b c" "de"'),
+    ("conditions in a call", "#define F(a) [a]\nF(1\n#ifdef A\n2\n#else\n3\n#endif\n) 4", "[ 1 3 ] 4"),
+    ("definitions in a call", "#define F(a) [a]\nF(1\n#define B 2\nB) 4", "[ 1 2 ] 4"),
+    ("arguments in the line behind the name", "#define F(a) [a]\nF\n\n(1) F\n2 F\n#if 1\n(3)\n#endif\nF",
+     "[ 1 ] F 2 F ( 3 ) F"),
+    ("arguments over lines behind another name", "#define F(a, b) [a b]\n#define G F\n#define H G\nH(1,\n2) G 3",
+     "[ 1 2 ] F 3"),
     ("unroll by a macro", "#define N 4\n#pragma unroll N\na", "# pragma unroll 4 a"),
 ]  # fmt: skip
 

@@ -34,6 +34,47 @@ class Macro(NamedTuple):
     variadic: bool = False
 
 
+class Call:
+    """Lines that are expanded together, because a macro's call in them continues: the first one's number and indent.
+
+    Directives between them are carried out when they are read, as compilers do.
+    """
+
+    def __init__(self, number: int, indent: str) -> None:
+        self.number = number
+        self.indent = indent
+        self.tokens: list[Token] = []
+        self._opened: list[bool] = []
+        """The parentheses that are open; True for one within the arguments of a macro. The last one decides."""
+        self._is_named = False
+        """True if the name of a macro came last, whose arguments may follow."""
+
+    def add(self, tokens: Sequence[Token], macros: Macros) -> None:
+        """Appends the tokens of a line."""
+        if self.tokens:
+            tokens = [tokens[0]._replace(spaced=True), *tokens[1:]]
+        for token in tokens:
+            if token.text == "(":
+                self._opened.append(self._is_named or self.is_within)
+            elif token.text == ")" and self._opened:
+                self._opened.pop()
+            self._is_named = macros.is_called(token.text)
+        self.tokens += tokens
+
+    @property
+    def is_within(self) -> bool:
+        """True if the next line has arguments of the call."""
+        return self._opened[-1:] == [True]
+
+    @property
+    def may_continue(self) -> bool:
+        return self.is_within or self._is_named
+
+    def continues(self, text: str) -> bool:
+        """True if the next line, which has this text, belongs to the call."""
+        return self.is_within or text.lstrip().startswith("(")
+
+
 class Macros:
     """The macros of one input so far.
 
@@ -93,20 +134,16 @@ class Macros:
                 index += 1
         return kept
 
-    def opened(self, tokens: Sequence[Token], already: list[bool]) -> list[bool]:
-        """Returns the parentheses that are open behind the tokens, those of `already` among them, outermost first.
-
-        True for one within the arguments of a macro, which continue in the next line. The last one decides.
-        """
-        called = False
-        for token in tokens:
-            if token.text == "(":
-                already.append(called or already[-1:] == [True])
-            elif token.text == ")" and already:
-                already.pop()
-            macro = self.defined.get(token.text)
-            called = macro is not None and macro.parameters is not None
-        return already
+    def is_called(self, name: str) -> bool:
+        """True if a parenthesis behind this name begins the arguments of a macro, of this or of another name."""
+        seen: set[str] = set()
+        while name not in seen:
+            seen.add(name)
+            macro = self.defined.get(name)
+            if macro is None or macro.parameters is not None:
+                return macro is not None
+            name = macro.body[-1].text if macro.body else name
+        return False
 
     def expand(self, tokens: list[Token], at: Position, *, conditional: bool = False) -> list[Token]:
         """Expands macros; `conditional`: also those of the engine's compiler."""

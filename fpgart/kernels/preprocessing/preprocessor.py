@@ -11,7 +11,7 @@ them. A #line gives the origin of a line, unless it follows from the lines befor
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import chain, count, pairwise
 from pathlib import Path
@@ -20,8 +20,8 @@ from fpgart.base.named_tuples import NamedTuple
 from fpgart.kernels.file_scope import without_clashes
 from fpgart.kernels.preprocessing.expressions import evaluate
 from fpgart.kernels.preprocessing.files import Headers, Includes, Input, Inside, Place, Source, as_written
-from fpgart.kernels.preprocessing.macros import SPECIAL, Macro, Macros, Position
-from fpgart.kernels.preprocessing.tokens import LITERAL, NAME, Line, Token, logical_lines, text_of, tokens_of
+from fpgart.kernels.preprocessing.macros import SPECIAL, Call, Macro, Macros, Position
+from fpgart.kernels.preprocessing.tokens import LITERAL, NAME, Line, logical_lines, text_of, tokens_of
 
 DIRECTIVE = re.compile(r"\s*#\s*(\w*)\s*(.*)", re.DOTALL)
 INCLUDED = re.compile(r'\s*(?:"(?P<quoted>[^"]+)"|<(?P<angled>[^>]+)>)')
@@ -140,6 +140,7 @@ class _Preprocessor:
         self.sources: dict[Place, Source] = {}
         self.once: set[str] = set()
         self.lines: list[Written] = []
+        self.call: Call | None = None
         self.readings = 0
         self.braces = 0
         self.declared: set[tuple[str, ...]] = set()  # by headers, at file scope, in this input
@@ -172,19 +173,24 @@ class _Preprocessor:
         self.readings += 1
         source.reading = self.readings
         conditions: list[Condition] = []
-        lines = iter(source.lines)
-        for line in lines:
+        around, self.call = self.call, None
+        for line in source.lines:
             found = DIRECTIVE.match(line.text) if "#" in line.text else None
             counts = not conditions or conditions[-1].taken
             if found is None:
                 if counts and line.text:
-                    self._text(source, line, lines)
-            elif found[1] in CONDITIONALS:
+                    self._text(source, line)
+                continue
+            if self.call is not None and not self.call.is_within:
+                self._end_call(source)
+            if found[1] in CONDITIONALS:
                 self._condition(source, line.number, found[1], found[2], conditions)
             elif counts:
                 self._directive(source, line, found[1], found[2])
         if conditions:
             raise source.refuse(conditions[-1].line, "an #if without its #endif")
+        self._end_call(source)
+        self.call = around
 
     def _write(self, source: Source, number: int, text: str) -> None:
         """Appends a line of output, which is in line `number` of the source."""
@@ -192,22 +198,25 @@ class _Preprocessor:
         bare = LITERAL.sub("", text)
         self.braces += bare.count("{") - bare.count("}")
 
-    def _text(self, source: Source, line: Line, lines: Iterator[Line]) -> None:
+    def _text(self, source: Source, line: Line) -> None:
         text = line.text
-        if not any(name in self.macros.defined or name in SPECIAL for name in NAME.findall(text)):
-            self._write(source, line.number, text)
-            return
-        indent = text[: len(text) - len(text.lstrip())]
-        tokens = list(tokens_of(text))
-        opened = self.macros.opened(tokens, [])
-        while opened and opened[-1]:
-            following = next(lines, None)
-            if following is None:
-                break
-            more = [Token(t.text, t.spaced or not i) for i, t in enumerate(tokens_of(following.text))]
-            opened = self.macros.opened(more, opened)
-            tokens += more
-        self._write(source, line.number, indent + text_of(self.macros.expand(tokens, Position(source, line.number))))
+        if self.call is not None and not self.call.continues(text):
+            self._end_call(source)
+        if self.call is None:
+            if not any(name in self.macros.defined or name in SPECIAL for name in NAME.findall(text)):
+                self._write(source, line.number, text)
+                return
+            self.call = Call(line.number, text[: len(text) - len(text.lstrip())])
+        self.call.add(tokens_of(text), self.macros)
+        if not self.call.may_continue:
+            self._end_call(source)
+
+    def _end_call(self, source: Source) -> None:
+        """Writes the lines of a call that may have continued, if there is one."""
+        call, self.call = self.call, None
+        if call is not None:
+            expanded = self.macros.expand(call.tokens, Position(source, call.number))
+            self._write(source, call.number, call.indent + text_of(expanded))
 
     # Directives
 
@@ -245,6 +254,7 @@ class _Preprocessor:
             source.shown = tokens[1].text.strip('"')
 
     def _include(self, source: Source, number: int, rest: str) -> None:
+        self._end_call(source)
         found = INCLUDED.match(rest) or INCLUDED.match(
             text_of(self.macros.expand(list(tokens_of(rest)), Position(source, number)))
         )
