@@ -64,6 +64,8 @@ CASES = [
      "[ 1 ] F 2 F ( 3 ) F"),
     ("arguments over lines behind another name", "#define F(a, b) [a b]\n#define G F\n#define H G\nH(1,\n2) G 3",
      "[ 1 2 ] F 3"),
+    ("#elifdef", "#define A\n#ifdef B\nb\n#elifdef A\na\n#else\nc\n#endif", "a"),
+    ("#elifndef", "#ifdef B\nb\n#elifndef A\na\n#elifndef B\nd\n#endif", "a"),
     ("unroll by a macro", "#define N 4\n#pragma unroll N\na", "# pragma unroll 4 a"),
 ]  # fmt: skip
 
@@ -73,7 +75,7 @@ def test_the_text_is_what_c_says(source: str, expected: str) -> None:
     assert words(source) == expected
 
 
-LEFT_TO_COMPILERS = ("__FILE__", "pragma", "__has_builtin")
+LEFT_TO_COMPILERS = ("__FILE__", "pragma", "__has_builtin", "#warning", "#elif")
 COMPARED = [case for case in CASES if not any(word in case[1] for word in LEFT_TO_COMPILERS)]
 
 

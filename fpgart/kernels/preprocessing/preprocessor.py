@@ -25,7 +25,7 @@ from fpgart.kernels.preprocessing.tokens import LITERAL, NAME, Line, logical_lin
 
 DIRECTIVE = re.compile(r"\s*#\s*(\w*)\s*(.*)", re.DOTALL)
 INCLUDED = re.compile(r'\s*(?:"(?P<quoted>[^"]+)"|<(?P<angled>[^>]+)>)')
-CONDITIONALS = ("if", "ifdef", "ifndef", "elif", "else", "endif")
+CONDITIONALS = ("if", "ifdef", "ifndef", "elif", "elifdef", "elifndef", "else", "endif")
 LINE_NUMBER = re.compile("[0-9]{1,10}")
 DEEPEST_INCLUDE = 200
 NEAR = 8
@@ -123,7 +123,7 @@ def _guard_of(lines: tuple[Line, ...]) -> str:
         word = found[1] if found else ""
         depth += 1 if word in ("if", "ifdef", "ifndef") else -1 if word == "endif" else 0
         ends_early = depth == 0 and index < len(filled) - 1
-        if ends_early or (depth == 1 and word in ("else", "elif")):
+        if ends_early or (depth == 1 and word.startswith("el")):
             return ""
     return first[2].strip()
 
@@ -316,7 +316,7 @@ class _Preprocessor:
             return
         present = conditions[-1]
         wanted = present.outer and not present.done
-        present.taken = wanted and (word == "else" or self._holds(source, number, "if", rest))
+        present.taken = wanted and (word == "else" or self._holds(source, number, word.removeprefix("el"), rest))
         present.done = present.done or present.taken
 
     def _holds(self, source: Source, number: int, word: str, rest: str) -> bool:
