@@ -66,6 +66,8 @@ CASES = [
      "[ 1 2 ] F 3"),
     ("#elifdef", "#define A\n#ifdef B\nb\n#elifdef A\na\n#else\nc\n#endif", "a"),
     ("#elifndef", "#ifdef B\nb\n#elifndef A\na\n#elifndef B\nd\n#endif", "a"),
+    ("defined out of a macro", "#define A 1\n#define F (defined A && !defined(B))\n#if F == 1\na\n#endif", "a"),
+    ("defined as an argument", "#define A 1\n#define F defined A\n#define G(x) x + F\n#if G(1) == 2\na\n#endif", "a"),
     ("unroll by a macro", "#define N 4\n#pragma unroll N\na", "# pragma unroll 4 a"),
 ]  # fmt: skip
 

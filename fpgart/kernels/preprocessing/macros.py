@@ -164,6 +164,9 @@ class Macros:
             if token.text in SPECIAL:
                 done.append(Token(self._special(token.text, at), token.spaced))
                 continue
+            if conditional and token.text == "defined":
+                done.append(self._defined(rest))
+                continue
             macro = None if token.text in token.hidden else self.defined.get(token.text)
             if macro is None and conditional and token.text not in token.hidden:
                 macro = self._predefined.get(token.text)
@@ -191,6 +194,13 @@ class Macros:
                 body[0] = body[0]._replace(spaced=token.spaced)
             rest.push(body)
         return done
+
+    def _defined(self, rest: _Rest) -> Token:
+        """Takes the operand of a `defined` that a macro has produced, and returns its value."""
+        operand = [rest.pop().text for _ in rest.tokens[-1:]]
+        if operand == ["("]:
+            operand = [rest.pop().text for _ in rest.tokens[-2:]]
+        return Token(str(int(self.is_defined("".join(operand[:1])))), True)
 
     def _special(self, name: str, at: Position) -> str:
         if name == "__COUNTER__":
