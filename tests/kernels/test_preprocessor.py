@@ -68,6 +68,8 @@ CASES = [
     ("#elifndef", "#ifdef B\nb\n#elifndef A\na\n#elifndef B\nd\n#endif", "a"),
     ("defined out of a macro", "#define A 1\n#define F (defined A && !defined(B))\n#if F == 1\na\n#endif", "a"),
     ("defined as an argument", "#define A 1\n#define F defined A\n#define G(x) x + F\n#if G(1) == 2\na\n#endif", "a"),
+    ("pragmas with macros", "#define N 2\n#pragma pack(push, N)\n#pragma clang loop unroll_count(N)\n#pragma x N",
+     "# pragma pack ( push , 2 ) # pragma clang loop unroll_count ( 2 ) # pragma x N"),
     ("unroll by a macro", "#define N 4\n#pragma unroll N\na", "# pragma unroll 4 a"),
 ]  # fmt: skip
 

@@ -30,8 +30,9 @@ LINE_NUMBER = re.compile("[0-9]{1,10}")
 DEEPEST_INCLUDE = 200
 NEAR = 8
 """The most skipped lines that become empty lines; more become a #line."""
+FOR_A_LOOP = ["clang", "loop"]
 EXPANDED_PRAGMAS = frozenset((
-    "unroll", "nounroll", "ii", "initiation_interval", "ivdep", "loop_coalesce", "loop_fuse", "max_concurrency",
+    "pack", "unroll", "nounroll", "ii", "initiation_interval", "ivdep", "loop_coalesce", "loop_fuse", "max_concurrency",
     "max_interleaving", "speculated_iterations",
 ))  # fmt: skip
 
@@ -241,7 +242,8 @@ class _Preprocessor:
         if tokens and tokens[0].text == "once":
             self.once.add(source.name)
             return
-        if tokens and tokens[0].text in EXPANDED_PRAGMAS:
+        first = [token.text for token in tokens[:2]]
+        if first == FOR_A_LOOP or not EXPANDED_PRAGMAS.isdisjoint(first[:1]):
             rest = text_of(self.macros.expand(list(tokens), Position(source, line.number)))
         self._write(source, line.number, f"#pragma {rest}")
 
