@@ -70,6 +70,7 @@ CASES = [
     ("defined as an argument", "#define A 1\n#define F defined A\n#define G(x) x + F\n#if G(1) == 2\na\n#endif", "a"),
     ("pragmas with macros", "#define N 2\n#pragma pack(push, N)\n#pragma clang loop unroll_count(N)\n#pragma x N",
      "# pragma pack ( push , 2 ) # pragma clang loop unroll_count ( 2 ) # pragma x N"),
+    ("warnings are left to the compiler", "#warning so it is\na", "# warning so it is a"),
     ("unroll by a macro", "#define N 4\n#pragma unroll N\na", "# pragma unroll 4 a"),
 ]  # fmt: skip
 

@@ -234,7 +234,9 @@ class _Preprocessor:
             self._renumber(source, line.number, rest)
         elif word == "error":
             raise source.refuse(line.number, rest.strip() or "#error")
-        elif word not in ("", "warning", "ident"):
+        elif word == "warning":
+            self._write(source, line.number, f"#warning {rest}")
+        elif word not in ("", "ident"):
             raise source.refuse(line.number, f"#{word} is not a directive of the preprocessor")
 
     def _pragma(self, source: Source, line: Line, rest: str) -> None:
