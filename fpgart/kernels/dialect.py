@@ -317,6 +317,7 @@ def has_words_of_fpgas(text: str) -> bool:
         return True
 
 
+DOUBLE_EXTENSION = "cl_khr_fp64"
 EXTENSION_NAME = pattern(r"cl_\w+")
 STANDARD = pattern(r"-cl-std=CL(\d)\.(\d)")
 VERSIONS = ("1.0", "1.1", "1.2", "2.0", "3.0")
@@ -324,10 +325,13 @@ VERSIONS = ("1.0", "1.1", "1.2", "2.0", "3.0")
 
 def predefined_macros(device_version: str, extensions: str, options: str) -> dict[str, str]:
     """Returns the macros that the OpenCL C specification demands, and the host's processor's."""
+    from fpgart.kernels.constant_macros import constant_macros  # few programs are preprocessed
+
     chosen = STANDARD.search(options)
     language = int(chosen[1]) * 100 + int(chosen[2]) * 10 if chosen else 120
     numbers = re.search(r"(\d)\.(\d)", device_version)
-    found = dict.fromkeys(EXTENSION_NAME.findall(extensions), "1")
+    found = constant_macros(double=DOUBLE_EXTENSION in extensions)
+    found |= dict.fromkeys(EXTENSION_NAME.findall(extensions), "1")
     found |= {f"CL_VERSION_{version.replace('.', '_')}": version.replace(".", "") + "0" for version in VERSIONS}
     found["__OPENCL_VERSION__"] = f"{numbers[1]}{numbers[2]}0" if numbers else "120"
     found["__OPENCL_C_VERSION__"] = str(language)

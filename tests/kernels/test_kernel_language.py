@@ -519,6 +519,24 @@ kernel __attribute__((max_global_work_dim(0))) __attribute__((stall_free)) void 
     assert lines[2].index("^") == lines[1].index("/ 0")
 
 
+NUMBANKS = "int f(void) { int __attribute__((numbanks(1))) x = 0; return x; }\n"
+"""Has the driver preprocess a program."""
+
+
+@pytest.mark.parametrize("front", ["", NUMBANKS])
+@pytest.mark.parametrize(
+    "condition",
+    ["defined M_PI && defined M_PI_F && !defined M_NOTHING", "INT_MAX == 2147483647 && LONG_MIN < 0 && UCHAR_MAX > 1",
+     "FLT_DIG == 6 && DBL_MIN_EXP == -1021 && defined FLT_MAX && CHAR_BIT == 8", "defined CLK_LOCAL_MEM_FENCE",
+     "__SIZEOF_POINTER__ == 8 && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__", "defined MAXFLOAT && defined NULL"],
+)  # fmt: skip
+def test_conditions_know_the_constants_of_the_language(board: Machine, front: str, condition: str) -> None:
+    source = (
+        f"{front}\n#if {condition}\n#define Y 1\n#else\n#define Y 2\n#endif\nkernel void k(global int *x) {{ *x = Y; }}"
+    )
+    assert ints(board, source, 0) == [1]
+
+
 def test_an_error_in_a_header_is_told_with_the_headers_name_and_line(board: Machine, tmp_path: Path) -> None:
     (tmp_path / "bad.h").write_text("\n\nint f(int a) { return nonsense; }\n")
     (tmp_path / "k.cl").write_text('#include "bad.h"\nchannel int c;\nkernel void k(void) {}')
