@@ -17,7 +17,7 @@ from fpgart.base.named_tuples import NamedTuple
 from fpgart.base.patterns import Sign, pattern
 from fpgart.kernels.hardware_attributes import has_numbers
 from fpgart.kernels.signs import CHANNEL, LOCAL_DECLARATION, TABLE, UNROLL, LoweringError, may_be_lowered
-from fpgart.kernels.source_text import DIRECTIVE, visible
+from fpgart.kernels.source_text import DIRECTIVE, replaced, visible
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,10 +37,10 @@ HINTS = (
     "nounroll|ii|ivdep|loop_coalesce|loop_fuse|speculated_iterations|disable_loop_pipelining|max_concurrency"
     "|max_interleaving|force_II|initiation_interval|nofusion"
 )
-PRAGMA = pattern(rf"^[ \t]*#[ \t]*pragma[ \t]+(?:{HINTS})\b[^\n]*", re.MULTILINE)
+PRAGMA = pattern(rf"^[ \t]*#[ \t]*pragma[ \t]+(?:{HINTS})\b(?:\\\r?\n|[^\n])*", re.MULTILINE)
 OPERATOR_PRAGMA = pattern(rf'_Pragma\s*\(\s*"(?:unroll|{HINTS})\b[^"\n]*"\s*\)')
 UNROLL_ATTRIBUTE = pattern(r"__attribute__\s*\(\(\s*(?:__)?opencl_unroll_hint(?:__)?\s*(?:\([^()\n]*\))?\s*\)\)")
-HINTS_BY_WORD = (("pragma", PRAGMA), ("_Pragma", OPERATOR_PRAGMA), ("opencl_unroll_hint", UNROLL_ATTRIBUTE))
+HINTS_BY_WORD = (("_Pragma", OPERATOR_PRAGMA), ("opencl_unroll_hint", UNROLL_ATTRIBUTE))
 """Each with a word that is in all that it matches."""
 AP_INT = pattern(r"\bap_(u?)int\s*<([^<>;{}\n]*)>")
 AP_INT_ATTRIBUTE = pattern(
@@ -268,6 +268,12 @@ def with_ap_int(text: str) -> str:
 
 def without_hints(text: str) -> str:
     """Returns the text without hints for the hardware of its loops; lines keep their numbers."""
+    if "pragma" in text and PRAGMA.search(text):
+        edits = []
+        for found in PRAGMA.finditer(visible(text)):  # a comment may hide a pragma, or begin in its line
+            written = found[0].rstrip()
+            edits.append((found.start(), found.start() + len(written), "\n" * written.count("\n")))
+        text = replaced(text, edits)
     for word, hint in HINTS_BY_WORD:
         if word in text:
             text = hint.sub(lambda found: "\n" * found[0].count("\n"), text)

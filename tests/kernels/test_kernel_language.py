@@ -537,6 +537,15 @@ def test_conditions_know_the_constants_of_the_language(board: Machine, front: st
     assert ints(board, source, 0) == [1]
 
 
+@pytest.mark.parametrize(
+    "hint",
+    ["#pragma ivdep \\\n safelen(2)", "/*\n#pragma ii 2 */", "#pragma ivdep /* a comment\n of two lines */"],
+)
+def test_hints_for_loops_may_be_continued_and_stand_beside_comments(board: Machine, hint: str) -> None:
+    source = f"kernel void k(global int *x) {{\n{hint}\nfor (int i = 0; i < 2; i++) x[i] = __LINE__;\n}}"
+    assert ints(board, source, 0, 0) == [source[:-2].count("\n") + 1] * 2
+
+
 def test_an_error_in_a_header_is_told_with_the_headers_name_and_line(board: Machine, tmp_path: Path) -> None:
     (tmp_path / "bad.h").write_text("\n\nint f(int a) { return nonsense; }\n")
     (tmp_path / "k.cl").write_text('#include "bad.h"\nchannel int c;\nkernel void k(void) {}')
