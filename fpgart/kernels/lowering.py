@@ -180,16 +180,23 @@ class _Lowering:
         self.parts: list[str] = []
         self.copied = 0
         self.lines = Lines(source)
+        self.is_type = False
+        """True once the program has a type of its own that is called `channel`."""
 
     def run(self) -> Lowered:
         statement = at = 0
+        types = False
         while hit := WORD.search(self.bare, at):
             word, at = hit[0], hit.end()
             if word == "{":
                 statement = at = closing(self.bare, hit.start(), "{}") + 1
             elif word in (";", "}"):
-                statement = at
-            elif word == "channel" and self._begins(statement, hit.start()):
+                statement, types = at, False
+            elif word == "typedef":
+                types = True
+            elif word == "channel" and types:
+                self.is_type = True
+            elif word == "channel" and not self.is_type and self._begins(statement, hit.start()):
                 self._channel(statement, hit.start())
                 statement = at = self.copied
             elif word in ("global", "__global") and self._is_variable(statement, hit.start()):

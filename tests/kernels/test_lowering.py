@@ -174,6 +174,12 @@ def test_the_address_space_of_a_variable_stands_where_c_allows_it(declared: str,
     assert words in " ".join(" ".join(own_lines(found)).split())
 
 
+def test_a_type_may_be_called_channel() -> None:
+    assert lower("typedef float4 channel;\nchannel f(channel c) { return c; }") is None
+    assert lower("typedef struct { int channel; } channel;\nconstant channel c = {1};") is None
+    assert lowered("typedef int t;\nchannel t c;").channels == ["c"]
+
+
 @pytest.mark.parametrize(
     "source",
     ["typedef int global g;", "int global *f(int x) { return 0; }", "int f(global int *x);", "global int *f(void);"],
