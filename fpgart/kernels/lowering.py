@@ -42,6 +42,7 @@ VALUE_OR_BODY = pattern(r"[;={]")
 TYPE = pattern(r"\s*(?!.*\btypedef\b)(?:\w[\w\s]*(?:\*[\s\w]*)*)?", re.DOTALL)
 """The text before `global` in the declaration of a variable: qualifiers, its type, or nothing."""
 LONGEST_TYPE = 4096
+ADDRESS_SPACE = pattern(r"\b(?:__)?global\b")
 UNTYPED = pattern(r"\b(?:static|extern)\b")
 QUALIFIER = pattern(r"\b(?:const|volatile)\b")
 ATOMIC = pattern(r"\batomic_((?:u?(?:int|long|intptr_t))|float|double|size_t|ptrdiff_t)\b")
@@ -228,6 +229,8 @@ class _Lowering:
             return False
         end = VALUE_OR_BODY.search(self.bare, at)
         head = without_attributes(self.bare[at : end.start() if end else len(self.bare)])
+        if "*" in self.bare[statement:at]:
+            head = head.partition(",")[0]  # the others may be pointers, too
         return not set("()*[") & set(SIZES.sub("", head))
 
     def _end_of(self, at: int) -> int:
@@ -287,18 +290,24 @@ class _Lowering:
     # Program-scope variables
 
     def _variable(self, statement: int, word: re.Match[str]) -> None:
-        """Replaces a declaration with the words before `global`: they would count for the next declaration."""
+        """Replaces a declaration with the words before `global`: they would count for the next declaration.
+
+        If these say that the first variable is a pointer, the others have the type in front of its star.
+        """
         at = behind_blanks(self.bare, statement, word.end())
         end = self._end_of(at)
         words = []
         type_name = ""
         declarators = split(without_attributes(self.source[word.end() : end]))
         before = _type_before(self.bare[statement : word.start()])
-        if "*" in before and len(declarators) > 1:
-            raise LoweringError(f"{self.lines.of(at)}: a pointer in the global address space and other variables")
+        base = ADDRESS_SPACE.sub(" ", before.partition("*")[0]).strip() if "*" in before else ""
         declarators[0] = f"{before} {declarators[0]}"
-        for declarator in declarators:
+        for index, declarator in enumerate(declarators):
             head, _, value = declarator.partition("=")
+            if base and index:
+                pointer, star, rest = head.rpartition("*")
+                points_to = before.partition("*")[0] if star else base
+                head = f"{points_to} {pointer}{star} {ADDRESS_SPACE.sub(' ', rest)}"
             parsed = NAME_AND_SIZES.fullmatch(head.strip())
             if parsed is None:
                 raise LoweringError(f"{self.lines.of(at)}: this is not a declaration of a variable: {head.strip()}")

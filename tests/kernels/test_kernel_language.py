@@ -320,6 +320,12 @@ kernel void k(global int *x) {
     assert ints(board, source, *[0] * 6, options="-cl-std=CL3.0") == [5, 3, 1, 6, 7, 8]
 
 
+def test_program_scope_pointers_are_declared_with_other_variables(board: Machine) -> None:
+    source = """global int *global p, x = 3, *global q, y[2];
+kernel void k(global int *a) { p = &x; q = y; q[1] = *p + 1; a[0] = x; a[1] = y[1]; a[2] = sizeof(p) + sizeof(y); }"""
+    assert ints(board, source, *[0] * 3, options="-cl-std=CL3.0") == [3, 4, 16]
+
+
 def test_pipes_are_found_where_a_macro_has_the_word_kernel(board: Machine) -> None:
     program = built(
         board, "#define ENTRY kernel\nENTRY void k(global int *x, read_only pipe int p) { read_pipe(p, x); }"

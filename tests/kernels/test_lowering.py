@@ -180,6 +180,14 @@ def test_a_type_may_be_called_channel() -> None:
     assert lowered("typedef int t;\nchannel t c;").channels == ["c"]
 
 
+def test_a_pointer_in_the_global_address_space_may_be_declared_with_other_variables() -> None:
+    found = lowered("global int *global p, x = 3, *global *q, y[2];")
+    assert found.variables == ["p", "x", "q", "y"]
+    text = " ".join(" ".join(own_lines(found)).split())
+    for words in ("p (*(global int * __global (*))", "x (*(__global int (*))", "y (*(__global int (*)[2])"):
+        assert f"#define {words}" in text
+
+
 @pytest.mark.parametrize(
     "source",
     ["typedef int global g;", "int global *f(int x) { return 0; }", "int f(global int *x);", "global int *f(void);"],
@@ -191,7 +199,6 @@ def test_types_and_functions_are_no_variables(source: str) -> None:
 @pytest.mark.parametrize(
     ("source", "words"),
     [
-        ("int *global x = 0, y;", "1: a pointer in the global address space and other variables"),
         ("channel int c", "1: a declaration without its semicolon"),
         ("\nchannel int *;", "2: this is not a declaration of a channel"),
     ],
