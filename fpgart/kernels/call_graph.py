@@ -26,7 +26,7 @@ class CallGraph:
         text = CONTINUED.sub(" ", COMMENT.sub(lambda found: found[1] or found[2] or " ", source))
         self._functions = {} if INCLUDE.search(text) else _functions(DIRECTIVE.sub("", text))
         self._known = dict(self._functions)
-        for name, body in [*MACRO.findall(text), *_given(options)]:
+        for name, body in [*MACRO.findall(text), *macros_of_options(options)]:
             self._known[name] = self._known.get(name, set()) | set(NAME.findall(body))
 
     def names_used(self, kernel: str) -> frozenset[str] | None:
@@ -40,7 +40,7 @@ class CallGraph:
         return frozenset(_reached(_FILE_SCOPE, self._known))
 
 
-def _given(options: str) -> list[tuple[str, str]]:
+def macros_of_options(options: str) -> list[tuple[str, str]]:
     """Returns the macros of a compiler's options, and their values."""
     return [(name, body) for name, body in re.findall(r"-D\s*(\w+)(?:=(\S+))?", options)]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the loops that count: nothing within them changes the variables of their head."""
+"""Finds the loops that count: nothing changes the variables of their head, within them or from outside."""
 
 from __future__ import annotations
 
@@ -14,18 +14,26 @@ CHANGE = re.compile(
     r"\b(?P<changed>[A-Za-z_]\w*)\s*(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?=(?!=))|(?:\+\+|--|[(,=]\s*&)\s*(?P<name>[A-Za-z_]\w*)"
 )
 """A change of a variable, or its address."""
-NAME = re.compile(r"[A-Za-z_]\w*")
+NAME = re.compile(r"(?<!\w)[A-Za-z_]\w*")
 MACRO = re.compile(r"[ \t]*#[ \t]*define[ \t]+(?P<name>\w+)")
+VOLATILE = frozenset(("volatile", "__volatile", "__volatile__"))
+TYPEDEF = re.compile(r"\btypedef\b(?P<type>[^;]{0,1024}?)\b(?P<name>\w+)[\s\])]*;")
+STEADY = re.compile(r"get_(?:global|local|num|group|work)_\w+|(?:un)?signed|u?(?:char|short|int|long)|size_t")
+"""Names in a macro's text that do not change during a loop: functions that ask for sizes, and types of casts."""
 ELSE = re.compile(r"\s*else\b")
 FOR = "for"
 
+Macros = Iterable[tuple[str, str]]
+"""Names and texts."""
 
-def without_counted_loops(bare: str, heads: Iterable[re.Match[str]]) -> str:
+
+def without_counted_loops(bare: str, heads: Iterable[re.Match[str]], given: Macros = ()) -> str:
     """Returns a text, which has no comments, without the word `for` of those loops that count.
 
-    `heads` match that word. Their group `head` is what their parentheses contain, with the closing one.
+    `heads` match that word. Their group `head` is what their parentheses contain, with the closing one. `given`: the
+    macros of the options.
     """
-    loops = _Loops(bare)
+    loops = _Loops(bare, given)
     counted = [found.start() for found in heads if loops.counts(found)]
     return replaced(bare, [(at, at + len(FOR), "") for at in counted])
 
@@ -33,7 +41,7 @@ def without_counted_loops(bare: str, heads: Iterable[re.Match[str]]) -> str:
 class _Loops:
     """The brackets of a text, its directives, and where variables change."""
 
-    def __init__(self, bare: str) -> None:
+    def __init__(self, bare: str, given: Macros) -> None:
         self._bare = bare
         self._closings = closings(bare)
         self._directives = list(DIRECTIVE.finditer(bare))
@@ -42,15 +50,19 @@ class _Loops:
         for change in CHANGE.finditer(bare):
             self._changes[change["changed"] or change["name"]].append(change.start())
         self._macros = self._uses_of(_changing_macros(self._directives))
+        macros = [*_texts(self._directives), *given]
+        self._unsteady = _unsteady_macros(macros) | _volatile_names(bare, macros)
 
     def _uses_of(self, names: set[str]) -> list[int]:
         return [found.start() for found in NAME.finditer(self._bare) if found[0] in names] if names else []
 
     def counts(self, found: re.Match[str]) -> bool:
-        """False if a macro contains the loop, or its body changes a variable of its head."""
+        """False if a macro contains the loop, or if a variable of its head may change."""
         begin = found.end("head")
         end = self._end_of_body(begin)
         used = NAME.findall(found["head"].partition(";")[2])
+        if not self._unsteady.isdisjoint(used):
+            return False
         changes = [self._macros, *(self._changes[name] for name in used if name in self._changes)]
         return not self._in_directive(found.start()) and not any(_is_any_within(each, begin, end) for each in changes)
 
@@ -68,8 +80,40 @@ class _Loops:
 
 def _changing_macros(directives: Iterable[re.Match[str]]) -> set[str]:
     """Returns the macros that change any variable: it may be an argument of theirs."""
+    return {name for name, text in _texts(directives) if CHANGE.search(text)}
+
+
+def _texts(directives: Iterable[re.Match[str]]) -> list[tuple[str, str]]:
     macros = [(MACRO.match(found[0]), found[0]) for found in directives]
-    return {macro["name"] for macro, text in macros if macro and CHANGE.search(text, macro.end())}
+    return [(macro["name"], text[macro.end() :]) for macro, text in macros if macro]
+
+
+def _unsteady_macros(macros: Macros) -> set[str]:
+    """Returns the macros whose value may change: in their text are other names than those of constant macros."""
+    names: dict[str, set[str]] = {}
+    for name, text in macros:
+        names.setdefault(name, set()).update(each for each in NAME.findall(text) if not STEADY.fullmatch(each))
+    found: set[str] = set()
+    more = {name for name, used in names.items() if used - names.keys()}
+    while more:
+        found |= more
+        more = {name for name, used in names.items() if not used.isdisjoint(found)} - found
+    return found
+
+
+def _volatile_names(bare: str, macros: Macros) -> set[str]:
+    """Returns at least the names that are declared volatile, also by a type or a macro that says so."""
+    if not any("volatile" in text for text in (bare, *(text for _, text in macros))):
+        return set()
+    words = set(VOLATILE)
+    types = [(found["name"], found["type"]) for found in TYPEDEF.finditer(bare)]
+    while more := {name for name, text in (*macros, *types) if not words.isdisjoint(NAME.findall(text))} - words:
+        words |= more
+    found: set[str] = set()
+    for hit in re.finditer(rf"\b(?:{'|'.join(words)})\b(?P<names>[^;{{}}()]*)(?P<end>[;{{}}()]?)", bare):
+        is_parameter = hit["end"] == ")"
+        found.update(NAME.findall(hit["names"].partition(",")[0] if is_parameter else hit["names"]))
+    return found
 
 
 def _is_any_within(places: list[int], begin: int, end: int) -> bool:

@@ -8,7 +8,7 @@ functions show that one of them is missing.
 from __future__ import annotations
 
 from fpgart.base.patterns import Sign, pattern
-from fpgart.kernels.call_graph import CallGraph
+from fpgart.kernels.call_graph import CallGraph, macros_of_options
 from fpgart.kernels.source_text import visible
 
 REPEATED_READ = Sign(
@@ -47,7 +47,7 @@ class Polling:
     def __init__(self, source: str, options: str) -> None:
         self.options = options
         text = f"{source}\n{options}"
-        code = _uncounted(source) if REPEATED_READ.is_in(text) else ""
+        code = _uncounted(source, options) if REPEATED_READ.is_in(text) else ""
         self.is_possible = _LOOP.is_in(f"{code}\n{options}" if code else "")
         """True if any kernel may poll."""
         self._calls: CallGraph | None = None
@@ -64,12 +64,14 @@ class Polling:
         return self._answers[kernel]
 
 
-def _uncounted(source: str) -> str:
+def _uncounted(source: str, options: str) -> str:
     """Returns a source without comments, literals, and the word `for` of loops that count."""
     from fpgart.kernels.counted_loops import without_counted_loops  # few programs need it
 
     bare = visible(source)
-    return without_counted_loops(bare, _COUNTED_FOR.finditer(bare)) if "for" in bare else bare
+    if "for" not in bare:
+        return bare
+    return without_counted_loops(bare, _COUNTED_FOR.finditer(bare), macros_of_options(options))
 
 
 def _may_poll(calls: CallGraph, kernel: str) -> bool:

@@ -484,6 +484,21 @@ def test_an_engine_that_says_no_limits_has_those_of_4096_work_items() -> None:
         ("kernel void f(global volatile int *x) { for (int i = 0; i < *x; i++); }", True),
         ("kernel void f(global int *x, int n) { for (int i = 0; i < n && atomic_or(x, 0); i++); }", True),
         ("kernel void f(global int *x, int n) { for (int i = 0; i < n; i += atomic_or(x, 0)); }", True),
+        ("#define N (*x)\nkernel void f(global int *x) { for (int i = 0; i < N; i++) atomic_inc(x); }", True),
+        (
+            "#define N 4u\n#define M (N*2)\nkernel void f(global int *x) { for (int i = 0; i < M; i++) atom_inc(x); }",
+            False,
+        ),
+        ("kernel void f(volatile global int *x, int n) { for (int i = 0; i < n; i++) x[0] = i; }", False),
+        ("global volatile int y, n;\nkernel void f(global int *x) { for (int i = 0; i < n; i++) x[0] = i; }", True),
+        (
+            "typedef volatile int t;\nglobal t n;\nvoid f(global int *x) { for (int i = 0; i < n; i++) *x = i; }",
+            True,
+        ),
+        (
+            "struct s { volatile int n; };\nvoid f(struct s y) { for (int i = 0; i < y.n; i++); }",
+            True,
+        ),
         ("kernel void f(global int *x) { again: if (!atomic_or(x, 0)) goto again; }", True),
     ],
 )
@@ -500,4 +515,9 @@ def test_a_kernel_may_poll_if_the_options_say_so_or_the_source_is_unknown(engine
     assert not program.may_poll()
     program.build(machine.devices, "-DMODE=volatile")
     assert program.may_poll()
+    counting = f"{ONE}\nvoid waits(global volatile int *x) {{ for (int i = 0; i < LIMIT; i++); }}"
+    for limit, polls in (("4", False), ("(*x)", True)):
+        program = Program(machine.context, machine.devices, source=counting)
+        program.build(machine.devices, f"-DLIMIT={limit}")
+        assert program.may_poll() == polls
     assert Program(machine.context, machine.devices, il=b"\3\2\43\7").may_poll()
