@@ -102,6 +102,8 @@ def _by_kernel(text: str, read: Callable[[list[str], int, int, dict[int, int]], 
             kernel = _kernel(tokens, index, closed)
             if kernel.name:
                 own = pending | read(tokens, index + 1, kernel.opens - 1, closed)
+                behind = _behind_attributes(tokens, kernel.end, closed)
+                own |= read(tokens, kernel.end, behind, closed)
                 found[kernel.name] = found.get(kernel.name, {}) | own
             pending = {}
             index = kernel.end - 1
@@ -204,6 +206,13 @@ def _closings(tokens: list[str], pair: str = "()") -> dict[int, int]:
 def _group(tokens: list[str], begin: int, closed: dict[int, int]) -> int:
     """Returns where the group that opens at `begin` is closed."""
     return closed.get(begin, len(tokens)) if tokens[begin : begin + 1] == ["("] else begin
+
+
+def _behind_attributes(tokens: list[str], begin: int, closed: dict[int, int]) -> int:
+    """Returns where attributes end that begin there; only declarations have them behind their parameters."""
+    while tokens[begin : begin + 1] and tokens[begin] in ATTRIBUTES:
+        begin = _group(tokens, begin + 1, closed) + 1
+    return begin
 
 
 class _Kernel(NamedTuple):

@@ -57,6 +57,8 @@ def test_any_text_is_read_to_its_end(text: str) -> None:
         ),
         ("__attribute__((a)) int f(); kernel void k(global __attribute__((b)) int *x);", ""),
         ("kernel __attribute__((a)) void k(); kernel __attribute__((b)) void k() {}", "a b"),
+        ("kernel void k() __attribute__((a)) __attribute__((b)); kernel void k() {}", "a b"),
+        ("kernel void k() {} __attribute__((a)) kernel void f();", ""),
         ("kernel __attribute__((", ""),
     ],
 )
