@@ -122,18 +122,19 @@ def with_local_variables(text: str) -> str:
     for function in functions:
         _find_variables(bare, function, closed)
     holders = {function.name for function in functions if function.variables}
+    kernels = {function.name for function in functions if function.is_kernel}
     callers: dict[str, set[str]] = {}
     for function in functions:
         for name, _, _ in function.calls:
             callers.setdefault(name, set()).add(function.name)
-    waiting = list(holders)
-    while waiting:  # functions that call one with such variables have them, too
+    waiting = list(holders - kernels)
+    while waiting:  # functions that call one with such variables have them, too; kernels have their own
         found = callers.get(waiting.pop(), set()) - holders
         holders |= found
-        waiting += found
+        waiting += found - kernels
     if not holders:
         return text
-    edits = _edits(bare, [f for f in functions if f.name in holders], holders)
+    edits = _edits(bare, [f for f in functions if f.name in holders], holders - kernels)
     return replaced(text, ((begin, end, words + "\n" * text.count("\n", begin, end)) for begin, end, words in edits))
 
 

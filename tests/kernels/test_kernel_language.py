@@ -190,6 +190,14 @@ kernel void k(global int *x) { local int mine[2]; mine[1] = outer(x, 1); x[0] = 
     assert ints(board, source, 0, 3, 4)[0] == (3 + 10 + 16) + (4 + 20 + 16)
 
 
+def test_kernels_that_call_kernels_have_local_variables_of_their_own(board: Machine) -> None:
+    source = """
+int f(int a) { local int t; t = a; return t; }
+kernel void inner(global int *x) { if (x[0]) { local int t; t = f(x[0]); x[0] = t + 1; } }
+kernel void k(global int *x) { inner(x); { local int t[2]; t[1] = f(x[0]); x[0] = 10 * t[1]; } }"""
+    assert ints(board, source, 3) == [40]
+
+
 def test_private_arrays_may_be_larger_than_a_threads_stack(board: Machine) -> None:
     source = """
 kernel void k(global int *x) {
