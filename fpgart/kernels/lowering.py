@@ -43,6 +43,7 @@ TYPE = pattern(r"\s*(?!.*\btypedef\b)(?:\w[\w\s]*(?:\*[\s\w]*)*)?", re.DOTALL)
 """The text before `global` in the declaration of a variable: qualifiers, its type, or nothing."""
 LONGEST_TYPE = 4096
 ADDRESS_SPACE = pattern(r"\b(?:__)?global\b")
+UNSIZED = pattern(r"\[\s*\]")
 UNTYPED = pattern(r"\b(?:static|extern)\b")
 QUALIFIER = pattern(r"\b(?:const|volatile)\b")
 ATOMIC = pattern(r"\batomic_((?:u?(?:int|long|intptr_t))|float|double|size_t|ptrdiff_t)\b")
@@ -297,8 +298,7 @@ class _Lowering:
         at = behind_blanks(self.bare, statement, word.end())
         end = self._end_of(at)
         words = []
-        type_name = ""
-        declarators = split(without_attributes(self.source[word.end() : end]))
+        declarators = self._declarators(word.end(), end)
         before = _type_before(self.bare[statement : word.start()])
         base = ADDRESS_SPACE.sub(" ", before.partition("*")[0]).strip() if "*" in before else ""
         declarators[0] = f"{before} {declarators[0]}"
@@ -316,6 +316,14 @@ class _Lowering:
             words += _translated(type_name, name, sizes, value.strip())
             self.result.variables.append(name)
         self._put(at, end + 1, "".join(words))
+
+    def _declarators(self, begin: int, end: int) -> list[str]:
+        """Returns the declarators between two positions, without attributes. Literals in them may have commas."""
+        found = []
+        for part in split(self.bare[begin:end]):
+            found.append(without_attributes(self.source[begin : begin + len(part)]))
+            begin += len(part) + 1
+        return found
 
     # Pipes
 
@@ -365,6 +373,9 @@ def _translated(type_name: str, name: str, sizes: str, value: str) -> list[str]:
         return [_pointer(type_name, name, sizes, value)]
     kept = f"__fpgart_initial_{name}"
     given = [f"__constant {ATOMIC.sub(UNATOMIC, type_name)} {kept}{sizes} = {value};"] if value else []
+    if value and UNSIZED.match(sizes):
+        others = UNSIZED.sub("", sizes)
+        sizes = f"[sizeof({kept}) / sizeof({type_name} {others})]{others}"
     call = _call(type_name, name, sizes, f"&{kept}" if value else "0")
     return [*given, f"\n#define {name} (*(__global {type_name} (*){sizes}){call})\n"]
 

@@ -334,6 +334,23 @@ kernel void k(global int *a) { p = &x; q = y; q[1] = *p + 1; a[0] = x; a[1] = y[
     assert ints(board, source, *[0] * 3, options="-cl-std=CL3.0") == [3, 4, 16]
 
 
+@pytest.mark.parametrize(
+    ("declaration", "size", "last"),
+    [
+        ("global int y[] = {1, 2, 3};", 12, 3),
+        ("global short y[][2] = {{1, 2}, {3, 4}, {5, 6}};", 12, 6),
+        ('global char y[] = "a, b;";', 6, 0),
+        ("global int z = ',', y[1] = {';'};", 4, ord(";")),
+    ],
+)
+def test_program_scope_variables_have_the_size_of_their_value(
+    board: Machine, declaration: str, size: int, last: int
+) -> None:
+    use = "*((global __typeof__(y[0]) *)(&y + 1) - 1)" if "][" not in declaration else "y[2][1]"
+    source = f"{declaration}\nkernel void k(global int *x) {{ x[0] = sizeof(y); x[1] = {use}; }}"
+    assert ints(board, source, 0, 0) == [size, last]
+
+
 def test_pipes_are_found_where_a_macro_has_the_word_kernel(board: Machine) -> None:
     program = built(
         board, "#define ENTRY kernel\nENTRY void k(global int *x, read_only pipe int p) { read_pipe(p, x); }"
