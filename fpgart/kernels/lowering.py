@@ -230,9 +230,8 @@ class _Lowering:
             return False
         end = VALUE_OR_BODY.search(self.bare, at)
         head = without_attributes(self.bare[at : end.start() if end else len(self.bare)])
-        if "*" in self.bare[statement:at]:
-            head = head.partition(",")[0]  # the others may be pointers, too
-        return not set("()*[") & set(SIZES.sub("", head))
+        first = SIZES.sub("", head).partition(",")[0]  # the others may be pointers, too
+        return not set("()*[") & set(first)
 
     def _end_of(self, at: int) -> int:
         """Returns the position of the semicolon that ends the declaration at `at`."""
@@ -293,25 +292,29 @@ class _Lowering:
     def _variable(self, statement: int, word: re.Match[str]) -> None:
         """Replaces a declaration with the words before `global`: they would count for the next declaration.
 
-        If these say that the first variable is a pointer, the others have the type in front of its star.
+        If these say that the first variable is a pointer, the others have the type in front of its star. Pointers
+        behind the first one point to the global address space, and are in it.
         """
         at = behind_blanks(self.bare, statement, word.end())
         end = self._end_of(at)
         words = []
         declarators = self._declarators(word.end(), end)
         before = _type_before(self.bare[statement : word.start()])
-        base = ADDRESS_SPACE.sub(" ", before.partition("*")[0]).strip() if "*" in before else ""
+        pointed_to, star, _ = before.partition("*")
+        base = ADDRESS_SPACE.sub(" ", pointed_to).strip() if star else ""
         declarators[0] = f"{before} {declarators[0]}"
         for index, declarator in enumerate(declarators):
             head, _, value = declarator.partition("=")
-            if base and index:
-                pointer, star, rest = head.rpartition("*")
-                points_to = before.partition("*")[0] if star else base
-                head = f"{points_to} {pointer}{star} {ADDRESS_SPACE.sub(' ', rest)}"
+            if index:
+                stars, last, rest = head.rpartition("*")
+                type_before = pointed_to if last else base
+                head = f"{type_before} {stars}{last} {ADDRESS_SPACE.sub(' ', rest)}"
             parsed = NAME_AND_SIZES.fullmatch(head.strip())
             if parsed is None:
                 raise LoweringError(f"{self.lines.of(at)}: this is not a declaration of a variable: {head.strip()}")
-            type_name = parsed["type"].strip() or type_name
+            type_name = parsed["type"].strip()
+            if not base:
+                pointed_to, base = f"__global {type_name}", type_name
             name, sizes = parsed["name"], parsed["sizes"].strip()
             words += _translated(type_name, name, sizes, value.strip())
             self.result.variables.append(name)

@@ -188,6 +188,16 @@ def test_a_pointer_in_the_global_address_space_may_be_declared_with_other_variab
         assert f"#define {words}" in text
 
 
+def test_pointers_to_the_global_address_space_may_be_declared_behind_another_variable() -> None:
+    text = " ".join(" ".join(own_lines(lowered("global int x = 3, *p, *global q[2];"))).split())
+    for words in (
+        "x (*(__global int (*))",
+        "p (*(__global int * __global (*))",
+        "q (*(__global int * __global (*)[2])",
+    ):
+        assert f"#define {words}" in text
+
+
 @pytest.mark.parametrize(
     "source",
     ["typedef int global g;", "int global *f(int x) { return 0; }", "int f(global int *x);", "global int *f(void);"],
