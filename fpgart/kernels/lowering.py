@@ -16,11 +16,13 @@ numbers.
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from dataclasses import dataclass, field
 from typing import Any
 
 from fpgart.base.patterns import pattern
 from fpgart.kernels.interface import PipeArgument
+from fpgart.kernels.shadowing import Uses
 from fpgart.kernels.signs import DECLARE, TABLE, LoweringError
 from fpgart.kernels.source_text import (
     ATTRIBUTE,
@@ -31,7 +33,9 @@ from fpgart.kernels.source_text import (
     bare_code,
     behind_blanks,
     closing,
+    replaced,
     split,
+    visible,
     without_attributes,
 )
 
@@ -149,13 +153,14 @@ def lower(source: str, table: int = TABLE) -> Lowered | None:
 
     Raises LoweringError.
     """
-    found = _Lowering(source, bare_code(source)).run()
+    lowering = _Lowering(source, bare_code(source))
+    found = lowering.run()
     if not (found.channels or found.variables or found.pipes):
         return None
     found.table = table
     depths = DEPTHS.search(source)
     found.depths = depths[1] if depths else ""
-    found.source = PRELUDE % table + found.source + _declaration(found)
+    found.source = PRELUDE % table + found.source + _declaration(found, lowering.hidden)
     return found
 
 
@@ -164,12 +169,18 @@ def depth_pragma(depths: str) -> str:
     return f"#pragma fpgart channel_depths {depths}\n"
 
 
-def _declaration(found: Lowered) -> str:
+def _declaration(found: Lowered, hidden: Container[str]) -> str:
     """Returns the kernel DECLARE; declarations that #if removes from the source are removed from it."""
     calls = [f"#ifdef __FPGART_HAS_{name}\n__fpgart_call(10, (ulong)&{name}, sizeof({name}), 0);\n#endif\n"
              for name in found.hosted]  # fmt: skip
-    calls += [f"#ifdef {name}\n(void)(ulong)&{name};\n#endif\n" for name in found.variables]
+    macros = [macro_of(name, hidden) for name in found.variables]
+    calls += [f"#ifdef {macro}\n(void)(ulong)&{macro};\n#endif\n" for macro in macros]
     return f"\nkernel void {DECLARE}(void) {{\n{''.join(calls)}}}\n" if calls else ""
+
+
+def macro_of(name: str, hidden: Container[str]) -> str:
+    """Returns the macro that a variable becomes: of its own name, unless something else has that name, too."""
+    return f"__fpgart_at_{name}" if name in hidden else name
 
 
 class _Lowering:
@@ -182,6 +193,8 @@ class _Lowering:
         self.parts: list[str] = []
         self.copied = 0
         self.lines = Lines(source)
+        self.hidden: set[str] = set()
+        """The variables whose names members, parameters or variables of blocks have, too."""
         self.is_type = False
         """True once the program has a type of its own that is called `channel`."""
 
@@ -211,8 +224,18 @@ class _Lowering:
                 at = closing(self.bare, hit.start())
                 self._parameters(hit.start(), at, statement)
         self.parts.append(self.source[self.copied :])
-        self.result.source = "".join(self.parts)
+        self.result.source = self._with_shadowing("".join(self.parts))
         return self.result
+
+    def _with_shadowing(self, text: str) -> str:
+        """Returns the text in which macros of variables do not replace members and other variables of their names."""
+        if not self.result.variables:
+            return text
+        uses = Uses(visible(text), frozenset(self.result.variables))
+        self.hidden = uses.hidden
+        return replaced(
+            text, [(begin, end, macro_of(name, uses.hidden)) for name in uses.hidden for begin, end in uses.found[name]]
+        )
 
     def _begins(self, statement: int, at: int) -> bool:
         """True if a declaration begins with the word at `at`; attributes may come first."""

@@ -335,6 +335,24 @@ kernel void k(global int *a) { p = &x; q = y; q[1] = *p + 1; a[0] = x; a[1] = y[
 
 
 @pytest.mark.parametrize(
+    ("declaration", "body"),
+    [
+        ("int f(void) { return n; }", "{ int n = 5; n++; } int m = f(); int a, n = 4; x[0] = n + m;"),
+        ("int f(int n) { return n + 1; }\nint g(int m, int n);", "int m = f(4) - 1; x[0] = n + m;"),
+        ("int f(int *n, uint) { return *n; }", "int a = 4; x[0] = f(&a, n) + n;"),
+        ("struct s { int a, n; };", "struct s s = {.n = 3}, *p = &s; x[0] = s.n + p->n - 2 + n;"),
+        ("typedef int t;", "t a = n; { t *n = &a; x[0] = *n; } x[0] = x[0] + n * 2 - (n) + 1;"),
+        ("struct s { int a; };", "for (int n = 1; n < 5; n++) x[0] = n; x[0] += 3;"),
+        ("int f(global int *x, int n) { int a = x[0] * n; return a; }", "x[0] = 2; x[0] = f(x, n) + 1;"),
+        ("global int m = 1, *global q;\nint f(int m) { q = &n; return m * *q; }", "x[0] = f(2) + m;"),
+    ],
+)
+def test_names_of_program_scope_variables_may_be_those_of_others(board: Machine, declaration: str, body: str) -> None:
+    source = f"global int n = 3;\n{declaration}\nkernel void k(global int *x) {{ {body} }}"
+    assert ints(board, source, 0, options="-cl-std=CL3.0") == [7]
+
+
+@pytest.mark.parametrize(
     ("declaration", "size", "last"),
     [
         ("global int y[] = {1, 2, 3};", 12, 3),
