@@ -87,6 +87,8 @@ uint64_t core_board_kernel_time(struct core_board *board, uint64_t now);
 void core_settle(void);
 /* Returns true if this thread is within ended(). */
 bool core_in_ended(void);
+/* Returns true if this thread is in a callback that the core makes. */
+AT_ONCE bool core_in_callback(void);
 /* Lets the thread of core_observe() note the end of each carried command that is in a queue now. */
 void core_board_observe(struct core_board *board);
 void core_queue_observe(struct core_queue *queue);

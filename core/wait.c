@@ -136,6 +136,11 @@ static void call(struct core_callback *callback)
     free(callback);
 }
 
+bool core_in_callback(void)
+{
+    return core_depth != 0;
+}
+
 /* Makes one callback. Returns false if none is due. */
 static bool serve_one(void)
 {

@@ -58,6 +58,7 @@ def beside(tmp_path_factory: pytest.TempPathFactory) -> Path:
     "part",
     [
         "nested",
+        "callback in a callback",
         "written while polled",
         "migrated beside",
         "finished with a mutex",

@@ -318,8 +318,47 @@ static void freed_by_a_queue(void)
     }
 }
 
+/* A callback, which C makes, registers one for a command of Python's that has ended. */
+
+static _Thread_local int in_callback;
+
+static void CL_CALLBACK behind(cl_event event, cl_int status, void *nothing)
+{
+    (void)event, (void)status, (void)nothing;
+    must_be(!in_callback, "a callback is called behind the one that registers it");
+    called = 1;
+}
+
+static void CL_CALLBACK registers(cl_event event, cl_int status, void *ended)
+{
+    (void)event, (void)status;
+    in_callback = 1;
+    MUST(clSetEventCallback((cl_event)ended, CL_COMPLETE, behind, NULL));
+    in_callback = 0;
+}
+
+static void callback_in_a_callback(void)
+{
+    cl_mem buffer = new_buffer(&host, BYTES), moved = new_buffer(&host, BYTES);
+    cl_event ended, event;
+    learn(host.queue, buffer, 1 << 20);
+    write_one(other, moved, 1, CL_TRUE);
+    MUST(clEnqueueMigrateMemObjects(other, 1, &moved, CL_MIGRATE_MEM_OBJECT_HOST, 0, NULL, &ended));
+    MUST(clFinish(other));
+    learn(host.queue, buffer, 1 << 20);
+    called = 0;
+    launch(host.queue, spinning, 1, &event);
+    MUST(clSetEventCallback(event, CL_COMPLETE, registers, ended));
+    MUST(clFinish(host.queue));
+    while (!called)
+        sched_yield();
+    MUST(clReleaseEvent(event));
+    MUST(clReleaseEvent(ended));
+}
+
 static const struct part parts[] = {
     {"nested", nested},
+    {"callback in a callback", callback_in_a_callback},
     {"written while polled", written_while_polled},
     {"migrated beside", migrated_beside},
     {"finished with a mutex", finished_with_a_mutex},

@@ -4,16 +4,19 @@
 The callbacks of a thread are a queue: one that is due while another runs is called after that has returned. So a
 callback may register callbacks of ended events as often as it likes: the stack does not grow. Before a callback waits
 for a command, those behind it are called, because the command may need what they do. Callbacks of a user event that a
-callback ends are called at once, because commands that wait for the event begin behind them.
+callback ends are called at once, because commands that wait for the event begin behind them. What is due while a
+callback runs that C makes is called on another thread, because nobody knows here when that callback returns.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 
 from fpgart.base import log
 from fpgart.runtime.scheduling.event import Callback, Event
+from fpgart.runtime.scheduling.threads import Threads
 
 Call = tuple[Callback, Event, int]
 DEEPEST = 16
@@ -23,13 +26,16 @@ DEEPEST = 16
 class Callbacks:
     """The queues of all threads that are in a callback."""
 
-    __slots__ = ("_depths", "_due", "_ident")
+    __slots__ = ("_depths", "_due", "_ident", "_in_c", "_start")
 
-    def __init__(self, ident: Callable[[], int]) -> None:
-        """`ident` identifies the calling thread."""
-        self._ident = ident
+    def __init__(self, threads: Threads, in_c: Callable[[], bool]) -> None:
+        """`in_c` is true if the calling thread is in a callback that C makes."""
+        self._ident = threads.ident
+        self._start = threads.start
+        self._in_c = in_c
         self._due: dict[int, deque[Call]] = {}
         self._depths: dict[int, int] = {}
+        """By thread, how many calls of call_at_once() run within each other."""
 
     def call(self, callback: Callback, event: Event, status: int) -> None:
         """Calls the host back; if the thread is in a callback, after that has returned. No lock is held.
@@ -40,6 +46,9 @@ class Callbacks:
         due = self._due.get(thread)
         if due is not None:
             due.append((callback, event, status))
+            return
+        is_within = thread not in self._depths and self._in_c()
+        if is_within and self._start(partial(self.call, callback, event, status)):
             return
         due = self._due[thread] = deque([(callback, event, status)])
         try:
@@ -53,17 +62,18 @@ class Callbacks:
         If DEEPEST of them run within each other, they are called after the innermost one has returned.
         """
         thread = self._ident()
-        depth = self._depths.get(thread, 1)
-        due = self._due.pop(thread, None) if depth < DEEPEST else None
-        if due is None:
+        depth = self._depths.get(thread, 0)
+        if depth == DEEPEST:
             calls()
             return
+        due = self._due.pop(thread, None)
         self._depths[thread] = depth + 1
         try:
             calls()
         finally:
-            self._due[thread] = due
-            if depth > 1:
+            if due is not None:
+                self._due[thread] = due
+            if depth > 0:
                 self._depths[thread] = depth
             else:
                 del self._depths[thread]

@@ -115,6 +115,10 @@ class Core(Generic[Decided]):
     def __del__(self) -> None:
         self._lib.core_caller_release(self.caller)
 
+    def in_callback(self) -> bool:
+        """True if the calling thread is in a callback that C makes."""
+        return bool(self._lib.core_in_callback())
+
     def queue(self, *, in_order: bool) -> CoreQueue:
         return CoreQueue(self._lib, self._made(self._lib.core_queue_new(self.caller, in_order)))
 

@@ -79,7 +79,7 @@ class Scheduler:
         self._workers = Workers(self._lock, self._threads, self._ready, self._run_where_it_may, self.reaper.reap)
         self._still = self._threads.bell()
         self._waits_for_still = 0
-        self._callbacks = Callbacks(self._threads.ident)
+        self._callbacks = Callbacks(self._threads, self.core.in_callback)
         self._closed = False
         self.boards: list[CarriedBoard] = []
         """The boards on which C carries commands."""
