@@ -12,7 +12,7 @@ from fpgart.board.global_memory import GlobalMemory
 
 
 class DefaultHeap(NamedTuple):
-    """Where buffers without a request are, if they fit: in memory 0, up to a size in bytes.
+    """The heap of memory 0, in which buffers without a request are, if they fit: those of up to `most` bytes.
 
     Those of more than `small` bytes are there only while at least `spare` bytes of it are free.
     """

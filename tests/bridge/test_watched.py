@@ -21,6 +21,12 @@ class NoLaunches:
     def fpgart_launches_left(self) -> int:
         return 0
 
+    def fpgart_callbacks_are_left(self, flag: bool) -> None:
+        assert not flag
+
+    def fpgart_next_released(self) -> int:
+        return 0
+
 
 def test_no_thread_looks_for_notes_after_they_are_closed(imported: Callable[..., ModuleType]) -> None:
     launches = imported("bridge.watched", NoLaunches()).WatchedLaunches()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 import pytest
 from c_hosts import ROOT, gcc, plain_environment
-from processes import fpgart, output
+from processes import finished, fpgart, output
 
 from fpgart.engine.choice import of_intel, pocl_libraries
 from fpgart.engine.known_faults import (
@@ -36,16 +37,23 @@ MakeHost = Callable[[str], Path]
 
 @cache
 def engines_here() -> dict[Product, Path]:
-    """The engines on this machine: those that the driver finds, and what `make engines` has fetched."""
+    """The engines that build kernels on this machine: those that the driver finds, and what `make engines` fetched."""
     fetched = [*FETCHED.glob("*/lib/libintelocl.so"), *FETCHED.glob("*/usr/lib/*/libpocl.so.2")]
     found: dict[Product, Path] = {}
     for path in (*pocl_libraries(), *of_intel("libintelocl.so"), *fetched):
         if path.is_file():
             told = fpgart("info", "--json", env=plain_environment(), FPGART_ENGINE=str(path), **libraries_of(path))
             engine = json.loads(output(told))["chosen_engine"]
-            if engine["path"]:
+            if engine["path"] and builds(path):
                 found.setdefault(Product(*engine["product"]), path)
     return found
+
+
+def builds(path: Path) -> bool:
+    """True if the compiler of an engine knows the processor of this machine."""
+    program = "import pathlib, sys; from fpgart.engine.driver import Driver; Driver(pathlib.Path(sys.argv[1]), True)"
+    environment = {**plain_environment(), **libraries_of(path)}
+    return finished(sys.executable, "-c", program, path, cwd=ROOT, env=environment).returncode == 0
 
 
 def libraries_of(path: Path) -> dict[str, str]:
