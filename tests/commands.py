@@ -12,6 +12,7 @@ from fpgart.runtime.scheduling.core import Core
 from fpgart.runtime.scheduling.event import COMPLETE, RUNNING, SUBMITTED, ComputeUnit, Event, ReadyList
 from fpgart.runtime.scheduling.occupancy import Claim, Direction
 from fpgart.runtime.scheduling.readiness import Aftermath, Readiness
+from fpgart.runtime.scheduling.reaper import Reaper
 
 
 @dataclass(eq=False)
@@ -48,7 +49,7 @@ class Commands:
         self.kernels = self.readiness.new_list(ends_by_itself=False)
         self.after = Aftermath()
         self.now = 100
-        self.context: Any = SimpleNamespace(scheduler=self.core)
+        self.context: Any = SimpleNamespace(scheduler=self.core, reaper=Reaper())
         self.in_order, self.out_of_order = self.queue(True), self.queue(False)
         self._begun: list[Event] = []
 

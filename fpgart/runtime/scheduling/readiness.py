@@ -171,9 +171,14 @@ class Readiness:
             self._take_unit(following, following.operation, unit)
 
     def _pass_through(self, event: Event, error: int, now: int, after: Aftermath) -> None:
-        """Ends a command that has no operation, or whose wait list failed."""
+        """Ends a command that has no operation, or whose wait list failed.
+
+        A host that has seen the end may use the memory that was reserved for it: allocations run the reaper first.
+        """
         if event.operation is not None:
-            after.append(event.operation.abandon)
+            reaper = event.context.reaper
+            reaper.free_later(event.operation.abandon)
+            after.append(reaper.free)
         event.submit_ns = event.start_ns = now
         if event.callbacks:
             collect(event, SUBMITTED, after)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections import deque
 from collections.abc import Callable
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -24,6 +23,7 @@ from fpgart.runtime.scheduling.core import Command
 from fpgart.runtime.scheduling.event import COMPLETE, QUEUED, RUNNING, SUBMITTED, Event
 from fpgart.runtime.scheduling.occupancy import Claim
 from fpgart.runtime.scheduling.readiness import Aftermath, Readiness
+from fpgart.runtime.scheduling.reaper import Reaper
 from fpgart.runtime.scheduling.scheduler import Scheduler
 from fpgart.runtime.scheduling.threads import SystemThreads
 
@@ -134,7 +134,7 @@ class World:
             scheduler=self.scheduler,
             placing=threading.Lock(),
             queues=set(),
-            reaper=deque(),
+            reaper=Reaper(),
             notify=self.told.append,
             reap=self.reap,
         )

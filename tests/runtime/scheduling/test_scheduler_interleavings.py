@@ -7,7 +7,6 @@ models with the board's real conflict matrix; queues, events, readiness, schedul
 from __future__ import annotations
 
 import threading
-from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random
@@ -25,6 +24,7 @@ from fpgart.base.errors import CLError, ExecStatusErrorForEventsInWaitList, OutO
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.scheduling.event import COMPLETE, SUBMITTED, ComputeUnit, Event, ReadyList
 from fpgart.runtime.scheduling.occupancy import Claim, Direction, Occupancy
+from fpgart.runtime.scheduling.reaper import Reaper
 from fpgart.runtime.scheduling.scheduler import Scheduler
 
 RANDOM_SCHEDULES = MOST_SCHEDULES // 10
@@ -138,8 +138,9 @@ class World:
         self.works: list[Work] = []
         self.told: list[CLError] = []
         self.context: Any = SimpleNamespace(
-            scheduler=self.scheduler, placing=threading.Lock(), queues=set(), reaper=deque(), notify=self.told.append
+            scheduler=self.scheduler, placing=threading.Lock(), queues=set(), reaper=Reaper(), notify=self.told.append
         )
+        self.context.reap = self.context.reaper.reap
 
     def queue(self, *, in_order: bool = True) -> CommandQueue:
         board: Any = self.board
@@ -332,16 +333,18 @@ def callback_that_makes_what_a_follower_reads(world: World) -> None:
 
 def failed_wait_list(world: World) -> None:
     queue, other = world.queue(), world.queue(in_order=False)
-    user = world.user_event()
+    user, given_up = world.user_event(), [world.work("b"), world.work()]
 
     @world.threads.host
     def host() -> None:
-        first = world.enqueue(queue, world.work("b"), [user])
-        world.enqueue(other, world.work(), [first])
+        first = world.enqueue(queue, given_up[0], [user])
+        world.enqueue(other, given_up[1], [first])
         world.enqueue(other, None, kind=cl.CL_COMMAND_BARRIER)
         world.enqueue(other, world.work())
         other.finish()
         queue.finish()
+        world.context.reaper.free()  # as each allocation does
+        assert all(work.abandoned for work in given_up), "what was reserved for them is free"
 
     world.threads.host(lambda: user.set_status(-5))
 
