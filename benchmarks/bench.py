@@ -12,6 +12,7 @@ from time import perf_counter
 
 import numpy as np
 import pyopencl as cl
+from hosts.chosen import chosen_device
 
 SOURCE = """
 kernel void nothing(void) {}
@@ -34,7 +35,7 @@ def measure(name: str, count: int, call: Callable[[], object]) -> None:
 
 def main() -> None:
     begin = perf_counter()
-    device = cl.get_platforms()[0].get_devices()[0]
+    device = chosen_device()
     print(f"py_first_query {(perf_counter() - begin) * 1e6:.1f}")
     context = cl.Context([device])
     queue = cl.CommandQueue(context)

@@ -10,10 +10,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from measured import engine_version
+
 from fpgart.cli.information import serving_engines
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
+LIBRARY = "libfpgart.so"
 FPGART = "fpgart"
 ISOLATED = "isolated"
 
@@ -26,13 +29,15 @@ class Driver:
     """Whether its kernels run in a process of their own."""
 
     def environment(self, folder: Path, engine: Path) -> dict[str, str]:
-        """Loaders find this driver and no other."""
+        """Loaders find this driver alone, and that of pyopencl's wheel: hosts in Python choose by the version."""
         vendors = folder / self.name
         vendors.mkdir(exist_ok=True)
         (vendors / "only.icd").write_text(f"{self.library}\n")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("OCL_ICD", "FPGART"))}
         isolate = {"FPGART_ISOLATE": "1"} if self.isolate else {}
-        return {**kept, "OCL_ICD_VENDORS": f"{vendors}/", "FPGART_ENGINE": str(engine), **isolate}
+        version = "(fpgart)" if self.library.name == LIBRARY else engine_version(self.library)
+        chosen = {"OCL_ICD_VENDORS": f"{vendors}/", "BENCHMARKED_VERSION": version, "FPGART_ENGINE": str(engine)}
+        return {**kept, **chosen, **isolate}
 
 
 def drivers() -> list[Driver]:
@@ -46,7 +51,7 @@ def drivers() -> list[Driver]:
         names[engine.name] = names.get(engine.name, 0) + 1
         number = names[engine.name]
         unique.append(engine if number == 1 else Driver(f"{engine.name}-{number}", engine.library))
-    own = ROOT / "fpgart" / "libfpgart.so"
+    own = ROOT / "fpgart" / LIBRARY
     return [Driver(FPGART, own), unique[0], Driver(ISOLATED, own, isolate=True), *unique[1:]]
 
 

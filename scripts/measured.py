@@ -15,6 +15,7 @@ import os
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 END = "<!-- end -->"
@@ -35,6 +36,7 @@ def machine() -> str:
     return f"{os.cpu_count()} processors{model}, load {os.getloadavg()[0]:.1f}"
 
 
+@cache
 def engine_version(library: Path) -> str:
     """Returns the version of the driver that executes kernels, such as "OpenCL 3.0 PoCL 3.0-rc2"."""
     command = [sys.executable, "-m", "fpgart.cli", "info", "--json"]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import nengo
 import nengo_ocl
 import pyopencl as cl
+from chosen import chosen_device
 from timing import report
 
 STEPS = 100
@@ -16,6 +17,6 @@ with nengo.Network(seed=1) as network:
     nengo.Connection(node, first)
     nengo.Connection(first, second)
 
-context = cl.Context(cl.get_platforms()[0].get_devices()[:1])
+context = cl.Context([chosen_device()])
 with nengo_ocl.Simulator(network, context=context, progress_bar=False) as simulator:
     report(lambda: simulator.run_steps(STEPS), 5)

@@ -6,10 +6,11 @@ from __future__ import annotations
 import numpy as np
 import pyopencl as cl
 import pyopencl.array
+from chosen import chosen_device
 from pyopencl.scan import InclusiveScanKernel
 from timing import report
 
-context = cl.Context(cl.get_platforms()[0].get_devices()[:1])
+context = cl.Context([chosen_device()])
 queue = cl.CommandQueue(context)
 scan = InclusiveScanKernel(context, np.int32, "a + b", neutral="0")
 numbers = np.arange(100_000, dtype=np.int32) % 7

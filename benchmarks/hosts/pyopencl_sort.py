@@ -6,10 +6,11 @@ from __future__ import annotations
 import numpy as np
 import pyopencl as cl
 import pyopencl.array
+from chosen import chosen_device
 from pyopencl.algorithm import RadixSort
 from timing import report
 
-context = cl.Context(cl.get_platforms()[0].get_devices()[:1])
+context = cl.Context([chosen_device()])
 queue = cl.CommandQueue(context)
 sort = RadixSort(context, "int *numbers", key_expr="numbers[i]", sort_arg_names=["numbers"])
 numbers = np.random.default_rng(1).integers(0, 1 << 16, 100_000, dtype=np.int32)
