@@ -13,6 +13,7 @@ import venv
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 
 from client import ROOT, Client, Environment, Missing, Outcome, first_engine, one, run, together
@@ -61,6 +62,8 @@ def pyopencl_sources() -> Path:
 @suite(first_engine)
 def pyopencl_tests(environment: Environment, folder: Path) -> Outcome:
     """pyopencl's own test-suite, each file in a process of its own."""
+    if find_spec("mako") is None:
+        raise Missing("Mako, without which pyopencl has no algorithms: pip install Mako")
     found = []
     alone = {**environment, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # plugins of other packages may not fit this pytest
     tests = folder / "test"
