@@ -27,6 +27,8 @@ from fpgart.runtime.scheduling.attempt import attempt
 from fpgart.runtime.scheduling.event import Event
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fpgart.runtime.memory.buffer import Buffer
     from fpgart.runtime.objects.queue import CommandQueue
     from fpgart.runtime.programs.kernel import Kernel
@@ -45,22 +47,25 @@ def run_handed_over(
     `uses`: the buffers, and the offset in each or the index of the argument. The command holds the buffers.
     """
     queue: CommandQueue = known(queue_handle)
-    buffers = [(known(int(uses[i].buffer)), int(uses[i].at)) for i in range(count)]
+    places = [(int(uses[i].buffer), int(uses[i].at)) for i in range(count)]
     carried = native_ffi.cast("struct carried *", address)
-    make = partial(_operation_of, queue, kernel_handle, kind, carried, counter, buffers)
     scheduler, event = queue.context.scheduler, Event(queue.context, queue, kind, None)
     tell_handed_over(command, event)
+    make = partial(_operation_on, queue, kernel_handle, kind, carried, counter, places)
     scheduler.run_apart(partial(_run, scheduler, command, event, make))
 
 
-def _run(scheduler: Scheduler, command: int, event: Event, make: partial[Operation]) -> None:
-    status, operation = attempt(event, make)
-    if operation is not None:
-        event.operation = operation
+def _run(scheduler: Scheduler, command: int, event: Event, make: Callable[[], Operation]) -> None:
+    """Makes the operation and runs it.
+
+    Only the event refers to it and its buffers: the host may have released them, and uses their memory after the end.
+    """
+    status, event.operation = attempt(event, make)
+    if event.operation is not None:
         status, _ = attempt(event, partial(scheduler.run_handed_over, event, _began(command), _ended(command)))
         if status == 0:
             return
-        operation.abandon()
+        event.operation.abandon()
     _end(command, status)
 
 
@@ -74,6 +79,14 @@ def _began(command: int) -> Callback:
 
 def _ended(command: int) -> Callback:
     return lambda event, status: _end(command, status)
+
+
+def _operation_on(
+    queue: CommandQueue, kernel_handle: int, kind: int, carried: Any, counter: int, places: list[tuple[int, int]]
+) -> Operation:
+    """Returns the operation of a command that holds its buffers; `places` has their handles."""
+    buffers = [(known(handle), at) for handle, at in places]
+    return _operation_of(queue, kernel_handle, kind, carried, counter, buffers)
 
 
 def _operation_of(

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from unittest.mock import Mock
+from weakref import ref
 
 from fpgart.base import opencl as cl
 from fpgart.base.errors import OutOfResources
@@ -37,3 +38,26 @@ def test_the_scheduler_ends_a_command_that_it_runs(imported: Callable[..., Modul
     imported("bridge.handed_over", lib)._run(Mock(), 7, Mock(), lambda: operation)
     lib.core_end.assert_not_called()
     operation.abandon.assert_not_called()
+
+
+def test_only_the_event_keeps_the_operation_of_a_command_that_runs(imported: Callable[..., ModuleType]) -> None:
+    """A host that has released a buffer may use its memory as soon as the command has ended."""
+
+    class Transfer:
+        """An operation."""
+
+    made: list[ref[Transfer]] = []
+
+    def make() -> Transfer:
+        operation = Transfer()
+        made.append(ref(operation))
+        return operation
+
+    def run(event: SimpleNamespace, began: object, ended: object) -> None:
+        assert made[0]() is event.operation
+        event.operation = None
+        assert made[0]() is None
+
+    event = SimpleNamespace(operation=None)
+    imported("bridge.handed_over", Mock())._run(SimpleNamespace(run_handed_over=run), 7, event, make)
+    assert event.operation is None
