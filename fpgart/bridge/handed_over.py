@@ -51,7 +51,7 @@ def run_handed_over(
     carried = native_ffi.cast("struct carried *", address)
     scheduler, event = queue.context.scheduler, Event(queue.context, queue, kind, None)
     tell_handed_over(command, event)
-    make = partial(_operation_on, queue, kernel_handle, kind, carried, counter, places)
+    make = partial(_operation_of, queue, kernel_handle, kind, carried, counter, places)
     scheduler.run_apart(partial(_run, scheduler, command, event, make))
 
 
@@ -81,19 +81,15 @@ def _ended(command: int) -> Callback:
     return lambda event, status: _end(command, status)
 
 
-def _operation_on(
+def _operation_of(
     queue: CommandQueue, kernel_handle: int, kind: int, carried: Any, counter: int, places: list[tuple[int, int]]
 ) -> Operation:
-    """Returns the operation of a command that holds its buffers; `places` has their handles."""
-    buffers = [(known(handle), at) for handle, at in places]
-    return _operation_of(queue, kernel_handle, kind, carried, counter, buffers)
+    """Returns the operation that the scheduler runs for a command, which holds the buffers. Raises CLError.
 
-
-def _operation_of(
-    queue: CommandQueue, kernel_handle: int, kind: int, carried: Any, counter: int, buffers: list[tuple[Buffer, int]]
-) -> Operation:
-    """Returns the operation that the scheduler runs for a command. Raises CLError."""
+    `places`: the handle of each buffer, and the offset in it or the index of the argument.
+    """
     device = queue.device
+    buffers: list[tuple[Buffer, int]] = [(known(handle), at) for handle, at in places]
     if carried.kind == native.CARRIED_LAUNCH:
         return _launch_of(queue, known(kernel_handle), carried, buffers)
     if kind in (cl.CL_COMMAND_MEMCPY_INTEL, cl.CL_COMMAND_MEMFILL_INTEL):

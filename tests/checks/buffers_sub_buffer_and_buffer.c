@@ -6,15 +6,10 @@
 static void run(void)
 {
     start(&host, ADD_ONE);
-    cl_int status;
     cl_mem parent = new_buffer(&host, SIZE);
     fill(host.queue, parent, 0, SIZE);
     finish();
-    const cl_buffer_region region = {SIZE / 2, SIZE / 2};
-    cl_mem window = clCreateSubBuffer(parent, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION,
-                                      &region, &status);
-    must(status, "clCreateSubBuffer");
-    cl_mem buffers[2] = {window, parent};
+    cl_mem buffers[2] = {region_of(parent, CL_MEM_READ_WRITE, SIZE / 2, SIZE / 2), parent};
     cl_command_queue queues[2] = {host.queue, fixed ? host.queue : new_queue(&host)};
     for (int i = 0; i < 2; i++) {
         cl_kernel kernel = new_kernel(&host, "add_one");
