@@ -29,13 +29,15 @@ def intermediate_code(binary: bytes) -> bytes:
 def local_variables(objects: Sequence[bytes], kernel: str) -> int:
     """Returns the bytes of the variables that a kernel declares in local memory; 0 if no code can be read.
 
-    Clang makes a global variable of each, with the kernel's name before its own.
+    Clang makes a global variable of each, with the kernel's name before its own. Names stand in the code as they are
+    (LLVM's STRTAB), so code without such a name need not be decoded.
     """
-    codes = [code for code in map(intermediate_code, objects) if code]
+    prefix = f"{kernel}."
+    codes = [code for code in map(intermediate_code, objects) if prefix.encode() in code]
     try:
         variables = [variable for code in codes for variable in global_variables(code)]
     except Damaged as error:
         log.note(f"the local variables of kernel '{kernel}' cannot be counted: {error}")
         return 0
-    own = (each.size for each in variables if each.name.startswith(f"{kernel}.") and not each.is_constant)
+    own = (each.size for each in variables if each.name.startswith(prefix) and not each.is_constant)
     return min(sum(own), LARGEST)
