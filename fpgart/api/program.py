@@ -206,10 +206,12 @@ def set_program_specialization_constant(program: Program, spec_id: int, spec_siz
 
 
 def checked_options(options: int, refusal: type[CLError]) -> str:
-    """Returns the options of a call. Raises `refusal` if they are too long."""
+    """Returns the options of a call. Raises `refusal` if they are too long, or if the last one lacks its name."""
     text = string_at(options) if options else ""
     if len(text) > LONGEST_OPTIONS:
         raise refusal(f"the options have {len(text)} characters; {LONGEST_OPTIONS} are the most")
+    if text.split()[-1:] == ["-D"]:
+        raise refusal("a name has to follow -D")
     return text
 
 

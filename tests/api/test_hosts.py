@@ -128,6 +128,11 @@ run(program)
     ]
 
 
+def test_an_option_that_lacks_its_name_is_invalid() -> None:
+    body = 'print(made_for(program, 0, b"-DX=1 -D "), made_for(program, 0, b"-D", "clCompileProgram"))'
+    assert printed(OF_EACH_DEVICE + body, FPGART_BOARD="a10_ref,k2h") == "-43 -66\n"
+
+
 def test_a_kernel_that_is_built_for_one_device_runs_on_that_alone() -> None:
     body = """
 print(made_for(program, 0, b"-DX=1"), made_for(program, 1, b"-DX=2 -DONE_MORE"))
