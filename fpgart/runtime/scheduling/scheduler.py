@@ -511,6 +511,7 @@ class Scheduler:
         operation = event.operation  # destroyed without the lock
         goes_on = False
         with self._lock:
+            now = self._now()  # before the next kernel of the same cores begins
             status, following = self._ready.release(event, status, following)
             if following is not None:
                 goes_on = self._ready.go_on(event, following) is not None
@@ -521,15 +522,15 @@ class Scheduler:
                 event.operation = None
         del operation
         if following is None:
-            self._end_claimed(event, status)
+            self._end_claimed(event, status, now)
         return goes_on
 
-    def _end_claimed(self, event: Event, status: int) -> None:
+    def _end_claimed(self, event: Event, status: int, now: int) -> None:
         """Ends a command whose operation is destroyed. A thread that waits for it makes the destructor callbacks."""
         after = Aftermath()
         with self._lock:
             waited_for = event.is_awaited
-            self._ready.end_claimed(event, status, self._now(), after)
+            self._ready.end_claimed(event, status, now, after)
             self._tell_still()
         self._let_follow([event], after)
         if after:

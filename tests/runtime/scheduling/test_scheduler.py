@@ -975,6 +975,18 @@ def test_the_stages_of_a_command_have_the_times_at_which_they_were_reached(world
     assert world.scheduler.host_time() > times[-1]
 
 
+def test_a_command_has_ended_before_it_gives_back_what_the_next_one_waits_for(world: World) -> None:
+    freed: list[int] = []
+
+    class Occupying(Doing):
+        def release(self, following: Any) -> None:
+            freed.append(world.threads.now())
+
+    event = world.enqueue(Occupying(world.transfers))
+    world.scheduler.wait(event)
+    assert event.end_ns < freed[0]
+
+
 # Standing still, and the end
 
 
