@@ -13,7 +13,7 @@ from collections.abc import MutableMapping
 from pathlib import Path
 from typing import Any
 
-from fpgart.base import config
+from fpgart.base import config, log
 from fpgart.base.config import PREFIX, OptionError
 from fpgart.base.option_paths import absolute
 from fpgart.base.toml_file import read_toml
@@ -52,7 +52,11 @@ def settings_above(folder: Path) -> tuple[Path, dict[str, Any]] | None:
     for each in (folder, *folder.parents):
         for name in (OWN, SHARED):
             file = each / name
-            if file.is_file() and _is_trusted(file):
+            if not file.is_file():
+                continue
+            if not _is_trusted(file):
+                log.note(f"{file} is ignored: another user may have written it")
+            else:
                 found = _read(file)
                 table = found if name == OWN else found.get("tool", {}).get("fpgart")
                 if table is not None:
