@@ -24,7 +24,7 @@ from fpgart.base.errors import (
 )
 from fpgart.bridge import info
 from fpgart.bridge.entry import entry, string_at
-from fpgart.bridge.handles import find, references
+from fpgart.bridge.handles import call_when_destroyed, find, references
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.objects.context import Context, Notify
 from fpgart.runtime.objects.platform import Platform
@@ -181,11 +181,7 @@ def get_context_info(
 
 @entry("clSetContextDestructorCallback")
 def set_context_destructor_callback(context: Context, pfn_notify: int, user_data: int) -> None:
-    if not pfn_notify:
-        raise InvalidValue("no callback is given")
-    handle = context.handle
-    lib.fpgart_destructors_are_watched()
-    context.when_destroyed(lambda: lib.fpgart_call_about_object(pfn_notify, handle, user_data))
+    call_when_destroyed(context, context.handle, pfn_notify, user_data)
 
 
 @entry("clTerminateContextKHR")

@@ -22,7 +22,7 @@ from fpgart.base import errors
 from fpgart.base.notices import NOTICES
 from fpgart.runtime.objects.context import Context
 from fpgart.runtime.scheduling.event import Event
-from fpgart.runtime.scheduling.reaper import Reaper
+from fpgart.runtime.scheduling.reaper import Destructible, Reaper
 
 if TYPE_CHECKING:
     from fpgart.runtime.memory.buffer import Buffer
@@ -280,6 +280,14 @@ def _forget(handle: int, kind: type) -> None:
         _DEAD.clear()
     _DEAD[handle] = kind
     lib.fpgart_handle_free(handle)
+
+
+def call_when_destroyed(item: Destructible, handle: int, pfn_notify: int, user_data: int) -> None:
+    """Registers a destructor callback of the host's. Raises InvalidValue if it is NULL."""
+    if not pfn_notify:
+        raise errors.InvalidValue("no callback is given")
+    lib.fpgart_destructors_are_watched()
+    item.when_destroyed(lambda: lib.fpgart_call_about_object(pfn_notify, handle, user_data))
 
 
 def references(item: Any) -> int:

@@ -5,15 +5,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from _fpgart_icd import lib
-
 from fpgart.api.buffer.mapping import update_mappings
 from fpgart.api.pipe import MEM_INFO as PIPE_MEM_INFO
 from fpgart.base import opencl as cl
-from fpgart.base.errors import InvalidValue
 from fpgart.bridge import info
 from fpgart.bridge.entry import entry
-from fpgart.bridge.handles import HELD, find, references
+from fpgart.bridge.handles import HELD, call_when_destroyed, find, references
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.programs.pipe import Pipe
 
@@ -67,7 +64,4 @@ def get_mem_object_info(
 @entry("clSetMemObjectDestructorCallback")
 def set_mem_object_destructor_callback(memobj: int, pfn_notify: int, user_data: int) -> None:
     item: Buffer | Pipe = HELD[memobj] if HELD.get(memobj).__class__ is Pipe else find(memobj, Buffer)
-    if not pfn_notify:
-        raise InvalidValue("no callback is given")
-    lib.fpgart_destructors_are_watched()
-    item.when_destroyed(lambda: lib.fpgart_call_about_object(pfn_notify, memobj, user_data))
+    call_when_destroyed(item, memobj, pfn_notify, user_data)

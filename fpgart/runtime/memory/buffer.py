@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fpgart._native import lib
@@ -14,6 +13,7 @@ from fpgart.base.notices import NOTICES
 from fpgart.runtime.memory.block_copy import copy_block
 from fpgart.runtime.memory.device import OWNERS, Block, Device
 from fpgart.runtime.memory.residency import Residency
+from fpgart.runtime.scheduling.reaper import Destructible
 
 if TYPE_CHECKING:
     from fpgart.runtime.memory.placement import Placement
@@ -23,12 +23,11 @@ NOT_FOR_HOST_WRITES = cl.CL_MEM_HOST_READ_ONLY | cl.CL_MEM_HOST_NO_ACCESS
 HOST_WRITES = cl.CL_MAP_WRITE | cl.CL_MAP_WRITE_INVALIDATE_REGION
 
 
-class Buffer(Residency):
+class Buffer(Residency, Destructible):
     """A buffer, or a sub-buffer if `parent` is set."""
 
     handle = 0
     parent: Buffer | None
-    callbacks: list[Callable[[], None]] | None = None
     mappings: dict[int, list[tuple[int, int, int]]] | None = None
     map_count = 0
     svm = False
@@ -171,19 +170,11 @@ class Buffer(Residency):
 
     # The end
 
-    def when_destroyed(self, callback: Callable[[], None]) -> None:
-        """Registers a callback for the buffer's destruction; the last one is called first (OpenCL 3.0, 5.4)."""
-        if self.callbacks is None:
-            self.callbacks = []
-        self.callbacks.append(callback)
-
     def __del__(self) -> None:
-        blocks, callbacks = self.blocks, self.callbacks
-        self.blocks = None  # the collector destroys it with its reservation, which frees what is still here
-        if blocks or callbacks:
+        blocks, self.blocks = self.blocks, None  # the collector destroys its reservation, too, which frees those here
+        if blocks or self.destructors:
             reaper = self.context.reaper
-            for callback in reversed(callbacks or ()):
-                reaper.append(callback)
+            reaper.extend(self.destructors)
             for block in (blocks or {}).values():
                 reaper.free_later(block.release)
         for listener in NOTICES.buffer_destroyed:

@@ -14,12 +14,12 @@ from fpgart.runtime.memory.svm import SvmAllocation
 from fpgart.runtime.memory.usm import UsmAllocation, give_back
 from fpgart.runtime.objects.platform import Platform
 from fpgart.runtime.scheduling.event import EventQueue
-from fpgart.runtime.scheduling.reaper import Reaper
+from fpgart.runtime.scheduling.reaper import Destructible, Reaper
 
 Notify = Callable[[CLError], None]
 
 
-class Context:
+class Context(Destructible):
     """The devices that share objects. `reaper` gets the work that destroyed objects leave."""
 
     def __init__(
@@ -47,7 +47,6 @@ class Context:
         self.usm: AddressRegistry[UsmAllocation] = AddressRegistry()
         self.queues: Living[EventQueue] = Living()
         self._notify = notify
-        self._destructors: list[Callable[[], None]] = []
         self._entered: list[Device] = []
         self.max_mem_alloc_size = min(device.max_mem_alloc_size for device in devices)
         """The size in bytes of the largest buffer that fits on every device of the context."""
@@ -68,18 +67,12 @@ class Context:
         if self._notify is not None:
             self._notify(error)
 
-    def when_destroyed(self, callback: Callable[[], None]) -> None:
-        """Registers a callback for the context's destruction. The last one registered is called first (OpenCL 3.0,
-        4.4).
-        """
-        self._destructors.append(callback)
-
     def reap(self) -> None:
         """Does the work that destroyed objects have left. No lock is held."""
         self.reaper.reap()
 
     def __del__(self) -> None:
-        self.reaper.extend(reversed(self._destructors))
+        self.reaper.extend(self.destructors)
         self.reaper.append(partial(give_back_all, self.usm))
         self.reaper.extend(device.leave for device in self._entered)
         if not self.reaped_by_caller:

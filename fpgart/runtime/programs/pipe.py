@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 from weakref import ref
 
@@ -27,6 +26,7 @@ from fpgart.base.errors import (
 )
 from fpgart.channels.network import Fifo
 from fpgart.kernels.interface import PipeArgument
+from fpgart.runtime.scheduling.reaper import Destructible
 
 if TYPE_CHECKING:
     from fpgart.runtime.programs.context import ProgramContext
@@ -43,7 +43,7 @@ class PipeEnd(Protocol):
     def name(self) -> str: ...
 
 
-class Pipe:
+class Pipe(Destructible):
     """A pipe object (OpenCL 3.0, 5.4) of `max_packets` packets with `packet_size` bytes.
 
     With a CL_MEM_HOST_* flag it is a host pipe. Raises OutOfHostMemory.
@@ -52,7 +52,6 @@ class Pipe:
     def __init__(self, context: ProgramContext, flags: int, packet_size: int, max_packets: int) -> None:
         self.handle = 0
         self.context = context
-        self._destructors: list[Callable[[], None]] = []
         self.flags = flags
         self.packet_size = packet_size
         self.max_packets = max_packets
@@ -159,9 +158,5 @@ class Pipe:
                 self._maps[0] = (begin + size, mapped - size)
             return size
 
-    def when_destroyed(self, callback: Callable[[], None]) -> None:
-        """Registers a callback for the pipe's destruction; the last one is called first (OpenCL 3.0, 5.4)."""
-        self._destructors.append(callback)
-
     def __del__(self) -> None:
-        self.context.reaper.extend(reversed(self._destructors))
+        self.context.reaper.extend(self.destructors)

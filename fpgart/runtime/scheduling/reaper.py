@@ -12,6 +12,17 @@ from fpgart.base import log
 Work = Callable[[], None]
 
 
+class Destructible:
+    """An object of whose destruction the host may be told (OpenCL 3.0, 4.4 and 5.4)."""
+
+    destructors: tuple[Work, ...] = ()
+    """The host's destructor callbacks. The one that was registered last is made first."""
+
+    def when_destroyed(self, callback: Work) -> None:
+        """Registers a destructor callback."""
+        self.destructors = callback, *self.destructors
+
+
 class Reaper(deque[Work]):
     """Work that destructors defer, oldest first: the host's destructor callbacks, and freeing memory.
 
