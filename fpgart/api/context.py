@@ -23,7 +23,7 @@ from fpgart.base.errors import (
     InvalidValue,
 )
 from fpgart.bridge import info
-from fpgart.bridge.entry import entry, string_at
+from fpgart.bridge.entry import Answer, entry, string_at
 from fpgart.bridge.handles import call_when_destroyed, find, references
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.objects.context import Context, Notify
@@ -171,12 +171,8 @@ def create_context_from_type(properties: Any, device_type: int, pfn_notify: int,
 
 
 @entry("clGetContextInfo")
-def get_context_info(
-    context: Context, param_name: int, param_value_size: int, param_value: int, param_value_size_ret: Any
-) -> None:
-    info.answer(
-        CONTEXT_INFO, context, param_name, param_value_size, param_value, param_value_size_ret, FIXED_CONTEXT_INFO
-    )
+def get_context_info(context: Context, param_name: int) -> Answer:
+    return info.answer_of(CONTEXT_INFO, context, param_name, FIXED_CONTEXT_INFO)
 
 
 @entry("clSetContextDestructorCallback")

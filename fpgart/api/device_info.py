@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from struct import Struct
-from typing import Any
 
 from fpgart.api.device_extensions import (
     extensions,
@@ -21,7 +20,7 @@ from fpgart.base.personality import PROFILE
 from fpgart.board.global_memory import GlobalMemory
 from fpgart.board.mmd import Capability, Info, OfflineInfo
 from fpgart.bridge import info
-from fpgart.bridge.entry import entry
+from fpgart.bridge.entry import Answer, entry
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.programs.local_memory import local_memory
 from fpgart.version import __version__
@@ -312,11 +311,7 @@ MOMENTARY = {
 
 
 @entry("clGetDeviceInfo")
-def get_device_info(
-    device: Device, param_name: int, param_value_size: int, param_value: int, param_value_size_ret: Any
-) -> None:
+def get_device_info(device: Device, param_name: int) -> Answer:
     query = DEVICE_INFO.get(param_name)
     data = query(device) if query is not None else of_extension(device, param_name)
-    info.write(data, param_value_size, param_value, param_value_size_ret)
-    if param_name not in MOMENTARY:
-        info.remember(device, param_name, data)
+    return data if param_name in MOMENTARY else info.remember(device, param_name, data)

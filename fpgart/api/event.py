@@ -18,7 +18,7 @@ from fpgart.base.errors import (
 )
 from fpgart.base.notices import NOTICES
 from fpgart.bridge import info
-from fpgart.bridge.entry import entry, wait_list
+from fpgart.bridge.entry import Answer, entry, wait_list
 from fpgart.bridge.handles import references
 from fpgart.runtime.objects.context import Context
 from fpgart.runtime.scheduling.event import COMPLETE, SUBMITTED, Event, check_callback_status
@@ -94,17 +94,13 @@ def wait_for_events(num_events: int, event_list: Any) -> None:
 
 
 @entry("clGetEventInfo")
-def get_event_info(
-    event: Event, param_name: int, param_value_size: int, param_value: int, param_value_size_ret: Any
-) -> None:
-    info.answer(EVENT_INFO, event, param_name, param_value_size, param_value, param_value_size_ret, FIXED_EVENT_INFO)
+def get_event_info(event: Event, param_name: int) -> Answer:
+    return info.answer_of(EVENT_INFO, event, param_name, FIXED_EVENT_INFO)
 
 
 @entry("clGetEventProfilingInfo")
-def get_event_profiling_info(
-    event: Event, param_name: int, param_value_size: int, param_value: int, param_value_size_ret: Any
-) -> None:
-    info.answer(PROFILING_INFO, event, param_name, param_value_size, param_value, param_value_size_ret)
+def get_event_profiling_info(event: Event, param_name: int) -> Answer:
+    return info.answer_of(PROFILING_INFO, event, param_name)
 
 
 @entry("clSetEventCallback")

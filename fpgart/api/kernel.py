@@ -39,7 +39,7 @@ from fpgart.bridge.arguments import (
     list_in_c,
     reach_in_c,
 )
-from fpgart.bridge.entry import bytes_at, entry, string_at
+from fpgart.bridge.entry import Answer, bytes_at, entry, string_at
 from fpgart.bridge.handles import HELD, find, publish, references
 from fpgart.kernels.opencl_c import size_of_type
 from fpgart.runtime.memory.buffer import Buffer
@@ -326,36 +326,18 @@ def check_usm_pointer(kernel: Kernel, index: int, pointer: int) -> None:
 
 
 @entry("clGetKernelInfo")
-def get_kernel_info(
-    kernel: Kernel, param_name: int, param_value_size: int, param_value: int, param_value_size_ret: Any
-) -> None:
-    info.answer(KERNEL_INFO, kernel, param_name, param_value_size, param_value, param_value_size_ret, FIXED_KERNEL_INFO)
+def get_kernel_info(kernel: Kernel, param_name: int) -> Answer:
+    return info.answer_of(KERNEL_INFO, kernel, param_name, FIXED_KERNEL_INFO)
 
 
 @entry("clGetKernelArgInfo")
-def get_kernel_arg_info(
-    kernel: Kernel,
-    arg_indx: int,
-    param_name: int,
-    param_value_size: int,
-    param_value: int,
-    param_value_size_ret: Any,
-) -> None:
+def get_kernel_arg_info(kernel: Kernel, arg_indx: int, param_name: int) -> Answer:
     if arg_indx >= len(kernel.kinds):
         raise InvalidArgIndex(
             f"kernel '{kernel.name}' has {len(kernel.kinds)} arguments, so there is no argument {arg_indx}"
         )
-    info.answer(
-        ARG_INFO,
-        kernel.interface.arguments[arg_indx],
-        param_name,
-        param_value_size,
-        param_value,
-        param_value_size_ret,
-        ARG_INFO,
-        kernel,
-        info.of_argument(arg_indx),
-    )
+    argument = kernel.interface.arguments[arg_indx]
+    return info.answer_of(ARG_INFO, argument, param_name, ARG_INFO, kernel, info.of_argument(arg_indx))
 
 
 def device_of(kernel: Kernel, handle: int) -> Device:
@@ -372,23 +354,16 @@ def device_of(kernel: Kernel, handle: int) -> Device:
 
 
 @entry("clGetKernelWorkGroupInfo")
-def get_kernel_work_group_info(
-    kernel: Kernel,
-    device: int,
-    param_name: int,
-    param_value_size: int,
-    param_value: int,
-    param_value_size_ret: Any,
-) -> None:
+def get_kernel_work_group_info(kernel: Kernel, device: int, param_name: int) -> Answer:
     chosen = device_of(kernel, device)
     found = WORK_GROUP_INFO.get(param_name)
     if found is None:
         raise InvalidValue(f"{param_name:#x} is not a query for a kernel on a device")
     data = found(kernel, chosen)
-    info.write(data, param_value_size, param_value, param_value_size_ret)
     has_local = cl.CL_KERNEL_ARG_ADDRESS_LOCAL in kernel.kinds
     if param_name in (FIXED_WORK_GROUP_INFO if has_local else WORK_GROUP_INFO):
         info.remember(kernel, param_name, data, info.on_device(device))
+    return data
 
 
 def of_required_sub_groups(kernel: Kernel, device: Device, query: int, sizes: tuple[int, ...]) -> int | None:

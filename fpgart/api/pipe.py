@@ -9,7 +9,7 @@ from fpgart.api.mem_flags import ACCESS, HOST_ACCESS, check_flags
 from fpgart.base import opencl as cl
 from fpgart.base.errors import InvalidArgValue, InvalidContext, InvalidOperation, InvalidPipeSize, InvalidValue
 from fpgart.bridge import info
-from fpgart.bridge.entry import Address, Command, WaitList, entry, string_at
+from fpgart.bridge.entry import Address, Answer, Command, WaitList, entry, string_at
 from fpgart.bridge.handles import references
 from fpgart.runtime.commands.packets import MovePacket, MoveVariable
 from fpgart.runtime.objects.context import Context
@@ -59,10 +59,8 @@ def create_pipe(context: Context, flags: int, packet_size: int, max_packets: int
 
 
 @entry("clGetPipeInfo")
-def get_pipe_info(
-    pipe: Pipe, param_name: int, param_value_size: int, param_value: int, param_value_size_ret: Any
-) -> None:
-    info.answer(PIPE_INFO, pipe, param_name, param_value_size, param_value, param_value_size_ret)
+def get_pipe_info(pipe: Pipe, param_name: int) -> Answer:
+    return info.answer_of(PIPE_INFO, pipe, param_name)
 
 
 @entry("clReadPipeIntelFPGA")

@@ -30,7 +30,7 @@ from fpgart.base.errors import (
 from fpgart.base.input_file import LARGEST_CONTAINER, LARGEST_SOURCE, LONGEST_OPTIONS
 from fpgart.base.option_values import ENGINES
 from fpgart.bridge import info
-from fpgart.bridge.entry import Attempt, bytes_at, cast, entry, string_at, text_at
+from fpgart.bridge.entry import Answer, Attempt, bytes_at, cast, entry, string_at, text_at
 from fpgart.bridge.handles import find, references
 from fpgart.engine.choice import is_sycl_host
 from fpgart.runtime.memory.device import Device
@@ -337,17 +337,16 @@ def get_program_info(
 ) -> None:
     if param_name == cl.CL_PROGRAM_BINARIES:
         write_binaries(program, param_value_size, param_value, param_value_size_ret)
-    elif param_name in OF_BUILD:
+        return
+    if param_name in OF_BUILD:
         program.interfaces()  # fails for a program that is not built
         kernel = program.a_kernel()
         data = PROGRAM_INFO[param_name](program)
-        info.write(data, param_value_size, param_value, param_value_size_ret)
         if kernel is not None:
             info.remember_build(program, param_name, data)
     else:
-        info.answer(
-            PROGRAM_INFO, program, param_name, param_value_size, param_value, param_value_size_ret, FIXED_PROGRAM_INFO
-        )
+        data = info.answer_of(PROGRAM_INFO, program, param_name, FIXED_PROGRAM_INFO)
+    info.write(data, param_value_size, param_value, param_value_size_ret)
 
 
 def write_binaries(program: Program, room: int, value: int, length_ret: Any) -> None:
@@ -366,14 +365,7 @@ def write_binaries(program: Program, room: int, value: int, length_ret: Any) -> 
 
 
 @entry("clGetProgramBuildInfo")
-def get_program_build_info(
-    program: Program,
-    device: Device,
-    param_name: int,
-    param_value_size: int,
-    param_value: int,
-    param_value_size_ret: Any,
-) -> None:
+def get_program_build_info(program: Program, device: Device, param_name: int) -> Answer:
     if device not in program.builds:
         raise InvalidDevice(f"device {device.id} is not of this program")
     found = BUILD_INFO.get(param_name)
@@ -381,6 +373,6 @@ def get_program_build_info(
         raise InvalidValue(f"{param_name:#x} is not a query for a build")
     kernel = program.a_kernel()
     data = found(program, device)
-    info.write(data, param_value_size, param_value, param_value_size_ret)
     if kernel is not None:
         info.remember_build(program, param_name, data, info.on_device(device.handle))
+    return data

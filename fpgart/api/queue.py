@@ -15,7 +15,7 @@ from fpgart.base.errors import (
     InvalidValue,
 )
 from fpgart.bridge import info
-from fpgart.bridge.entry import Command, WaitList, entry, wait_list
+from fpgart.bridge.entry import Answer, Command, WaitList, entry, wait_list
 from fpgart.bridge.handles import references
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.objects.context import Context
@@ -82,12 +82,8 @@ def create_command_queue_with_properties(context: Context, device: Device, prope
 
 
 @entry("clGetCommandQueueInfo")
-def get_command_queue_info(
-    command_queue: CommandQueue, param_name: int, param_value_size: int, param_value: int, param_value_size_ret: Any
-) -> None:
-    info.answer(
-        QUEUE_INFO, command_queue, param_name, param_value_size, param_value, param_value_size_ret, FIXED_QUEUE_INFO
-    )
+def get_command_queue_info(command_queue: CommandQueue, param_name: int) -> Answer:
+    return info.answer_of(QUEUE_INFO, command_queue, param_name, FIXED_QUEUE_INFO)
 
 
 @entry("clSetCommandQueueProperty")

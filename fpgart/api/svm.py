@@ -55,6 +55,8 @@ def check_svm(queue: CommandQueue) -> None:
 
 
 def host_work(queue: CommandQueue, command: int, work: Callable[[], None], events: tuple[Event, ...]) -> Command:
+    if carries_transfer(queue):
+        return None
     return queue.enqueue(command, HostWork(queue.device, work), events)
 
 
@@ -70,8 +72,6 @@ def enqueue_svm_free(
     check_svm(command_queue)
     if bool(num_svm_pointers) != bool(svm_pointers):
         raise InvalidValue("the pointers and their number contradict each other")
-    if carries_transfer(command_queue):
-        return None
     pointers = ffi.unpack(svm_pointers, num_svm_pointers) if num_svm_pointers else []
     context = command_queue.context
 
@@ -115,8 +115,6 @@ def enqueue_svm_mem_fill(
     check_pattern(pattern_size)
     if svm_ptr % pattern_size or size % pattern_size:
         raise InvalidValue(f"pointer and size are not a multiple of the pattern's {pattern_size} bytes")
-    if carries_transfer(command_queue):
-        return None
     data = bytes_at(pattern, pattern_size)
 
     def work() -> None:
@@ -146,8 +144,6 @@ def enqueue_svm_unmap(command_queue: CommandQueue, svm_ptr: int, wait_list: Wait
     check_svm(command_queue)
     if not svm_ptr:
         raise InvalidValue("the pointer is NULL")
-    if carries_transfer(command_queue):
-        return None
     return host_work(command_queue, cl.CL_COMMAND_SVM_UNMAP, lambda: None, wait_list)
 
 
@@ -165,6 +161,4 @@ def enqueue_svm_migrate_mem(
         allocation = command_queue.context.svm.find(pointer)
         if allocation is None or pointer + size > allocation.end:
             raise InvalidValue(f"{pointer:#x} and {size} bytes are not within an allocation of this context")
-    if carries_transfer(command_queue):
-        return None
     return host_work(command_queue, cl.CL_COMMAND_SVM_MIGRATE_MEM, lambda: None, wait_list)

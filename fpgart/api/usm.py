@@ -21,7 +21,7 @@ from fpgart.base.errors import (
 )
 from fpgart.bridge import info
 from fpgart.bridge.carrying import carries_transfer
-from fpgart.bridge.entry import Address, Command, WaitList, bytes_at, entry
+from fpgart.bridge.entry import Address, Answer, Command, WaitList, bytes_at, entry
 from fpgart.bridge.handles import find, view_all
 from fpgart.runtime.commands.host_work import HostWork
 from fpgart.runtime.commands.usm import UsmCopy, UsmFill, UsmPointer, by_host
@@ -177,16 +177,14 @@ def mem_blocking_free(context: Context, ptr: int) -> None:
 
 
 @entry("clGetMemAllocInfoINTEL")
-def get_mem_alloc_info(
-    context: Context, ptr: int, param_name: int, param_value_size: int, param_value: int, param_value_size_ret: Any
-) -> None:
+def get_mem_alloc_info(context: Context, ptr: int, param_name: int) -> Answer:
     if param_name not in ALLOC_INFO:
         raise InvalidValue(f"{param_name:#x} is not a query for an allocation")
     allocation = context.usm.find(ptr)
     data = ALLOC_INFO[param_name](allocation) if allocation is not None else NOT_USM[param_name]
-    info.write(data, param_value_size, param_value, param_value_size_ret)
     if allocation is not None:
         lib.fpgart_remember_allocation(context.handle, allocation.pointer, param_name, data, len(data))
+    return data
 
 
 def fill(queue: CommandQueue, pointer: int, pattern: bytes, size: int, wait_list: WaitList) -> Command:

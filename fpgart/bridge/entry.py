@@ -15,7 +15,8 @@ The return annotation determines the result: `None` is CL_SUCCESS; `Command` is 
 through one more C argument, the event pointer, if that is not NULL, or None where C has done that; a class of
 fpgart.runtime is returned as a handle, with the status in errcode_ret; `Attempt` is an object of such a class, returned
 whether or not the error beside it is the status; `Address` is an address with the status there, too; `Mapped` is an
-address and an event; `Pointer` is an address in a call that has no status, NULL for failure.
+address and an event; `Pointer` is an address in a call that has no status, NULL for failure; `Answer` is that of a
+query, which is written where three more C arguments say (size, pointer, and pointer to the answer's size).
 A CLError becomes its status, any other exception CL_OUT_OF_HOST_MEMORY with a traceback
 in the log.
 """
@@ -30,6 +31,7 @@ from _fpgart_icd import ffi, lib
 from fpgart.base import errors, log
 from fpgart.base.notices import NOTICES
 from fpgart.bridge.handles import HELD, KINDS, find, publish
+from fpgart.bridge.info import write
 from fpgart.runtime.objects.context import Context
 from fpgart.runtime.scheduling.event import Event
 
@@ -39,6 +41,7 @@ Pointer = int
 Address = int
 Mapped = tuple[int, Event | None]
 Attempt = tuple[Any, errors.CLError | None]
+Answer = bytes
 F = TypeVar("F", bound=Callable[..., Any])
 
 OUT_OF_HOST_MEMORY = errors.OutOfHostMemory.status
@@ -121,7 +124,7 @@ def _made_when_called(name: str, function: Callable[..., Any], status: bool, err
 
 def _error_value(function: Callable[..., Any]) -> int:
     returned = function.__annotations__["return"]
-    return OUT_OF_HOST_MEMORY if returned in ("None", "Command") else 0
+    return OUT_OF_HOST_MEMORY if returned in ("None", "Command", "Answer") else 0
 
 
 def _make(name: str, function: Callable[..., Any], status: bool) -> Callable[..., Any]:
@@ -160,6 +163,9 @@ def _make(name: str, function: Callable[..., Any], status: bool) -> Callable[...
     failure = f"return failed(error, {name!r}, o)"
     if returned == "None":
         body = [call, "return 0"]
+    elif returned == "Answer":
+        takes += ["param_value_size", "param_value", "param_value_size_ret"]
+        body = [f"write({call}, param_value_size, param_value, param_value_size_ret)", "return 0"]
     elif returned in ("Pointer", "Void"):
         body = [f"return {call}"]
         failure = f"failed(error, {name!r}, o)"
@@ -197,6 +203,7 @@ def _make(name: str, function: Callable[..., Any], status: bool) -> Callable[...
         "HELD": HELD,
         "find": find,
         "publish": publish,
+        "write": write,
         "wait_list": wait_list,
         "failed": failed,
         "crashed": crashed_,

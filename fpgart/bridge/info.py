@@ -82,18 +82,15 @@ def name_versions(array: bytes) -> Iterator[tuple[str, int]]:
         yield field.partition(b"\0")[0].decode(errors="replace"), number
 
 
-def answer(
+def answer_of(
     table: Mapping[int, Query[T]],
     item: T,
     query: int,
-    length: int,
-    value: int,
-    length_ret: Any,
     fixed: Collection[int] = (),
     about: Any = None,
     part: Part = WHOLE,
-) -> None:
-    """Writes the answer to `query`, its length in bytes, or both. Raises InvalidValue.
+) -> bytes:
+    """Returns the answer to `query`. Raises InvalidValue.
 
     `fixed`: queries whose answers never change for an object, or for part of an object, `about`. C answers them from
     then on.
@@ -102,14 +99,26 @@ def answer(
     if found is None:
         raise InvalidValue(f"{query:#x} is not a query for this object")
     data = found(item)
-    write(data, length, value, length_ret)
-    if query in fixed:
-        remember(item if about is None else about, query, data, part)
+    return remember(item if about is None else about, query, data, part) if query in fixed else data
 
 
-def remember(item: Any, query: int, data: bytes, part: Part = WHOLE) -> None:
-    """Lets C answer `query` about an object, or part of it, with `data` from now on."""
+def answer(
+    table: Mapping[int, Query[T]],
+    item: T,
+    query: int,
+    length: int,
+    value: int,
+    length_ret: Any,
+    fixed: Collection[int] = (),
+) -> None:
+    """Writes the answer to `query`. Raises InvalidValue. `fixed` as in answer_of()."""
+    write(answer_of(table, item, query, fixed), length, value, length_ret)
+
+
+def remember(item: Any, query: int, data: bytes, part: Part = WHOLE) -> bytes:
+    """Lets C answer `query` about an object, or part of it, with `data` from now on. Returns `data`."""
     lib.fpgart_remember(item.handle, *part, query, data, len(data))
+    return data
 
 
 def remember_build(program: Any, query: int, data: bytes, part: Part = WHOLE) -> None:
@@ -118,6 +127,6 @@ def remember_build(program: Any, query: int, data: bytes, part: Part = WHOLE) ->
 
 
 def write(data: bytes, length: int, value: int, length_ret: Any) -> None:
-    """Writes `data` as the answer. Raises InvalidValue if the host's memory is too small for it."""
+    """Writes an answer, its length in bytes, or both. Raises InvalidValue if the host's memory is too small for it."""
     if lib.fpgart_answer(value, length, length_ret, data, len(data)):
         raise InvalidValue(f"the answer has {len(data)} bytes, there is room for {length}")
