@@ -38,6 +38,7 @@ LAST = '"""Functions that return a status or an object."""\n'
 USERS = ("fpgart", "tests", "conformance", "benchmarks")
 """Folders with the Python files that name constants."""
 USED = re.compile(r"\bCL_\w+")
+OF_EXTENSION = re.compile(r"_(EXT|IMG|INTEL|INTELFPGA|KHR|TI)$")
 WIDTH = 120
 
 
@@ -52,14 +53,17 @@ def value_of(text: str) -> str | None:
 def wanted() -> Callable[[str, str], bool]:
     """Returns a function for names and values of constants.
 
-    It is true for statuses, and for what Python files name, whole or by its begin (`CL_DEVICE_`).
+    It is true for statuses, and for what Python files name, whole or by its begin (`CL_DEVICE_`). A begin does not
+    stand for constants of extensions, except commands.
     """
     files = [path for folder in USERS for path in (ROOT / folder).rglob("*.py") if path != TARGET]
     named = {name for path in files for name in USED.findall(path.read_text())}
     begins = tuple(name for name in named if name.endswith("_"))
 
     def is_wanted(name: str, value: str) -> bool:
-        return name in named or name.startswith(begins) or value.startswith("-")
+        if name in named or value.startswith("-"):
+            return True
+        return name.startswith(begins) and (name.startswith("CL_COMMAND_") or not OF_EXTENSION.search(name))
 
     return is_wanted
 
