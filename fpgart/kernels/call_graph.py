@@ -10,10 +10,8 @@ from __future__ import annotations
 import re
 
 from fpgart.base.patterns import pattern
-from fpgart.kernels.source_text import COMMENT, CONTINUED
+from fpgart.kernels.source_text import COMMENT, CONTINUED, DIRECTIVE, macros
 
-MACRO = pattern(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(.*)$", re.MULTILINE)
-DIRECTIVE = pattern(r"^[ \t]*#.*$", re.MULTILINE)
 INCLUDE = pattern(r"^[ \t]*#[ \t]*(?:include|import)", re.MULTILINE)
 TOKEN = pattern(r'"(?:\\.|[^"\\\n])*"|\\[^\n]|[A-Za-z_]\w*|[{}();]')
 NAME = pattern(r"[A-Za-z_]\w*")
@@ -26,7 +24,7 @@ class CallGraph:
         text = CONTINUED.sub(" ", COMMENT.sub(lambda found: found[1] or found[2] or " ", source))
         self._functions = {} if INCLUDE.search(text) else _functions(DIRECTIVE.sub("", text))
         self._known = dict(self._functions)
-        for name, body in [*MACRO.findall(text), *macros_of_options(options)]:
+        for name, body in [*macros(DIRECTIVE.finditer(text)), *macros_of_options(options)]:
             self._known[name] = self._known.get(name, set()) | set(NAME.findall(body))
 
     def names_used(self, kernel: str) -> frozenset[str] | None:

@@ -8,14 +8,13 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable
 
-from fpgart.kernels.source_text import DIRECTIVE, closings, end_of_statement, replaced
+from fpgart.kernels.source_text import DIRECTIVE, closings, end_of_statement, macros, replaced
 
 CHANGE = re.compile(
     r"\b(?P<changed>[A-Za-z_]\w*)\s*(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?=(?!=))|(?:\+\+|--|[(,=]\s*&)\s*(?P<name>[A-Za-z_]\w*)"
 )
 """A change of a variable, or its address."""
 NAME = re.compile(r"(?<!\w)[A-Za-z_]\w*")
-MACRO = re.compile(r"[ \t]*#[ \t]*define[ \t]+(?P<name>\w+)")
 VOLATILE = frozenset(("volatile", "__volatile", "__volatile__"))
 TYPEDEF = re.compile(r"\btypedef\b(?P<type>[^;]{0,1024}?)\b(?P<name>\w+)[\s\])]*;")
 STEADY = re.compile(r"get_(?:global|local|num|group|work)_\w+|(?:un)?signed|u?(?:char|short|int|long)|size_t")
@@ -50,8 +49,8 @@ class _Loops:
         for change in CHANGE.finditer(bare):
             self._changes[change["changed"] or change["name"]].append(change.start())
         self._macros = self._uses_of(_changing_macros(self._directives))
-        macros = [*_texts(self._directives), *given]
-        self._unsteady = _unsteady_macros(macros) | _volatile_names(bare, macros)
+        known = [*macros(self._directives), *given]
+        self._unsteady = _unsteady_macros(known) | _volatile_names(bare, known)
 
     def _uses_of(self, names: set[str]) -> list[int]:
         return [found.start() for found in NAME.finditer(self._bare) if found[0] in names] if names else []
@@ -80,18 +79,13 @@ class _Loops:
 
 def _changing_macros(directives: Iterable[re.Match[str]]) -> set[str]:
     """Returns the macros that change any variable: it may be an argument of theirs."""
-    return {name for name, text in _texts(directives) if CHANGE.search(text)}
+    return {name for name, text in macros(directives) if CHANGE.search(text)}
 
 
-def _texts(directives: Iterable[re.Match[str]]) -> list[tuple[str, str]]:
-    macros = [(MACRO.match(found[0]), found[0]) for found in directives]
-    return [(macro["name"], text[macro.end() :]) for macro, text in macros if macro]
-
-
-def _unsteady_macros(macros: Macros) -> set[str]:
+def _unsteady_macros(known: Macros) -> set[str]:
     """Returns the macros whose value may change: in their text are other names than those of constant macros."""
     names: dict[str, set[str]] = {}
-    for name, text in macros:
+    for name, text in known:
         names.setdefault(name, set()).update(each for each in NAME.findall(text) if not STEADY.fullmatch(each))
     found: set[str] = set()
     more = {name for name, used in names.items() if used - names.keys()}
@@ -101,13 +95,13 @@ def _unsteady_macros(macros: Macros) -> set[str]:
     return found
 
 
-def _volatile_names(bare: str, macros: Macros) -> set[str]:
+def _volatile_names(bare: str, known: Macros) -> set[str]:
     """Returns at least the names that are declared volatile, also by a type or a macro that says so."""
-    if not any("volatile" in text for text in (bare, *(text for _, text in macros))):
+    if not any("volatile" in text for text in (bare, *(text for _, text in known))):
         return set()
     words = set(VOLATILE)
     types = [(found["name"], found["type"]) for found in TYPEDEF.finditer(bare)]
-    while more := {name for name, text in (*macros, *types) if not words.isdisjoint(NAME.findall(text))} - words:
+    while more := {name for name, text in (*known, *types) if not words.isdisjoint(NAME.findall(text))} - words:
         words |= more
     found: set[str] = set()
     for hit in re.finditer(rf"\b(?:{'|'.join(words)})\b(?P<names>[^;{{}}()]*)(?P<end>[;{{}}()]?)", bare):

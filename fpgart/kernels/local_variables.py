@@ -26,14 +26,13 @@ from fpgart.kernels.source_text import (
     bare_code,
     behind_blanks,
     blank,
+    closings,
     replaced,
     split,
     without_attributes,
 )
 
 WORD = pattern(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|\\[^\n]|[A-Za-z_]\w*|->|[{}();.]')
-BRACKET = pattern(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|\\[^\n]|\(|\)|\{|\}')
-"""A bracket, or a literal, in which none counts."""
 LOCAL_WORD = pattern(r"local\b")
 LOCAL = pattern(r"(?:static\s+|const\s+|volatile\s+)*\b(?:__)?local\b")
 DECLARATOR = pattern(r"\s*(?P<name>[A-Za-z_]\w*)\s*(?P<sizes>(?:\[[^\]]*\]\s*)*)", re.DOTALL)
@@ -83,7 +82,7 @@ class Function(NamedTuple):
 def has_local_variables(source: str) -> bool:
     """True if a source that is not preprocessed shows such variables; only one with LOCAL_DECLARATION can."""
     bare = bare_code(source)
-    closed = _closings(bare)
+    closed = closings(bare)
     for function in _functions(bare, closed):
         if _may_have_variables(bare, function):
             _find_variables(bare, function, closed)
@@ -101,23 +100,10 @@ def _may_have_variables(bare: str, function: Function) -> bool:
     )
 
 
-def _closings(bare: str) -> dict[int, int]:
-    """Returns, by the position of each parenthesis and brace, where it is closed: at the text's end if it is not."""
-    found: dict[int, int] = {}
-    opened: dict[str, list[int]] = {")": [], "}": []}
-    for hit in BRACKET.finditer(bare):
-        if hit[0] in ("(", "{"):
-            found[hit.start()] = len(bare)
-            opened[")" if hit[0] == "(" else "}"].append(hit.start())
-        elif opened.get(hit[0]):
-            found[opened[hit[0]].pop()] = hit.start()
-    return found
-
-
 def with_local_variables(text: str) -> str:
     """Returns the translated text if it has such variables; else the text itself."""
     bare = blank(DIRECTIVE, text)
-    closed = _closings(bare)
+    closed = closings(bare)
     functions = list(_functions(bare, closed))
     for function in functions:
         _find_variables(bare, function, closed)
@@ -152,12 +138,12 @@ def _functions(bare: str, closed: Mapping[int, int]) -> Iterator[Function]:
             opening = bare.find("(", at)
             at = closed.get(opening, len(bare)) + 1
         elif word == "(":
-            end = closed[hit.start()]
+            end = closed.get(hit.start(), len(bare))
             name = LAST_WORD.match(bare[statement : hit.start()].rstrip()[: -MOST_CHARACTERS - 1 : -1])
             opened = (name[0][::-1], hit.start(), end) if name else None
             at = end + 1
         elif word == "{":
-            end = closed[hit.start()]
+            end = closed.get(hit.start(), len(bare))
             if opened is not None and "=" not in bare[opened[2] : hit.start()]:
                 yield _function(bare, statement, opened, (hit.start(), end))
                 statement = end + 1
@@ -182,7 +168,7 @@ def _find_variables(bare: str, function: Function, closed: Mapping[int, int]) ->
         word, at = hit[0], hit.end()
         declared = LOCAL.match(bare, hit.start()) if statement else None
         if declared and not (function.is_kernel and len(blocks) == 1):
-            at = _declare(bare, function, hit.start(), declared.end(), closed[blocks[-1]])
+            at = _declare(bare, function, hit.start(), declared.end(), closed.get(blocks[-1], len(bare)))
             continue
         if word == "{":
             blocks.append(hit.start())

@@ -23,7 +23,9 @@ SIZES = pattern(r"\[[^\]]*\]")
 ATTRIBUTE = pattern(r"__attribute(?:__)?\s*\(")
 SEPARATORS = pattern(r"[()\[\]{},]")
 BLOCK = pattern(r"[{};(]")
-PAIRED = pattern(r"[{}()]")
+PAIRED = pattern(r'[{}()]|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|\\[^\n]')
+"""A bracket, or a literal, in which none counts."""
+MACRO = pattern(r"[ \t]*#[ \t]*define[ \t]+(?P<name>\w+)")
 
 
 def blank(pattern: re.Pattern[str], text: str) -> str:
@@ -56,6 +58,12 @@ def closing(text: str, at: int, pair: str = "()") -> int:
     return behind
 
 
+def macros(directives: Iterable[re.Match[str]]) -> list[tuple[str, str]]:
+    """Returns the names of the macros that directives define, and what follows each name."""
+    found = [(MACRO.match(each[0]), each[0]) for each in directives]
+    return [(macro["name"], text[macro.end() :]) for macro, text in found if macro]
+
+
 def closings(bare: str) -> dict[int, int]:
     """Returns, by the position of each parenthesis and brace that is closed, where it is."""
     found: dict[int, int] = {}
@@ -63,7 +71,7 @@ def closings(bare: str) -> dict[int, int]:
     for hit in PAIRED.finditer(bare):
         if hit[0] in "({":
             opened[")" if hit[0] == "(" else "}"].append(hit.start())
-        elif opened[hit[0]]:
+        elif opened.get(hit[0]):
             found[opened[hit[0]].pop()] = hit.start()
     return found
 
