@@ -15,6 +15,9 @@ from fpgart.engine.interface import Engine
 
 POCL, INTEL, EMULATOR, OCLGRIND = "PoCL", "Intel's CPU runtime", "Intel's FPGA emulator", "Oclgrind"
 ALL_LATER = (9999,)
+POCL_3_TO_6 = (POCL, (3, 0), (6, 0))
+POCL_4_TO_6 = (POCL, (4, 0), (6, 0))
+"""The engine, and the first and the last version with a fault."""
 
 
 class Product(NamedTuple):
@@ -68,18 +71,14 @@ FAULTS = (
     ),
     KnownFault(
         "barrier_after_each_launch",
-        POCL,
-        (3, 0),
-        (6, 0),
+        *POCL_3_TO_6,
         "barriers in out-of-order queues hang",
         "an out-of-order queue with a barrier after each of 2,000 launches does not end",
         "the driver orders the commands itself and gives the engine only those that are ready",
     ),
     KnownFault(
         "machine_code_for_binaries",
-        POCL,
-        (3, 0),
-        (6, 0),
+        *POCL_3_TO_6,
         "CL_PROGRAM_BINARIES takes minutes",
         "CL_PROGRAM_BINARIES compiles each kernel for work-groups of its required size: 14 to 77 s for pyopencl's "
         "scan, which is built in 3 s",
@@ -87,9 +86,7 @@ FAULTS = (
     ),
     KnownFault(
         "quiet_build",
-        POCL,
-        (3, 0),
-        (6, 0),
+        *POCL_3_TO_6,
         "builds write to stderr",
         'a build with warnings writes "2 warnings generated." to the host\'s stderr, and one with '
         'errors "2 errors generated."',
@@ -97,27 +94,21 @@ FAULTS = (
     ),
     KnownFault(
         "arguments_of_linked",
-        POCL,
-        (3, 0),
-        (6, 0),
+        *POCL_3_TO_6,
         "no argument information after links",
         "kernels of a linked program have no argument information unless clLinkProgram has -cl-kernel-arg-info, too",
         "the driver adds the option to each link",
     ),
     KnownFault(
         "large_private_array",
-        POCL,
-        (3, 0),
-        (6, 0),
+        *POCL_3_TO_6,
         "SIGSEGV in large private arrays",
         "a kernel with a private array of 12 MiB ends the process with SIGSEGV",
         "the driver has the engine create its threads with larger stacks",
     ),
     KnownFault(
         "one_launch",
-        POCL,
-        (3, 0),
-        (6, 0),
+        *POCL_3_TO_6,
         "abort without a linker in PATH",
         "a build ends the process with SIGABRT or SIGSEGV where PATH leads to no linker",
         "the engine finds the standard folders at the end of PATH; the host's own PATH stays",
@@ -125,9 +116,7 @@ FAULTS = (
     ),
     KnownFault(
         "one_launch",
-        POCL,
-        (3, 0),
-        (6, 0),
+        *POCL_3_TO_6,
         "no device without a folder for its cache",
         "there is no device where the folder for compiled kernels cannot be written",
         "the driver gives the engine a private folder among the temporary files",
@@ -135,9 +124,7 @@ FAULTS = (
     ),
     KnownFault(
         "signal_handlers",
-        POCL,
-        (3, 0),
-        (6, 0),
+        *POCL_3_TO_6,
         "leaves signal handlers",
         "the compiler leaves signal handlers of its own in the host",
         "the driver restores the host's handlers after each call that may compile",
@@ -154,9 +141,7 @@ FAULTS = (
     ),
     KnownFault(
         "assembly_in_groups",
-        POCL,
-        (4, 0),
-        (6, 0),
+        *POCL_4_TO_6,
         "abort at inline assembly in kernels",
         "the first launch of a kernel with inline assembly in a work-group of several work-items ends the process with "
         'SIGABRT ("Could not find a dominating alternative variable."): the compiler takes the assembly for a '
@@ -165,18 +150,14 @@ FAULTS = (
     ),
     KnownFault(
         "local_memory_size",
-        POCL,
-        (4, 0),
-        (6, 0),
+        *POCL_4_TO_6,
         "no sizes of local memory",
         "CL_KERNEL_LOCAL_MEM_SIZE is 0 for every kernel",
         "the driver counts the local variables in the compiler's intermediate code",
     ),
     KnownFault(
         "opencl_c_2",
-        POCL,
-        (4, 0),
-        (6, 0),
+        *POCL_4_TO_6,
         "no OpenCL C 2.0",
         "clBuildProgram refuses -cl-std=CL2.0, which CL/opencl.hpp passes by default",
         "the driver builds such programs for OpenCL C 3.0",
