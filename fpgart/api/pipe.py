@@ -128,70 +128,45 @@ def symbol(name: int, ptr: int) -> str:
     return string_at(name)
 
 
-def move_packet(
-    queue: CommandQueue, program: Program, name: str, ptr: int, size: int, wait_list: WaitList,
-    *, writing: bool, blocking: bool
-) -> Command:  # fmt: skip
-    check_program(queue, program)
-    loaded, network = load(queue, program)
-    if network is None or network.channel(name) is None:
-        raise InvalidValue(f"the program has no channel '{name}' with __attribute__((intel_host_accessible))")
-    operation = MovePacket(queue.device, loaded.identity, name, ptr, size, writing=writing, blocking=blocking)
-    kind = cl.CL_COMMAND_WRITE_HOST_PIPE_INTEL if writing else cl.CL_COMMAND_READ_HOST_PIPE_INTEL
-    return queue.run(kind, operation, blocking, wait_list)
+def host_pipe_command(name: str, kind: int, *, writing: bool) -> None:
+    """Registers the call that moves a packet between the host's memory and a pipe that a program names."""
+
+    @entry(name)
+    def move(
+        command_queue: CommandQueue, program: Program, pipe_symbol: int, blocking: int, ptr: int, size: int,
+        wait_list: WaitList,
+    ) -> Command:  # fmt: skip
+        named = symbol(pipe_symbol, ptr)
+        check_program(command_queue, program)
+        loaded, network = load(command_queue, program)
+        if network is None or network.channel(named) is None:
+            raise InvalidValue(f"the program has no channel '{named}' with __attribute__((intel_host_accessible))")
+        device, waits = command_queue.device, bool(blocking)
+        operation = MovePacket(device, loaded.identity, named, ptr, size, writing=writing, blocking=waits)
+        return command_queue.run(kind, operation, waits, wait_list)
 
 
-@entry("clEnqueueReadHostPipeINTEL")
-def enqueue_read_host_pipe(
-    command_queue: CommandQueue, program: Program, pipe_symbol: int, blocking_read: int, ptr: int, size: int,
-    wait_list: WaitList,
-) -> Command:  # fmt: skip
-    name = symbol(pipe_symbol, ptr)
-    return move_packet(command_queue, program, name, ptr, size, wait_list, writing=False, blocking=bool(blocking_read))
+def global_variable_command(name: str, kind: int, *, writing: bool) -> None:
+    """Registers the call that moves bytes between the host's memory and a program-scope variable."""
+
+    @entry(name)
+    def move(
+        command_queue: CommandQueue, program: Program, variable: int, blocking: int, size: int, offset: int, ptr: int,
+        wait_list: WaitList,
+    ) -> Command:  # fmt: skip
+        named = symbol(variable, ptr)
+        check_program(command_queue, program)
+        loaded, network = load(command_queue, program)
+        found = network.variable(named) if network is not None else None
+        if found is None:
+            raise InvalidArgValue(f"the program has no program-scope variable '{named}'")
+        if offset + size > found.size:
+            raise InvalidValue(f"'{named}' has {found.size} bytes, {size} at {offset} are beyond its end")
+        operation = MoveVariable(command_queue.device, loaded, named, ptr, size, offset, writing=writing)
+        return command_queue.run(kind, operation, bool(blocking), wait_list)
 
 
-@entry("clEnqueueWriteHostPipeINTEL")
-def enqueue_write_host_pipe(
-    command_queue: CommandQueue, program: Program, pipe_symbol: int, blocking_write: int, ptr: int, size: int,
-    wait_list: WaitList,
-) -> Command:  # fmt: skip
-    name = symbol(pipe_symbol, ptr)
-    return move_packet(command_queue, program, name, ptr, size, wait_list, writing=True, blocking=bool(blocking_write))
-
-
-def move_variable(
-    queue: CommandQueue, program: Program, name: str, ptr: int, size: int, offset: int, wait_list: WaitList,
-    *, writing: bool, blocking: bool
-) -> Command:  # fmt: skip
-    check_program(queue, program)
-    loaded, network = load(queue, program)
-    found = network.variable(name) if network is not None else None
-    if found is None:
-        raise InvalidArgValue(f"the program has no program-scope variable '{name}'")
-    if offset + size > found.size:
-        raise InvalidValue(f"'{name}' has {found.size} bytes, {size} at {offset} are beyond its end")
-    kind = cl.CL_COMMAND_WRITE_GLOBAL_VARIABLE_INTEL if writing else cl.CL_COMMAND_READ_GLOBAL_VARIABLE_INTEL
-    operation = MoveVariable(queue.device, loaded, name, ptr, size, offset, writing=writing)
-    return queue.run(kind, operation, blocking, wait_list)
-
-
-@entry("clEnqueueReadGlobalVariableINTEL")
-def enqueue_read_global_variable(
-    command_queue: CommandQueue, program: Program, name: int, blocking_read: int, size: int, offset: int, ptr: int,
-    wait_list: WaitList,
-) -> Command:  # fmt: skip
-    return move_variable(
-        command_queue, program, symbol(name, ptr), ptr, size, offset, wait_list,
-        writing=False, blocking=bool(blocking_read),
-    )  # fmt: skip
-
-
-@entry("clEnqueueWriteGlobalVariableINTEL")
-def enqueue_write_global_variable(
-    command_queue: CommandQueue, program: Program, name: int, blocking_write: int, size: int, offset: int, ptr: int,
-    wait_list: WaitList,
-) -> Command:  # fmt: skip
-    return move_variable(
-        command_queue, program, symbol(name, ptr), ptr, size, offset, wait_list,
-        writing=True, blocking=bool(blocking_write),
-    )  # fmt: skip
+host_pipe_command("clEnqueueReadHostPipeINTEL", cl.CL_COMMAND_READ_HOST_PIPE_INTEL, writing=False)
+host_pipe_command("clEnqueueWriteHostPipeINTEL", cl.CL_COMMAND_WRITE_HOST_PIPE_INTEL, writing=True)
+global_variable_command("clEnqueueReadGlobalVariableINTEL", cl.CL_COMMAND_READ_GLOBAL_VARIABLE_INTEL, writing=False)
+global_variable_command("clEnqueueWriteGlobalVariableINTEL", cl.CL_COMMAND_WRITE_GLOBAL_VARIABLE_INTEL, writing=True)
