@@ -326,7 +326,7 @@ def driver(work: Path) -> Library:
             *(BOARD / name for name in ("board_memory.c", "first_fit.c", "pages.c")),
         ),
         options=(
-            *(f"-I{folder}" for folder in (ENTRY, ROOT / "fpgart/engine", BOARD)),
+            *(f"-I{folder}" for folder in (ENTRY, ROOT / "fpgart/base", ROOT / "fpgart/engine", BOARD)),
             *defined([*OPENCL_3, *option_names()]),
         ),
     )

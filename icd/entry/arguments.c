@@ -221,6 +221,8 @@ static struct fpgart_arguments *arguments_of(uintptr_t kernel)
 /* Arguments that Python accepts for one kernel are accepted for all kernels of that name. */
 static void share(struct fpgart_arguments *arguments, uint32_t index, const struct facts *facts)
 {
+    if (arguments == NULL)
+        return;
     struct fpgart_arguments *pattern = arguments->pattern;
     pthread_mutex_lock(&arguments->lock);
     arguments->places[index].facts = *facts;
@@ -230,41 +232,40 @@ static void share(struct fpgart_arguments *arguments, uint32_t index, const stru
     pthread_mutex_unlock(&pattern->lock);
 }
 
-static struct facts facts_of(struct fpgart_arguments *arguments, uint32_t index)
+/* Returns NULL if the kernel has no such argument. */
+static struct fpgart_arguments *read_facts(uintptr_t kernel, uint32_t index, struct facts *facts)
 {
+    struct fpgart_arguments *arguments = arguments_of(kernel);
+    if (place_of(arguments, index) == NULL)
+        return NULL;
     pthread_mutex_lock(&arguments->lock);
-    struct facts facts = arguments->places[index].facts;
+    *facts = arguments->places[index].facts;
     pthread_mutex_unlock(&arguments->lock);
-    return facts;
+    return arguments;
 }
 
 void fpgart_accept_values(uintptr_t kernel, uint32_t index, size_t size, int is_structure)
 {
-    struct fpgart_arguments *arguments = arguments_of(kernel);
-    if (place_of(arguments, index) == NULL || size > FPGART_VALUE)
-        return;
-    struct facts facts = facts_of(arguments, index);
+    struct facts facts = {0};
+    struct fpgart_arguments *arguments = read_facts(kernel, index, &facts);
     facts.size = (uint32_t)size;
     facts.is_structure = is_structure;
-    share(arguments, index, &facts);
+    if (size <= FPGART_VALUE)
+        share(arguments, index, &facts);
 }
 
 void fpgart_accept_local_sizes(uintptr_t kernel, uint32_t index)
 {
-    struct fpgart_arguments *arguments = arguments_of(kernel);
-    if (place_of(arguments, index) == NULL)
-        return;
-    struct facts facts = facts_of(arguments, index);
+    struct facts facts = {0};
+    struct fpgart_arguments *arguments = read_facts(kernel, index, &facts);
     facts.is_local = 1;
     share(arguments, index, &facts);
 }
 
 void fpgart_accept_buffers(uintptr_t kernel, uint32_t index, uintptr_t context, int needs_place)
 {
-    struct fpgart_arguments *arguments = arguments_of(kernel);
-    if (place_of(arguments, index) == NULL)
-        return;
-    struct facts facts = facts_of(arguments, index);
+    struct facts facts = {0};
+    struct fpgart_arguments *arguments = read_facts(kernel, index, &facts);
     facts.buffer_context = fpgart_handle_serial(context);
     facts.needs_place = needs_place;
     share(arguments, index, &facts);
@@ -272,10 +273,8 @@ void fpgart_accept_buffers(uintptr_t kernel, uint32_t index, uintptr_t context, 
 
 void fpgart_accept_svm_pointers(uintptr_t kernel, uint32_t index, uintptr_t context)
 {
-    struct fpgart_arguments *arguments = arguments_of(kernel);
-    if (place_of(arguments, index) == NULL)
-        return;
-    struct facts facts = facts_of(arguments, index);
+    struct facts facts = {0};
+    struct fpgart_arguments *arguments = read_facts(kernel, index, &facts);
     facts.svm_context = fpgart_handle_serial(context);
     share(arguments, index, &facts);
 }
@@ -283,13 +282,12 @@ void fpgart_accept_svm_pointers(uintptr_t kernel, uint32_t index, uintptr_t cont
 void fpgart_accept_usm_pointers(uintptr_t kernel, uint32_t index, uintptr_t context,
                                 size_t alignment)
 {
-    struct fpgart_arguments *arguments = arguments_of(kernel);
-    if (place_of(arguments, index) == NULL || alignment == 0)
-        return;
-    struct facts facts = facts_of(arguments, index);
+    struct facts facts = {0};
+    struct fpgart_arguments *arguments = read_facts(kernel, index, &facts);
     facts.usm_context = fpgart_handle_serial(context);
     facts.alignment = alignment;
-    share(arguments, index, &facts);
+    if (alignment != 0)
+        share(arguments, index, &facts);
 }
 
 static int passes(const struct facts *facts, uintptr_t buffer)

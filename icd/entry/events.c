@@ -4,6 +4,7 @@
  * function returns 0 to leave the call to Python. */
 #include "events.h"
 
+#include "answers.h"
 #include "boards.h"
 #include "callbacks.h"
 #include "calls.h"
@@ -15,7 +16,6 @@
 #include "remembered.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 int fpgart_finishes(const void *queue)
 {
@@ -95,13 +95,7 @@ int fpgart_waits_for(cl_uint count, const cl_event *events)
 
 static int answers(const void *answer, size_t length, size_t size, void *value, size_t *size_ret)
 {
-    if (value != NULL && size < length)
-        return 0;
-    if (value != NULL)
-        memcpy(value, answer, length);
-    if (size_ret != NULL)
-        *size_ret = length;
-    return 1;
+    return fpgart_answer((uintptr_t)value, size, size_ret, answer, length) == CL_SUCCESS;
 }
 
 int fpgart_says_event(const void *event, cl_event_info query, size_t size, void *value,

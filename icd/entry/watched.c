@@ -10,6 +10,7 @@
 #include "arguments.h"
 #include "boards.h"
 #include "callers.h"
+#include "clock.h"
 #include "handles.h"
 #include "held.h"
 #include "interpreter.h"
@@ -19,7 +20,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { MOST_LEFT = 4096, FACTS = 8 };
@@ -64,11 +64,7 @@ uint64_t fpgart_last_launch(void)
 
 uint64_t fpgart_call_begins(void)
 {
-    struct timespec now;
-    if (!fpgart_watches_launches())
-        return 0;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    return fpgart_watches_launches() ? now_ns() : 0;
 }
 
 /* Everything that distinguishes a launch from another one, but for its number and times. */
