@@ -51,7 +51,7 @@ static int carry_empty_launch(const struct call *call)
     return fpgart_begin_command(&command, call) && fpgart_do_nothing(&command);
 }
 
-static int carry_launch(const struct call *call)
+int fpgart_carry_launch(const struct call *call)
 {
     struct command command;
     const uint64_t *global = call->nd_range.sizes + 3;
@@ -68,32 +68,21 @@ static int carry_launch(const struct call *call)
     return fpgart_enqueue_command(&command, CORE_WORK, (size_t)size - 1);
 }
 
-int fpgart_carries_launch(const void *queue, const void *kernel, cl_uint dimensions,
-                          const size_t *offset, const size_t *global, const size_t *local,
-                          cl_uint waits, const cl_event *wait_list, cl_event *event)
+struct fpgart_nd_range fpgart_nd_range_of(cl_uint dimensions, const size_t *offset,
+                                          const size_t *global, const size_t *local)
 {
-    struct call call = {FPGART_CALL(carry_launch, CL_COMMAND_NDRANGE_KERNEL),
-                        .kernel = (uintptr_t)kernel};
+    struct fpgart_nd_range found = {.dimensions = 0};
     if (dimensions < 1 || dimensions > 3 || global == NULL)
-        return fpgart_carries(&call); /* without dimensions: left to Python */
-    call.nd_range.dimensions = dimensions;
-    call.nd_range.has_local = local != NULL;
+        return found;
+    found.dimensions = dimensions;
+    found.has_local = local != NULL;
     for (cl_uint i = 0; i < 3; i++) {
         int is_used = i < dimensions;
-        call.nd_range.sizes[i] = is_used && offset != NULL ? offset[i] : 0;
-        call.nd_range.sizes[3 + i] = is_used ? global[i] : 1;
-        call.nd_range.sizes[6 + i] = is_used && local != NULL ? local[i] : 1;
+        found.sizes[i] = is_used && offset != NULL ? offset[i] : 0;
+        found.sizes[3 + i] = is_used ? global[i] : 1;
+        found.sizes[6 + i] = is_used && local != NULL ? local[i] : 1;
     }
-    return fpgart_carries(&call);
-}
-
-int fpgart_carries_task(const void *queue, const void *kernel, cl_uint waits,
-                        const cl_event *wait_list, cl_event *event)
-{
-    const struct call call = {
-        FPGART_CALL(carry_launch, CL_COMMAND_TASK), .kernel = (uintptr_t)kernel,
-        .nd_range = {.sizes = {0, 0, 0, 1, 1, 1, 1, 1, 1}, .dimensions = 1, .has_local = 1}};
-    return fpgart_carries(&call);
+    return found;
 }
 
 /* Between the host's memory and the board's. */
@@ -104,7 +93,7 @@ static int transfer(struct command *command, uintptr_t from, uintptr_t to, size_
     return fpgart_move_bytes(command, from, to, size);
 }
 
-static int carry_transfer(const struct call *call)
+int fpgart_carry_transfer(const struct call *call)
 {
     struct command command;
     struct fpgart_place place;
@@ -119,38 +108,7 @@ static int carry_transfer(const struct call *call)
                     call->size, is_write ? WRITTEN : READ);
 }
 
-static int carries_transfer(const void *queue, const void *buffer, int is_write, cl_bool blocking,
-                            size_t offset, size_t size, const void *host, cl_uint waits,
-                            const cl_event *wait_list, cl_event *event)
-{
-    const struct call call = {
-        FPGART_CALL(carry_transfer, is_write ? CL_COMMAND_WRITE_BUFFER : CL_COMMAND_READ_BUFFER),
-        .buffer = (uintptr_t)buffer,
-        .offset = offset,
-        .size = size,
-        .host = host,
-        .is_write = is_write,
-        .is_blocking = blocking != 0};
-    return fpgart_carries(&call);
-}
-
-int fpgart_carries_read(const void *queue, const void *buffer, cl_bool blocking, size_t offset,
-                        size_t size, void *host, cl_uint waits, const cl_event *wait_list,
-                        cl_event *event)
-{
-    return carries_transfer(queue, buffer, 0, blocking, offset, size, host, waits, wait_list,
-                            event);
-}
-
-int fpgart_carries_write(const void *queue, const void *buffer, cl_bool blocking, size_t offset,
-                         size_t size, const void *host, cl_uint waits, const cl_event *wait_list,
-                         cl_event *event)
-{
-    return carries_transfer(queue, buffer, 1, blocking, offset, size, host, waits, wait_list,
-                            event);
-}
-
-static int carry_copy(const struct call *call)
+int fpgart_carry_copy(const struct call *call)
 {
     struct command command;
     struct fpgart_place from, to;
@@ -161,19 +119,6 @@ static int carry_copy(const struct call *call)
         (from.address < to.address + call->size && to.address < from.address + call->size))
         return fpgart_give_up(&command);
     return transfer(&command, from.address, to.address, call->size, COPIED);
-}
-
-int fpgart_carries_copy(const void *queue, const void *from, const void *to, size_t from_offset,
-                        size_t to_offset, size_t size, cl_uint waits, const cl_event *wait_list,
-                        cl_event *event)
-{
-    const struct call call = {FPGART_CALL(carry_copy, CL_COMMAND_COPY_BUFFER),
-                              .buffer = (uintptr_t)from,
-                              .other = (uintptr_t)to,
-                              .offset = from_offset,
-                              .other_offset = to_offset,
-                              .size = size};
-    return fpgart_carries(&call);
 }
 
 /* Numbers up to this one need no check for overflow: a box ends below 2^64. */
@@ -218,7 +163,7 @@ static void set_box(struct command *command, const size_t *region, uint32_t row)
     fpgart_count_traffic(command, row, size[1] * size[2], size[0] * size[1] * size[2]);
 }
 
-static int carry_rect(const struct call *call)
+int fpgart_carry_rect(const struct call *call)
 {
     struct command command;
     struct fpgart_place place;
@@ -238,23 +183,6 @@ static int carry_rect(const struct call *call)
     return fpgart_move(&command, is_write ? host : place.address, is_write ? place.address : host);
 }
 
-int fpgart_carries_rect(int is_write, const void *queue, const void *buffer, cl_bool blocking,
-                        const size_t *origin, const size_t *host_origin, const size_t *region,
-                        size_t row_pitch, size_t slice_pitch, size_t host_row_pitch,
-                        size_t host_slice_pitch, const void *host, cl_uint waits,
-                        const cl_event *wait_list, cl_event *event)
-{
-    const struct call call = {FPGART_CALL(carry_rect, is_write ? CL_COMMAND_WRITE_BUFFER_RECT
-                                                               : CL_COMMAND_READ_BUFFER_RECT),
-                              .buffer = (uintptr_t)buffer,
-                              .boxes = {{origin, region, row_pitch, slice_pitch},
-                                        {host_origin, region, host_row_pitch, host_slice_pitch}},
-                              .host = host,
-                              .is_write = is_write,
-                              .is_blocking = blocking != 0};
-    return fpgart_carries(&call);
-}
-
 /* Returns 1 if two boxes of one size and with the same pitches have bytes in common. `distance`:
  * from the begin of one to that of the other. Only two slices of one box can be beside the first
  * slice of the other, and of these only two rows. */
@@ -269,7 +197,7 @@ static int overlap(const size_t *region, const uint64_t pitch[2], uint64_t dista
     return 0;
 }
 
-static int carry_rect_copy(const struct call *call)
+int fpgart_carry_rect_copy(const struct call *call)
 {
     struct command command;
     struct fpgart_place from, to;
@@ -292,20 +220,7 @@ static int carry_rect_copy(const struct call *call)
     return fpgart_move(&command, from.address, to.address);
 }
 
-int fpgart_carries_rect_copy(const void *queue, const void *from, const void *to,
-                             const size_t *from_origin, const size_t *to_origin,
-                             const size_t *region, size_t from_row_pitch, size_t from_slice_pitch,
-                             size_t to_row_pitch, size_t to_slice_pitch, cl_uint waits,
-                             const cl_event *wait_list, cl_event *event)
-{
-    const struct call call = {FPGART_CALL(carry_rect_copy, CL_COMMAND_COPY_BUFFER_RECT),
-                              .buffer = (uintptr_t)from, .other = (uintptr_t)to,
-                              .boxes = {{from_origin, region, from_row_pitch, from_slice_pitch},
-                                        {to_origin, region, to_row_pitch, to_slice_pitch}}};
-    return fpgart_carries(&call);
-}
-
-static int carry_fill(const struct call *call)
+int fpgart_carry_fill(const struct call *call)
 {
     struct command command;
     struct fpgart_place to;
@@ -317,21 +232,8 @@ static int carry_fill(const struct call *call)
     return fpgart_fill(&command, to.address);
 }
 
-int fpgart_carries_fill(const void *queue, const void *buffer, const void *pattern,
-                        size_t pattern_size, size_t offset, size_t size, cl_uint waits,
-                        const cl_event *wait_list, cl_event *event)
-{
-    const struct call call = {FPGART_CALL(carry_fill, CL_COMMAND_FILL_BUFFER),
-                              .buffer = (uintptr_t)buffer,
-                              .host = pattern,
-                              .pattern = pattern_size,
-                              .offset = offset,
-                              .size = size};
-    return fpgart_carries(&call);
-}
-
 /* A migration of buffers that are on the board already moves nothing. */
-static int carry_migration(const struct call *call)
+int fpgart_carry_migration(const struct call *call)
 {
     struct command command;
     struct fpgart_place place;
@@ -346,16 +248,12 @@ static int carry_migration(const struct call *call)
     return fpgart_move_bytes(&command, 0, 0, 0);
 }
 
-int fpgart_carries_migration(const void *queue, cl_uint count, const cl_mem *buffers,
-                             cl_mem_migration_flags flags, cl_uint waits, const cl_event *wait_list,
-                             cl_event *event)
-{
-    const struct call call = {FPGART_CALL(carry_migration, CL_COMMAND_MIGRATE_MEM_OBJECTS),
-                              .host = buffers, .size = count, .flags = flags};
-    return fpgart_carries(&call);
-}
+static _Thread_local uintptr_t mapped;
 
-static _Thread_local uintptr_t mapped; /* the address of the region that was mapped last */
+void *fpgart_last_mapped(void)
+{
+    return (void *)mapped;
+}
 
 static uint64_t refuses_mapping(cl_map_flags flags)
 {
@@ -373,7 +271,7 @@ static int has_store(const struct call *call, const struct fpgart_carried_queue 
     return store != 0;
 }
 
-static int carry_map(const struct call *call)
+int fpgart_carry_map(const struct call *call)
 {
     struct command command;
     struct fpgart_place place;
@@ -397,20 +295,7 @@ static int carry_map(const struct call *call)
     return 1;
 }
 
-void *fpgart_carries_map(const void *queue, const void *buffer, cl_bool blocking,
-                         cl_map_flags flags, size_t offset, size_t size, cl_uint waits,
-                         const cl_event *wait_list, cl_event *event)
-{
-    const struct call call = {FPGART_CALL(carry_map, CL_COMMAND_MAP_BUFFER),
-                              .buffer = (uintptr_t)buffer,
-                              .offset = offset,
-                              .size = size,
-                              .flags = flags,
-                              .is_blocking = blocking != 0};
-    return fpgart_carries(&call) ? (void *)mapped : NULL;
-}
-
-static int carry_unmap(const struct call *call)
+int fpgart_carry_unmap(const struct call *call)
 {
     enum { WRITES = CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION };
     struct command command;
@@ -429,27 +314,18 @@ static int carry_unmap(const struct call *call)
     return 0;
 }
 
-int fpgart_carries_unmap(const void *queue, const void *buffer, const void *pointer, cl_uint waits,
-                         const cl_event *wait_list, cl_event *event)
-{
-    const struct call call = {FPGART_CALL(carry_unmap, CL_COMMAND_UNMAP_MEM_OBJECT),
-                              .buffer = (uintptr_t)buffer, .host = pointer};
-    return fpgart_carries(&call);
-}
-
-static int carry_marker(const struct call *call)
+int fpgart_carry_marker(const struct call *call)
 {
     struct command command;
     if (!fpgart_begin_command(&command, call))
         return 0;
-    return fpgart_enqueue_command(&command, call->is_barrier ? CORE_BARRIER : CORE_MARKER, 0);
+    return fpgart_enqueue_command(&command,
+                                  call->type == CL_COMMAND_BARRIER ? CORE_BARRIER : CORE_MARKER, 0);
 }
 
-int fpgart_carries_marker(const void *queue, int is_barrier, cl_uint waits,
-                          const cl_event *wait_list, cl_event *event)
+int fpgart_carries_marker(const void *queue, cl_command_type type, cl_event *event)
 {
     const struct call call = {
-        FPGART_CALL(carry_marker, is_barrier ? CL_COMMAND_BARRIER : CL_COMMAND_MARKER),
-        .is_barrier = is_barrier};
+        .carry = fpgart_carry_marker, .queue = (uintptr_t)queue, .type = type, .event = event};
     return fpgart_carries(&call);
 }

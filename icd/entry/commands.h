@@ -28,7 +28,7 @@ struct call {
     size_t offset, other_offset, size;
     struct box boxes[2]; /* of a rectangular command: in `buffer`, and in `other` or `host` */
     const void *host;
-    int is_write, is_blocking, is_barrier;
+    int is_write, is_blocking;
     int is_checked; /* 1: Python has checked it */
     size_t pattern;
     cl_map_flags flags; /* of a mapping */
@@ -48,10 +48,11 @@ struct command {
     _Alignas(16) char room[ROOM + sizeof(struct held)];
 };
 
-/* Initializes what each call that enqueues a command has, from parameters of these names. */
+/* Initializes what each call that enqueues a command has, from parameters with the API's names. The
+ * entry points that generate.py writes initialize the rest. */
 #define FPGART_CALL(function, command_type)                                                        \
-    .carry = (function), .queue = (uintptr_t)queue, .type = (command_type), .waits = waits,        \
-    .wait_list = wait_list, .event = event
+    .carry = (function), .queue = (uintptr_t)command_queue, .type = (command_type),                \
+    .waits = num_events_in_wait_list, .wait_list = event_wait_list, .event = event
 
 /* Tries to carry out a call. Returns 1 on success. If not, Python may find the missing facts and
  * let C try again: fpgart_carry_again() returns 1 if that succeeded. */

@@ -60,8 +60,70 @@ BEFORE_THE_START = {
     "clGetDeviceIDs": "fpgart_early_device_count",
 }
 """C functions for calls by which loaders and programs find platforms, without the interpreter."""
-WAITS_AND_EVENT = "num_events_in_wait_list, event_wait_list, event"
-RECT = "buffer_origin, host_origin, region, buffer_row_pitch, buffer_slice_pitch, host_row_pitch, host_slice_pitch, ptr"
+
+
+def carried(function: str, command: str, facts: str = "", only_if: str = "") -> str:
+    """Returns a C expression that is true if C has carried a call out.
+
+    `facts`: the members of `struct call` (commands.h) that only calls of this function have.
+    """
+    call = f"fpgart_carries(&(struct call){{FPGART_CALL(fpgart_carry_{function}, CL_COMMAND_{command}), {facts}}})"
+    return f"{only_if} && {call}" if only_if else call
+
+
+PART = ".buffer = (uintptr_t)buffer, .offset = offset, .size = size"
+TRANSFER = f"{PART}, .host = ptr"
+RECT = (
+    ".buffer = (uintptr_t)buffer, .host = ptr, .boxes = {{buffer_origin, region, buffer_row_pitch, buffer_slice_pitch},"
+    " {host_origin, region, host_row_pitch, host_slice_pitch}}"
+)
+COPY = ".host = src_ptr, .other = (uintptr_t)dst_ptr, .size = size"
+FILL = ".host = pattern, .pattern = pattern_size, .size = size"
+BUFFERS = ".buffer = (uintptr_t)src_buffer, .other = (uintptr_t)dst_buffer"
+MAY_MIGRATE = "fpgart_are_migration_flags(flags)"
+CARRIED = {
+    "clEnqueueNDRangeKernel": ("launch", "NDRANGE_KERNEL", ".kernel = (uintptr_t)kernel, .nd_range = "
+        "fpgart_nd_range_of(work_dim, global_work_offset, global_work_size, local_work_size)"),
+    "clEnqueueTask": ("launch", "TASK", ".kernel = (uintptr_t)kernel, "
+        ".nd_range = {.sizes = {0, 0, 0, 1, 1, 1, 1, 1, 1}, .dimensions = 1, .has_local = 1}"),
+    "clEnqueueReadBuffer": ("transfer", "READ_BUFFER", f"{TRANSFER}, .is_blocking = blocking_read != 0"),
+    "clEnqueueWriteBuffer": ("transfer", "WRITE_BUFFER",
+        f"{TRANSFER}, .is_write = 1, .is_blocking = blocking_write != 0"),
+    "clEnqueueCopyBuffer": ("copy", "COPY_BUFFER",
+        f"{BUFFERS}, .offset = src_offset, .other_offset = dst_offset, .size = size"),
+    "clEnqueueReadBufferRect": ("rect", "READ_BUFFER_RECT", f"{RECT}, .is_blocking = blocking_read != 0"),
+    "clEnqueueWriteBufferRect": ("rect", "WRITE_BUFFER_RECT",
+        f"{RECT}, .is_write = 1, .is_blocking = blocking_write != 0"),
+    "clEnqueueCopyBufferRect": ("rect_copy", "COPY_BUFFER_RECT",
+        f"{BUFFERS}, .boxes = {{{{src_origin, region, src_row_pitch, src_slice_pitch}}, "
+        "{dst_origin, region, dst_row_pitch, dst_slice_pitch}}"),
+    "clEnqueueFillBuffer": ("fill", "FILL_BUFFER", f".buffer = (uintptr_t)buffer, .offset = offset, {FILL}"),
+    "clEnqueueUnmapMemObject": ("unmap", "UNMAP_MEM_OBJECT", ".buffer = (uintptr_t)memobj, .host = mapped_ptr"),
+    "clEnqueueMigrateMemObjects": ("migration", "MIGRATE_MEM_OBJECTS",
+        ".host = mem_objects, .size = num_mem_objects, .flags = flags"),
+    "clEnqueueSVMMemcpy": ("svm_copy", "SVM_MEMCPY", f"{COPY}, .is_blocking = blocking_copy != 0"),
+    "clEnqueueSVMMemFill": ("svm_fill", "SVM_MEMFILL", f".other = (uintptr_t)svm_ptr, {FILL}"),
+    "clEnqueueSVMMap": ("svm_mapping", "SVM_MAP", ".host = svm_ptr, .is_blocking = blocking_map != 0",
+        "size != 0 && fpgart_are_map_flags(flags)"),
+    "clEnqueueSVMUnmap": ("svm_mapping", "SVM_UNMAP", ".host = svm_ptr"),
+    "clEnqueueSVMFree": ("svm_free", "SVM_FREE", ".host = svm_pointers, .size = num_svm_pointers",
+        "pfn_free_func == NULL && svm_pointers != NULL && num_svm_pointers != 0 && "
+        "num_svm_pointers <= FPGART_ARGUMENTS"),
+    "clEnqueueSVMMigrateMem": ("svm_migration", "SVM_MIGRATE_MEM",
+        ".host = svm_pointers, .other = (uintptr_t)sizes, .size = num_svm_pointers",
+        f"num_svm_pointers != 0 && svm_pointers != NULL && {MAY_MIGRATE}"),
+    "clEnqueueMemcpyINTEL": ("usm_copy", "MEMCPY_INTEL", f"{COPY}, .is_blocking = blocking != 0"),
+    "clEnqueueMemFillINTEL": ("usm_fill", "MEMFILL_INTEL", f".other = (uintptr_t)dst_ptr, {FILL}"),
+    "clEnqueueMemsetINTEL": ("usm_fill", "MEMFILL_INTEL",
+        ".other = (uintptr_t)dst_ptr, .host = fpgart_byte(value), .pattern = 1, .size = size"),
+    "clEnqueueMigrateMemINTEL": ("usm_hint", "MIGRATEMEM_INTEL", ".host = ptr, .size = size",
+        f"flags != 0 && {MAY_MIGRATE}"),
+    "clEnqueueMemAdviseINTEL": ("usm_hint", "MEMADVISE_INTEL", ".host = ptr, .size = size", "advice == 0"),
+    "clEnqueueMarkerWithWaitList": ("marker", "MARKER"),
+    "clEnqueueBarrierWithWaitList": ("marker", "BARRIER"),
+}  # fmt: skip
+"""The calls that enqueue commands: the arguments of carried()."""
+MAPPED = carried("map", "MAP_BUFFER", f"{PART}, .flags = map_flags, .is_blocking = blocking_map != 0")
 REMEMBERED = {
     f"clGet{noun}Info": f"fpgart_knows({{}}, FPGART_{kind}, param_name, param_value_size, param_value, "
     "param_value_size_ret)"
@@ -99,38 +161,9 @@ REMEMBERED = {
     "clCreateKernelsInProgram": "fpgart_makes_kernels(program, num_kernels, kernels, num_kernels_ret)",
     "clSetKernelExecInfo": "fpgart_keeps_exec_info(kernel, param_name, param_value_size, param_value)",
     "clSetKernelArg": "fpgart_sets_argument(kernel, arg_index, arg_size, arg_value)",
-    "clEnqueueNDRangeKernel": "fpgart_carries_launch(command_queue, kernel, work_dim, global_work_offset, "
-    f"global_work_size, local_work_size, {WAITS_AND_EVENT})",
-    "clEnqueueTask": f"fpgart_carries_task(command_queue, kernel, {WAITS_AND_EVENT})",
-    "clEnqueueReadBuffer": f"fpgart_carries_read({{}}, buffer, blocking_read, offset, size, ptr, {WAITS_AND_EVENT})",
-    "clEnqueueWriteBuffer": f"fpgart_carries_write({{}}, buffer, blocking_write, offset, size, ptr, {WAITS_AND_EVENT})",
-    "clEnqueueCopyBuffer": "fpgart_carries_copy({}, src_buffer, dst_buffer, src_offset, dst_offset, size, "
-    f"{WAITS_AND_EVENT})",
-    "clEnqueueReadBufferRect": f"fpgart_carries_rect(0, {{}}, buffer, blocking_read, {RECT}, {WAITS_AND_EVENT})",
-    "clEnqueueWriteBufferRect": f"fpgart_carries_rect(1, {{}}, buffer, blocking_write, {RECT}, {WAITS_AND_EVENT})",
-    "clEnqueueCopyBufferRect": "fpgart_carries_rect_copy({}, src_buffer, dst_buffer, src_origin, dst_origin, region, "
-    f"src_row_pitch, src_slice_pitch, dst_row_pitch, dst_slice_pitch, {WAITS_AND_EVENT})",
-    "clEnqueueFillBuffer": f"fpgart_carries_fill({{}}, buffer, pattern, pattern_size, offset, size, {WAITS_AND_EVENT})",
-    "clEnqueueUnmapMemObject": f"fpgart_carries_unmap({{}}, memobj, mapped_ptr, {WAITS_AND_EVENT})",
-    "clEnqueueMigrateMemObjects": f"fpgart_carries_migration({{}}, num_mem_objects, mem_objects, flags, "
-    f"{WAITS_AND_EVENT})",
-    "clEnqueueSVMMemcpy": f"fpgart_carries_svm_copy({{}}, blocking_copy, dst_ptr, src_ptr, size, {WAITS_AND_EVENT})",
-    "clEnqueueSVMMemFill": f"fpgart_carries_svm_fill({{}}, svm_ptr, pattern, pattern_size, size, {WAITS_AND_EVENT})",
-    "clEnqueueSVMMap": f"fpgart_carries_svm_map({{}}, blocking_map, flags, svm_ptr, size, {WAITS_AND_EVENT})",
-    "clEnqueueSVMUnmap": f"fpgart_carries_svm_unmap({{}}, svm_ptr, {WAITS_AND_EVENT})",
-    "clEnqueueSVMFree": "fpgart_carries_svm_free({}, num_svm_pointers, svm_pointers, (const void *)pfn_free_func, "
-    f"{WAITS_AND_EVENT})",
-    "clEnqueueSVMMigrateMem": f"fpgart_carries_svm_migration({{}}, num_svm_pointers, svm_pointers, sizes, flags, "
-    f"{WAITS_AND_EVENT})",
-    "clEnqueueMemcpyINTEL": f"fpgart_carries_usm_copy({{}}, blocking, dst_ptr, src_ptr, size, {WAITS_AND_EVENT})",
-    "clEnqueueMemFillINTEL": f"fpgart_carries_usm_fill({{}}, dst_ptr, pattern, pattern_size, size, {WAITS_AND_EVENT})",
-    "clEnqueueMemsetINTEL": f"fpgart_carries_usm_set({{}}, dst_ptr, value, size, {WAITS_AND_EVENT})",
-    "clEnqueueMigrateMemINTEL": f"fpgart_carries_usm_migration({{}}, ptr, size, flags, {WAITS_AND_EVENT})",
-    "clEnqueueMemAdviseINTEL": f"fpgart_carries_usm_advice({{}}, ptr, size, advice, {WAITS_AND_EVENT})",
-    "clEnqueueMarkerWithWaitList": f"fpgart_carries_marker({{}}, 0, {WAITS_AND_EVENT})",
-    "clEnqueueBarrierWithWaitList": f"fpgart_carries_marker({{}}, 1, {WAITS_AND_EVENT})",
-    "clEnqueueMarker": "event != NULL && fpgart_carries_marker({}, 0, 0, NULL, event)",
-    "clEnqueueBarrier": "fpgart_carries_marker({}, 1, 0, NULL, NULL)",
+    **{name: carried(*row) for name, row in CARRIED.items()},
+    "clEnqueueMarker": "event != NULL && fpgart_carries_marker(command_queue, CL_COMMAND_MARKER, event)",
+    "clEnqueueBarrier": "fpgart_carries_marker(command_queue, CL_COMMAND_BARRIER, NULL)",
     "clSetKernelArgSVMPointer": "fpgart_sets_svm_pointer(kernel, arg_index, arg_value)",
     "clSetKernelArgMemPointerINTEL": "fpgart_sets_usm_pointer(kernel, arg_index, arg_value)",
 }
@@ -146,8 +179,7 @@ MADE_IN_C = {
     "clCreateBufferWithProperties": "properties == NULL ? fpgart_makes_buffer(context, flags, size, host_ptr) : NULL",
     "clCreateKernel": "fpgart_makes_kernel(program, kernel_name)",
     "clCloneKernel": "fpgart_clones_kernel(source_kernel)",
-    "clEnqueueMapBuffer": "fpgart_carries_map(command_queue, buffer, blocking_map, map_flags, offset, size, "
-    f"{WAITS_AND_EVENT})",
+    "clEnqueueMapBuffer": f"{MAPPED} ? fpgart_last_mapped() : NULL",
     "clCreateSubBuffer": "fpgart_makes_sub_buffer(buffer, flags, buffer_create_type, buffer_create_info)",
 }
 """C functions that make objects; NULL leaves the call to Python."""

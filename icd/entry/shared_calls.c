@@ -23,7 +23,7 @@ static int begin_svm(struct command *command, const struct call *call)
            (command->queue->board->has_svm || fpgart_give_up(command));
 }
 
-static int carry_svm_copy(const struct call *call)
+int fpgart_carry_svm_copy(const struct call *call)
 {
     struct command command;
     uintptr_t from = (uintptr_t)call->host, to = call->other;
@@ -33,15 +33,7 @@ static int carry_svm_copy(const struct call *call)
     return fpgart_move_bytes(&command, from, to, call->size);
 }
 
-int fpgart_carries_svm_copy(const void *queue, cl_bool blocking, void *to, const void *from,
-                            size_t size, cl_uint waits, const cl_event *wait_list, cl_event *event)
-{
-    const struct call call = {FPGART_CALL(carry_svm_copy, CL_COMMAND_SVM_MEMCPY), .host = from,
-                              .other = (uintptr_t)to, .size = size, .is_blocking = blocking != 0};
-    return fpgart_carries(&call);
-}
-
-static int carry_svm_fill(const struct call *call)
+int fpgart_carry_svm_fill(const struct call *call)
 {
     struct command command;
     if (call->other == 0 || call->size == 0 || !fpgart_is_pattern(call, call->other) ||
@@ -50,17 +42,8 @@ static int carry_svm_fill(const struct call *call)
     return fpgart_fill(&command, call->other);
 }
 
-int fpgart_carries_svm_fill(const void *queue, void *to, const void *pattern, size_t pattern_size,
-                            size_t size, cl_uint waits, const cl_event *wait_list, cl_event *event)
-{
-    const struct call call = {FPGART_CALL(carry_svm_fill, CL_COMMAND_SVM_MEMFILL),
-                              .other = (uintptr_t)to, .host = pattern, .pattern = pattern_size,
-                              .size = size};
-    return fpgart_carries(&call);
-}
-
 /* The host and the kernels use the same memory: there is nothing to do. */
-static int carry_svm_mapping(const struct call *call)
+int fpgart_carry_svm_mapping(const struct call *call)
 {
     struct command command;
     if (call->host == NULL || !begin_svm(&command, call))
@@ -68,24 +51,7 @@ static int carry_svm_mapping(const struct call *call)
     return fpgart_do_nothing(&command);
 }
 
-int fpgart_carries_svm_map(const void *queue, cl_bool blocking, cl_map_flags flags, void *pointer,
-                           size_t size, cl_uint waits, const cl_event *wait_list, cl_event *event)
-{
-    const struct call call = {FPGART_CALL(carry_svm_mapping, CL_COMMAND_SVM_MAP), .host = pointer,
-                              .is_blocking = blocking != 0};
-    return size != 0 && fpgart_are_map_flags(flags) && fpgart_carries(&call);
-}
-
-int fpgart_carries_svm_unmap(const void *queue, void *pointer, cl_uint waits,
-                             const cl_event *wait_list, cl_event *event)
-{
-    const struct call call = {FPGART_CALL(carry_svm_mapping, CL_COMMAND_SVM_UNMAP),
-                              .host = pointer};
-    return fpgart_carries(&call);
-}
-
-/* The host's pointers are at `host`, their sizes at `other`, if they have some. */
-static int carry_svm_migration(const struct call *call)
+int fpgart_carry_svm_migration(const struct call *call)
 {
     struct command command;
     const uintptr_t *pointers = call->host;
@@ -99,19 +65,9 @@ static int carry_svm_migration(const struct call *call)
     return fpgart_do_nothing(&command);
 }
 
-int fpgart_carries_svm_migration(const void *queue, cl_uint count, const void **pointers,
-                                 const size_t *sizes, cl_mem_migration_flags flags, cl_uint waits,
-                                 const cl_event *wait_list, cl_event *event)
-{
-    const struct call call = {FPGART_CALL(carry_svm_migration, CL_COMMAND_SVM_MIGRATE_MEM),
-                              .host = pointers, .other = (uintptr_t)sizes, .size = count};
-    return count != 0 && pointers != NULL && fpgart_are_migration_flags(flags) &&
-           fpgart_carries(&call);
-}
-
 /* The memory is freed when the command's end is noted (commands.c), and so needs somebody who notes
  * it although nobody waits. */
-static int carry_svm_free(const struct call *call)
+int fpgart_carry_svm_free(const struct call *call)
 {
     struct command command;
     size_t size = call->size * sizeof(uintptr_t);
@@ -129,16 +85,6 @@ static int carry_svm_free(const struct call *call)
     return done;
 }
 
-int fpgart_carries_svm_free(const void *queue, cl_uint count, void *const *pointers,
-                            const void *frees, cl_uint waits, const cl_event *wait_list,
-                            cl_event *event)
-{
-    const struct call call = {FPGART_CALL(carry_svm_free, CL_COMMAND_SVM_FREE), .host = pointers,
-                              .size = count};
-    return frees == NULL && count != 0 && count <= FPGART_ARGUMENTS && pointers != NULL &&
-           fpgart_carries(&call);
-}
-
 /* Commands on unified shared memory. Bytes in a board's memory move by calls of the board. */
 static int may_move(const struct command *command, uintptr_t pointer, size_t size, int *on_board)
 {
@@ -149,7 +95,7 @@ static int may_move(const struct command *command, uintptr_t pointer, size_t siz
     return may && (device == 0 || device == command->queue->board->handle);
 }
 
-static int carry_usm_copy(const struct call *call)
+int fpgart_carry_usm_copy(const struct call *call)
 {
     struct command command;
     uintptr_t from = (uintptr_t)call->host, to = call->other;
@@ -170,15 +116,7 @@ static int carry_usm_copy(const struct call *call)
     return fpgart_move_bytes(&command, from, to, call->size);
 }
 
-int fpgart_carries_usm_copy(const void *queue, cl_bool blocking, void *to, const void *from,
-                            size_t size, cl_uint waits, const cl_event *wait_list, cl_event *event)
-{
-    const struct call call = {FPGART_CALL(carry_usm_copy, CL_COMMAND_MEMCPY_INTEL), .host = from,
-                              .other = (uintptr_t)to, .size = size, .is_blocking = blocking != 0};
-    return fpgart_carries(&call);
-}
-
-static int carry_usm_fill(const struct call *call)
+int fpgart_carry_usm_fill(const struct call *call)
 {
     struct command command;
     int is_written;
@@ -192,25 +130,15 @@ static int carry_usm_fill(const struct call *call)
     return fpgart_fill(&command, call->other);
 }
 
-int fpgart_carries_usm_fill(const void *queue, void *to, const void *pattern, size_t pattern_size,
-                            size_t size, cl_uint waits, const cl_event *wait_list, cl_event *event)
-{
-    const struct call call = {FPGART_CALL(carry_usm_fill, CL_COMMAND_MEMFILL_INTEL),
-                              .other = (uintptr_t)to, .host = pattern, .pattern = pattern_size,
-                              .size = size};
-    return fpgart_carries(&call);
-}
-
-int fpgart_carries_usm_set(const void *queue, void *to, cl_int value, size_t size, cl_uint waits,
-                           const cl_event *wait_list, cl_event *event)
+const void *fpgart_byte(cl_int value)
 {
     static _Thread_local unsigned char byte; /* C may try the call again (fpgart_carry_again()) */
     byte = (unsigned char)value;
-    return fpgart_carries_usm_fill(queue, to, &byte, 1, size, waits, wait_list, event);
+    return &byte;
 }
 
 /* There is nothing to do for memory whose accesses nobody records. */
-static int carry_usm_hint(const struct call *call)
+int fpgart_carry_usm_hint(const struct call *call)
 {
     struct command command;
     int on_board;
@@ -219,28 +147,4 @@ static int carry_usm_hint(const struct call *call)
     if (!may_move(&command, (uintptr_t)call->host, call->size, &on_board))
         return fpgart_give_up(&command);
     return fpgart_do_nothing(&command);
-}
-
-static int carries_usm_hint(const void *queue, const void *pointer, size_t size,
-                            cl_command_type type, cl_uint waits, const cl_event *wait_list,
-                            cl_event *event)
-{
-    const struct call call = {FPGART_CALL(carry_usm_hint, type), .host = pointer, .size = size};
-    return fpgart_carries(&call);
-}
-
-int fpgart_carries_usm_migration(const void *queue, const void *pointer, size_t size,
-                                 cl_mem_migration_flags flags, cl_uint waits,
-                                 const cl_event *wait_list, cl_event *event)
-{
-    return flags != 0 && fpgart_are_migration_flags(flags) &&
-           carries_usm_hint(queue, pointer, size, CL_COMMAND_MIGRATEMEM_INTEL, waits, wait_list,
-                            event);
-}
-
-int fpgart_carries_usm_advice(const void *queue, const void *pointer, size_t size, uint32_t advice,
-                              cl_uint waits, const cl_event *wait_list, cl_event *event)
-{
-    return advice == 0 && carries_usm_hint(queue, pointer, size, CL_COMMAND_MEMADVISE_INTEL, waits,
-                                           wait_list, event);
 }
