@@ -72,19 +72,19 @@ void core_board_release(struct core_board *board);
 bool core_board_has_cores(struct core_board *board, uint32_t cores);
 /* Admits no carried command until core_board_resume() has been called as often. Returns true
  * if carried commands are open; idle() is then called once for all that hold the board. */
-bool core_board_hold(struct core_board *board);
-void core_board_resume(struct core_board *board);
-bool core_board_is_open(struct core_board *board);
+FOR_PYTHON bool core_board_hold(struct core_board *board);
+AT_ONCE void core_board_resume(struct core_board *board);
+AT_ONCE bool core_board_is_open(struct core_board *board);
 /* Notes the ends of carried commands in all its queues. */
-void core_board_note(struct core_board *board);
+FOR_PYTHON void core_board_note(struct core_board *board);
 /* Notes those of kernels that poll, so that later CORE_MOVES are not handed over because of them.
  */
 void core_board_note_polling(struct core_board *board);
 /* Returns the nanoseconds until `now` in which carried kernels of the board were open. */
-uint64_t core_board_kernel_time(struct core_board *board, uint64_t now);
+FOR_PYTHON uint64_t core_board_kernel_time(struct core_board *board, uint64_t now);
 /* Returns when ended() has returned, on whichever thread, for all commands whose ends were
  * noted before; at once within ended(). */
-void core_settle(void);
+FOR_PYTHON void core_settle(void);
 /* Returns true if this thread is within ended(). */
 bool core_in_ended(void);
 /* Returns true if this thread is in a callback that the core makes. */
@@ -98,8 +98,8 @@ bool core_board_uses(struct core_board *board, bool (*uses)(const void *operatio
                      void *data);
 /* A thread that looks up what a carried command needs asks for the epoch first. A thread that
  * changes that ends the epoch afterwards, before the board admits commands again. */
-uint64_t core_board_epoch(struct core_board *board); /* from 1 */
-void core_board_end_epoch(struct core_board *board);
+AT_ONCE uint64_t core_board_epoch(struct core_board *board); /* from 1 */
+AT_ONCE void core_board_end_epoch(struct core_board *board);
 
 /* A caller, who runs decided commands. Those that are ready are in a list until they are
  * taken. `call(data)` is called when some became ready, or all came to rest, in other calls than

@@ -73,21 +73,22 @@ PROGRAMS = Numbers()
 class CarriedBoard:
     """The commands of one board that C carries."""
 
-    __slots__ = ("_is_stopped", "_locations", "address", "device", "is_awaited")
+    __slots__ = ("_is_stopped", "_locations", "address", "core", "device", "is_awaited")
 
     def __init__(self, device: Device, address: int) -> None:
         self.device = device
         self.address = address
+        self.core = lib.fpgart_core_board(address)
         self.is_awaited = False
         self._locations = 0
         self._is_stopped = False
 
     def hold(self) -> None:
-        if lib.fpgart_board_hold(self.address):
+        if lib.core_board_hold(self.core):
             self.is_awaited = True
 
     def resume(self) -> None:
-        lib.fpgart_board_resume(self.address)
+        lib.core_board_resume(self.core)
 
     def idle(self) -> None:
         self.is_awaited = False
@@ -109,12 +110,13 @@ class CarriedBoard:
         return bool(lib.fpgart_board_uses(self.address, len(buffers), buffers))
 
     def is_open(self) -> bool:
-        return bool(lib.fpgart_board_is_open(self.address))
+        lib.core_board_note(self.core)
+        return bool(lib.core_board_is_open(self.core))
 
     def note_ends(self) -> None:
         """Releases what commands held that have ended. It makes no callbacks."""
-        self.is_open()
-        lib.fpgart_settle_ends()
+        lib.core_board_note(self.core)
+        lib.core_settle()
         read_launches()
         reap_soon(*release_put_off())
 
@@ -125,7 +127,7 @@ class CarriedBoard:
         lib.fpgart_board_loaded(self.address, _number_of(identity, self.device))
 
     def end_epoch(self) -> None:
-        lib.fpgart_board_end_epoch(self.address)
+        lib.core_board_end_epoch(self.core)
 
     def may_allocate(self) -> None:
         """Gives C the heap for buffers in the default memory, if there is one and nobody has to see each allocation."""
@@ -183,7 +185,7 @@ def count_launches() -> None:
 def kernel_time(device: Device, now_ns: int) -> int:
     """Returns the nanoseconds until `now_ns`, of the monotonic clock, in which the device had kernels to run."""
     board = BOARDS.get(device)
-    carried = int(lib.fpgart_board_kernel_time(board.address, now_ns)) if board is not None else 0
+    carried = int(lib.core_board_kernel_time(board.core, now_ns)) if board is not None else 0
     return device.kernel_ns + carried
 
 
@@ -280,7 +282,7 @@ def _learn_kernel(queue: CommandQueue, kernel: Kernel, board: CarriedBoard) -> b
     if not engine_kernel.launched:
         return False
     kernel.update_arguments()
-    epoch = int(lib.fpgart_board_epoch(board.address))
+    epoch = int(lib.core_board_epoch(board.core))
     number = engine_kernel.carried
     if not number or not _may_be_loaded(program, device):
         return False
@@ -313,7 +315,7 @@ def renew(queue: CommandQueue, kernel: Kernel | None, buffers: Iterable[tuple[Bu
     device, board = queue.device, board_of(queue)
     if board is None or (lib.fpgart_watched() and (kernel is None or not may_show(device, kernel))):
         return False
-    epoch = int(lib.fpgart_board_epoch(board.address))
+    epoch = int(lib.core_board_epoch(board.core))
     if kernel is None:
         return all(_learn_buffer(buffer, device, board, epoch) for buffer, _ in buffers)
     program = kernel.program.on(device)
@@ -472,7 +474,7 @@ def carries_transfer(queue: CommandQueue, *buffers: Buffer, blocking: int = 0) -
         return False
     if blocking and queue.in_order:
         queue.context.scheduler.finish(queue)
-    epoch = int(lib.fpgart_board_epoch(board.address))
+    epoch = int(lib.core_board_epoch(board.core))
     for buffer in buffers:
         if not buffer.handle or not _learn_buffer(buffer, queue.device, board, epoch):
             return False

@@ -97,7 +97,7 @@ class WatchedLaunches:
         """Asks the engine for ends, and reads the notes."""
         if lib.fpgart_launches_left():
             lib.fpgart_note_ends()
-            lib.fpgart_settle_ends()
+            lib.core_settle()
             self.read()
 
     def _tick(self) -> None:

@@ -112,46 +112,15 @@ uintptr_t fpgart_board_new(uintptr_t device, uintptr_t carrier, uintptr_t engine
     return (uintptr_t)board;
 }
 
-static struct core_board *core_of(uintptr_t board)
+struct core_board *fpgart_core_board(uintptr_t board)
 {
     return ((struct fpgart_board *)board)->core;
-}
-
-uint64_t fpgart_board_epoch(uintptr_t board)
-{
-    return core_board_epoch(core_of(board));
-}
-
-void fpgart_board_end_epoch(uintptr_t board)
-{
-    core_board_end_epoch(core_of(board));
-}
-
-int fpgart_board_hold(uintptr_t board)
-{
-    return core_board_hold(core_of(board));
-}
-
-void fpgart_board_resume(uintptr_t board)
-{
-    core_board_resume(core_of(board));
 }
 
 /* Returns the number of launches that have ended since the last call. */
 uint64_t fpgart_board_take_launches(uintptr_t board)
 {
     return atomic_exchange(&((struct fpgart_board *)board)->launches, 0);
-}
-
-uint64_t fpgart_board_kernel_time(uintptr_t board, uint64_t now)
-{
-    return core_board_kernel_time(core_of(board), now);
-}
-
-int fpgart_board_is_open(uintptr_t board)
-{
-    core_board_note(core_of(board));
-    return core_board_is_open(core_of(board));
 }
 
 /* From now on C makes new queues of the context for that board, and new buffers if it is the
@@ -329,11 +298,6 @@ void fpgart_queue_says(uintptr_t queue, uintptr_t *device, uint64_t *properties,
 struct core_queue *fpgart_core_queue(uintptr_t queue)
 {
     return fpgart_carried_queue(queue)->core;
-}
-
-void fpgart_settle_ends(void)
-{
-    core_settle();
 }
 
 void fpgart_queue_flush(uintptr_t queue)

@@ -45,13 +45,8 @@ struct fpgart_carried_queue {
 FOR_PYTHON uintptr_t fpgart_board_new(uintptr_t device, uintptr_t carrier, uintptr_t engine_context,
                                       uintptr_t engine_device, uintptr_t memory, int has_svm,
                                       uint32_t cores);
-AT_ONCE uint64_t fpgart_board_epoch(uintptr_t board);
-AT_ONCE void fpgart_board_end_epoch(uintptr_t board);
-FOR_PYTHON int fpgart_board_hold(uintptr_t board);
-AT_ONCE void fpgart_board_resume(uintptr_t board);
-FOR_PYTHON int fpgart_board_is_open(uintptr_t board);
+AT_ONCE struct core_board *fpgart_core_board(uintptr_t board);
 AT_ONCE uint64_t fpgart_board_take_launches(uintptr_t board);
-FOR_PYTHON uint64_t fpgart_board_kernel_time(uintptr_t board, uint64_t now);
 AT_ONCE void fpgart_board_loaded(uintptr_t board, uint64_t program);
 AT_ONCE uint64_t fpgart_board_program(uintptr_t board);
 AT_ONCE void fpgart_context_has(uintptr_t context, uintptr_t board, int is_first, int is_over_host);
@@ -81,7 +76,6 @@ int fpgart_event_of(uintptr_t event, struct fpgart_event *found);
 AT_ONCE void fpgart_decides(struct core_caller *caller);
 FOR_PYTHON void fpgart_call_scheduler(void *nothing);
 FOR_PYTHON void fpgart_note_ends(void); /* of carried commands, on all boards */
-FOR_PYTHON void fpgart_settle_ends(void);
 
 /* What boards.c needs of commands.c, for struct core_lane. */
 bool fpgart_renews(struct core_command *command, uint64_t epoch);

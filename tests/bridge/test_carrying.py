@@ -18,19 +18,19 @@ from fpgart.runtime.memory.buffer import Buffer
 
 def test_a_board_that_runs_is_stopped_once_it_is_idle_and_goes_on_once(imported: Callable[..., ModuleType]) -> None:
     lib = Mock()
-    lib.fpgart_board_hold.return_value = 1  # a command runs
+    lib.core_board_hold.return_value = 1  # a command runs
     board = imported("bridge.carrying", lib).CarriedBoard(Mock(), 7)
     assert not board.stop()
     assert not board.stop()
     board.idle()
     assert board.stop()
-    lib.fpgart_board_hold.assert_called_once_with(7)
+    lib.core_board_hold.assert_called_once_with(board.core)
     board.go_on()
     board.go_on()
-    lib.fpgart_board_resume.assert_called_once_with(7)
-    lib.fpgart_board_hold.return_value = 0
+    lib.core_board_resume.assert_called_once_with(board.core)
+    lib.core_board_hold.return_value = 0
     assert board.stop()
-    assert lib.fpgart_board_hold.call_count == 2
+    assert lib.core_board_hold.call_count == 2
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def renewed(carrying: ModuleType, machine: Machine, *buffers: Buffer, is_launch:
 def carrying(imported: Callable[..., ModuleType], monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """Beside a board of C's on which nobody watches launches."""
     lib = Mock()
-    lib.fpgart_watched.return_value, lib.fpgart_board_epoch.return_value = 0, 1
+    lib.fpgart_watched.return_value, lib.core_board_epoch.return_value = 0, 1
     module = imported("bridge.carrying", lib)
     monkeypatch.setattr(module, "board_of", lambda queue: Mock(address=1))
     return module
