@@ -19,10 +19,6 @@
 
 enum { WATCH_NS = 100000 };
 
-struct object {
-    const struct _cl_icd_dispatch *dispatch;
-};
-
 #define ENTRY(name) {#name, offsetof(struct _cl_icd_dispatch, name)}
 static const struct {
     const char *name;
@@ -104,7 +100,7 @@ int32_t driver_platforms(uintptr_t library, uint32_t count, uintptr_t *platforms
 
 uintptr_t driver_function(uintptr_t object, const char *name)
 {
-    const char *table = (const char *)((struct object *)object)->dispatch;
+    const char *table = (const char *)driver_of((const void *)object);
     uintptr_t address = 0;
     for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++)
         if (strcmp(entries[i].name, name) == 0)
@@ -114,7 +110,7 @@ uintptr_t driver_function(uintptr_t object, const char *name)
 
 uintptr_t driver_extension_function(uintptr_t platform, const char *name)
 {
-    const struct _cl_icd_dispatch *driver = ((struct object *)platform)->dispatch;
+    const struct _cl_icd_dispatch *driver = driver_of((const void *)platform);
     return (uintptr_t)driver->clGetExtensionFunctionAddressForPlatform((cl_platform_id)platform,
                                                                        name);
 }
@@ -128,7 +124,7 @@ static __thread struct {
 
 static void CL_CALLBACK keep_log(cl_program program, void *unused)
 {
-    const struct _cl_icd_dispatch *driver = ((struct object *)program)->dispatch;
+    const struct _cl_icd_dispatch *driver = driver_of(program);
     (void)unused;
     if (link_that_fails.log != NULL)
         driver->clGetProgramBuildInfo(program, link_that_fails.device, CL_PROGRAM_BUILD_LOG,
@@ -138,7 +134,7 @@ static void CL_CALLBACK keep_log(cl_program program, void *unused)
 void driver_link_log(uintptr_t context, uintptr_t device, const char *options, uint32_t count,
                      const uintptr_t *programs, char *log, size_t room)
 {
-    const struct _cl_icd_dispatch *driver = ((struct object *)context)->dispatch;
+    const struct _cl_icd_dispatch *driver = driver_of((const void *)context);
     const cl_device_id devices[] = {(cl_device_id)device};
     cl_int status;
     link_that_fails.device = devices[0];
@@ -155,7 +151,7 @@ static pthread_mutex_t arguments_lock = PTHREAD_MUTEX_INITIALIZER;
 
 int32_t driver_try_argument(uintptr_t kernel, uint32_t index, size_t size, const char *value)
 {
-    const struct _cl_icd_dispatch *driver = ((struct object *)kernel)->dispatch;
+    const struct _cl_icd_dispatch *driver = driver_of((const void *)kernel);
     pthread_mutex_lock(&arguments_lock);
     cl_int status = driver->clSetKernelArg((cl_kernel)kernel, index, size, value);
     pthread_mutex_unlock(&arguments_lock);
@@ -187,7 +183,7 @@ static int64_t outcome(int32_t place, cl_int status)
 static int64_t enqueue(const struct driver_launch *this, cl_uint waits, const cl_event *after,
                        cl_event *event)
 {
-    const struct _cl_icd_dispatch *driver = ((struct object *)this->queue)->dispatch;
+    const struct _cl_icd_dispatch *driver = driver_of((const void *)this->queue);
     const struct argument *argument = (const struct argument *)this->image;
     cl_kernel kernel = (cl_kernel)this->kernel;
     size_t size[9];
@@ -221,7 +217,7 @@ static int succeeded(int64_t result)
 
 static int64_t launch(const struct driver_launch *this, pthread_mutex_t *lock, cl_event *event)
 {
-    const struct _cl_icd_dispatch *driver = ((struct object *)this->queue)->dispatch;
+    const struct _cl_icd_dispatch *driver = driver_of((const void *)this->queue);
     signals_kernel_begins();
     if (lock != NULL)
         pthread_mutex_lock(lock);
@@ -236,7 +232,7 @@ static int64_t launch(const struct driver_launch *this, pthread_mutex_t *lock, c
 
 static int has_ended(cl_event event, cl_int *status)
 {
-    const struct _cl_icd_dispatch *driver = ((struct object *)event)->dispatch;
+    const struct _cl_icd_dispatch *driver = driver_of(event);
     cl_int failed = driver->clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof *status,
                                            status, NULL);
     if (failed != CL_SUCCESS)
@@ -259,7 +255,7 @@ int64_t driver_launch_by_event(uintptr_t queue, uintptr_t kernel, uint32_t argum
                                const char *image, uint32_t dimensions, const char *sizes,
                                int has_local, int polls)
 {
-    const struct _cl_icd_dispatch *driver = ((struct object *)queue)->dispatch;
+    const struct _cl_icd_dispatch *driver = driver_of((const void *)queue);
     cl_event event = NULL;
     signals_kernel_begins();
     int64_t result = driver_enqueue(queue, kernel, arguments, image, dimensions, sizes, has_local,
@@ -279,39 +275,31 @@ int64_t driver_launch_by_event(uintptr_t queue, uintptr_t kernel, uint32_t argum
     return result;
 }
 
-int64_t driver_launch(uintptr_t queue, uintptr_t kernel, uint32_t arguments, const char *image,
-                      uint32_t dimensions, const char *sizes, int has_local)
-{
-    const struct driver_launch this = {queue, kernel, arguments, dimensions,
-                                       image, sizes,  has_local};
-    return launch(&this, &arguments_lock, NULL);
-}
-
 static cl_ulong profiled(cl_event event, cl_profiling_info moment)
 {
-    const struct _cl_icd_dispatch *driver = ((struct object *)event)->dispatch;
+    const struct _cl_icd_dispatch *driver = driver_of(event);
     cl_ulong at = 0;
     if (driver->clGetEventProfilingInfo(event, moment, sizeof at, &at, NULL) != CL_SUCCESS)
         return 0;
     return at;
 }
 
-int64_t driver_launch_first(uintptr_t queue, uintptr_t kernel, uint32_t arguments,
-                            const char *image, uint32_t dimensions, const char *sizes,
-                            int has_local, uint64_t *before)
+int64_t driver_launch(uintptr_t queue, uintptr_t kernel, uint32_t arguments, const char *image,
+                      uint32_t dimensions, const char *sizes, int has_local, uint64_t *before)
 {
     const struct driver_launch this = {queue, kernel, arguments, dimensions,
                                        image, sizes,  has_local};
     cl_event event = NULL;
-    int64_t result = launch(&this, &arguments_lock, &event);
-    *before = 0;
+    int64_t result = launch(&this, &arguments_lock, before != NULL ? &event : NULL);
+    if (before != NULL)
+        *before = 0;
     if (event == NULL)
         return result;
     cl_ulong enqueued = profiled(event, CL_PROFILING_COMMAND_QUEUED);
     cl_ulong began = profiled(event, CL_PROFILING_COMMAND_START);
     if (succeeded(result) && enqueued != 0 && began > enqueued)
         *before = began - enqueued;
-    ((struct object *)event)->dispatch->clReleaseEvent(event);
+    driver_of(event)->clReleaseEvent(event);
     return result;
 }
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
+#include <CL/cl_icd.h>
+
 #include <stddef.h>
 #include <stdint.h>
 /* cffi */
@@ -25,15 +27,12 @@ void driver_link_log(uintptr_t context, uintptr_t device, const char *options, u
                      const uintptr_t *programs, char *log, size_t room);
 /* Sets all arguments and enqueues, atomically between threads, then waits. `sizes` contains
  * offset, global and local size, three 64-bit numbers each. The status is in the low half of the
- * result; the high half is its origin: -1 the enqueue, -2 the wait, else the argument's index. */
+ * result; the high half is its origin: -1 the enqueue, -2 the wait, else the argument's index.
+ * `before`: NULL, or, for the first launch of a kernel, in a queue with profiling, the nanoseconds
+ * from the enqueue to the begin of the kernel, in which drivers compile; 0 if the driver does not
+ * report it. */
 int64_t driver_launch(uintptr_t queue, uintptr_t kernel, uint32_t arguments, const char *image,
-                      uint32_t dimensions, const char *sizes, int has_local);
-/* Does as driver_launch, in a queue with profiling, for the first launch of a kernel: also
- * returns the nanoseconds from the enqueue to the begin of the kernel, in which drivers compile;
- * 0 if the driver does not report it. */
-int64_t driver_launch_first(uintptr_t queue, uintptr_t kernel, uint32_t arguments,
-                            const char *image, uint32_t dimensions, const char *sizes,
-                            int has_local, uint64_t *before);
+                      uint32_t dimensions, const char *sizes, int has_local, uint64_t *before);
 /* Does as driver_launch, but waits for the event of the launch. `polls`: asks for its status again
  * and again, because the kernel may wait for others (calls.c). */
 int64_t driver_launch_by_event(uintptr_t queue, uintptr_t kernel, uint32_t arguments,
@@ -50,6 +49,11 @@ int64_t driver_launch_alone(uintptr_t queue, uintptr_t kernel, uint32_t argument
 int64_t driver_enqueue(uintptr_t queue, uintptr_t kernel, uint32_t arguments, const char *image,
                        uint32_t dimensions, const char *sizes, int has_local, uint32_t waits,
                        const uintptr_t *after, uintptr_t *event);
+/* Returns the functions of the driver that an object belongs to. */
+static inline const struct _cl_icd_dispatch *driver_of(const void *object)
+{
+    return *(const struct _cl_icd_dispatch *const *)object;
+}
 /* What driver_launch takes. */
 struct driver_launch {
     uintptr_t queue, kernel;

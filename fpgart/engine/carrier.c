@@ -13,15 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct object {
-    const struct _cl_icd_dispatch *dispatch;
-};
-
-static const struct _cl_icd_dispatch *driver_of(const void *object)
-{
-    return ((const struct object *)object)->dispatch;
-}
-
 bool carrier_can(uintptr_t device)
 {
     cl_device_exec_capabilities can = 0;
@@ -239,16 +230,14 @@ static void release(void *event)
 
 const struct carrier *carrier_functions(void)
 {
-    static const struct core_engine engine = {
-        .submit = submit,
-        .ended = ended,
-        .status = status,
-        .wait = wait,
-        .times = times,
-        .notify = notify,
-        .release = release,
-        .now = now_ns,
-    };
+    static const struct core_engine engine = {.submit = submit,
+                                              .ended = ended,
+                                              .status = status,
+                                              .wait = wait,
+                                              .times = times,
+                                              .notify = notify,
+                                              .release = release,
+                                              .now = now_ns};
     static const struct carrier functions = {&engine, lane_new, lane_free, flush, NULL, carrier_do};
     return &functions;
 }

@@ -277,7 +277,7 @@ static int64_t run_one(struct lane *lane, uintptr_t queue)
         memcpy(image, lane->image, bytes);
     if (image != NULL && launch_is_whole(image, bytes, kernel.arguments))
         result = driver_launch(queue, kernel.kernel, kernel.arguments, image, dimensions, sizes,
-                               lane->has_local != 0);
+                               lane->has_local != 0, NULL);
     free(image);
     offer_drop(number);
     flush_output();

@@ -478,16 +478,14 @@ static bool reaches(uintptr_t given, const struct carried *carried)
 
 const struct carrier *ring_carrier(void)
 {
-    static const struct core_engine engine = {
-        .submit = submit,
-        .ended = ended,
-        .status = status,
-        .wait = wait,
-        .times = times,
-        .notify = notify,
-        .release = release,
-        .now = now_ns,
-    };
+    static const struct core_engine engine = {.submit = submit,
+                                              .ended = ended,
+                                              .status = status,
+                                              .wait = wait,
+                                              .times = times,
+                                              .notify = notify,
+                                              .release = release,
+                                              .now = now_ns};
     static const struct carrier functions = {&engine, lane_new, lane_free,
                                              flush,   reaches,  carrier_do};
     return &functions;

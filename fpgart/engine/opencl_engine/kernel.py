@@ -243,19 +243,15 @@ class DriverKernel:
         """Does as run(), and measures how long the driver compiled before the kernel began."""
         before = ffi.new("uint64_t *")
         with self.engine.queues.profiled() as queue:
-            result = lib.driver_launch_first(
-                queue, self.handle, self._count, image, dimensions, sizes, has_local, before
-            )
+            result = lib.driver_launch(queue, self.handle, self._count, image, dimensions, sizes, has_local, before)
         self.compile_ns = int(before[0])
         self._check(result)
 
     def run(self, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:
         """Runs the kernel on the addresses that are in `image`; raises CLError."""
-        self._check(
-            lib.driver_launch(
-                self.engine.queues.of_thread(), self.handle, self._count, image, dimensions, sizes, has_local
-            )
-        )
+        queue = self.engine.queues.of_thread()
+        args = image, dimensions, sizes, has_local, ffi.NULL
+        self._check(lib.driver_launch(queue, self.handle, self._count, *args))
 
     def _check(self, result: int) -> None:
         if result & 0xFFFFFFFF:
