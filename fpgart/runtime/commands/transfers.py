@@ -101,6 +101,14 @@ class BufferTransfer(Transfer):
         """Returns the begin and the end of the bytes in the buffer."""
         return self.offset, self.offset + self.size
 
+    def accesses(self) -> Accesses:
+        read, write = AccessMode.READ, AccessMode.WRITE
+        return self.accesses_as(write, read) if self.way is Direction.IN else self.accesses_as(read, write)
+
+    def accesses_as(self, buffer: AccessMode, host: AccessMode) -> Accesses:
+        """Returns the accesses to the buffer and to the host's memory with these modes."""
+        raise NotImplementedError
+
 
 class LinearTransfer(BufferTransfer):
     """Transfers a contiguous region of a buffer, to or from host memory at `host`, with one MMD call."""
@@ -127,9 +135,6 @@ class WriteBuffer(LinearTransfer):
     def run(self) -> None:
         self.buffer.write_from(self.host, self.offset, self.size)
 
-    def accesses(self) -> Accesses:
-        return self.accesses_as(AccessMode.WRITE, AccessMode.READ)
-
 
 class ReadBuffer(LinearTransfer):
     __slots__ = ()
@@ -137,9 +142,6 @@ class ReadBuffer(LinearTransfer):
 
     def run(self) -> None:
         self.buffer.read_into(self.host, self.offset, self.size)
-
-    def accesses(self) -> Accesses:
-        return self.accesses_as(AccessMode.READ, AccessMode.WRITE)
 
 
 class RectTransfer(BufferTransfer):
@@ -162,7 +164,6 @@ class RectTransfer(BufferTransfer):
             yield offset, self.host + host_offset, size
 
     def accesses_as(self, buffer: AccessMode, host: AccessMode) -> Accesses:
-        """Returns the accesses to the rows in the buffer and in the host's memory."""
         parts = list(self.pieces())
         rows = tuple(joined((offset, offset + size) for offset, _, size in parts))
         host_rows = tuple(joined((address, address + size) for _, address, size in parts))
@@ -177,9 +178,6 @@ class WriteRect(RectTransfer):
         for offset, address, size in self.pieces():
             self.buffer.write_from(address, offset, size)
 
-    def accesses(self) -> Accesses:
-        return self.accesses_as(AccessMode.WRITE, AccessMode.READ)
-
 
 class ReadRect(RectTransfer):
     __slots__ = ()
@@ -188,9 +186,6 @@ class ReadRect(RectTransfer):
     def run(self) -> None:
         for offset, address, size in self.pieces():
             self.buffer.read_into(address, offset, size)
-
-    def accesses(self) -> Accesses:
-        return self.accesses_as(AccessMode.READ, AccessMode.WRITE)
 
 
 class FillBuffer(BufferTransfer):
