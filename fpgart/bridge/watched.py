@@ -230,8 +230,8 @@ def tell_handed_over(command: int, event: Event) -> None:
     launch = lib.fpgart_launch_of(ffi.cast("struct core_command *", command))
     if launch == ffi.NULL:
         return
-    from fpgart.watch.trace.launches import CALLS
+    from fpgart.watch.names import LAUNCHES
 
     kind, frames = place_of(launch)
     for listener in NOTICES.command_handed_over:
-        listener(event, int(launch.number), CALLS[kind], frames)
+        listener(event, int(launch.number), LAUNCHES[kind], frames)

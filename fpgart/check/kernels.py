@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable
 
 from fpgart.base import log
-from fpgart.base import opencl as cl
 from fpgart.board.mmd import Around, Mmd
 from fpgart.check.findings import Finding, Findings
 from fpgart.engine.contents import Contents
@@ -19,12 +18,12 @@ from fpgart.runtime.memory.device import Block
 from fpgart.runtime.memory.usm import UsmAllocation
 from fpgart.runtime.scheduling.event import Event
 from fpgart.watch.callers import Site
+from fpgart.watch.names import LAUNCHES
 from fpgart.watch.origins import Origins
 
 CHECK = "kernels"
 LOW = 1 << 16
 MOST_RANGES = 3
-LAUNCHES = {cl.CL_COMMAND_TASK: "clEnqueueTask", cl.CL_COMMAND_NDRANGE_KERNEL: "clEnqueueNDRangeKernel"}
 
 
 class RememberingMmd(Around):

@@ -12,12 +12,10 @@ from fpgart.runtime.memory.usm import UsmAllocation
 from fpgart.runtime.objects.context import Context
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.scheduling.event import Event
-from fpgart.watch.names import ALLOCATORS
+from fpgart.watch.names import ALLOCATORS, LAUNCHES
 from fpgart.watch.words import in_words
 
-CALLS = {
-    cl.CL_COMMAND_NDRANGE_KERNEL: "clEnqueueNDRangeKernel",
-    cl.CL_COMMAND_TASK: "clEnqueueTask",
+CALLS = LAUNCHES | {
     cl.CL_COMMAND_READ_BUFFER: "clEnqueueReadBuffer",
     cl.CL_COMMAND_WRITE_BUFFER: "clEnqueueWriteBuffer",
     cl.CL_COMMAND_COPY_BUFFER: "clEnqueueCopyBuffer",

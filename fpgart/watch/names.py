@@ -12,6 +12,7 @@ COMMANDS = {
     for name, value in vars(cl).items()
     if name.startswith("CL_COMMAND_") and isinstance(value, int) and value > 0x1000
 } | {PROGRAM_COMMAND: "PROGRAM_DEVICE"}
+LAUNCHES = {cl.CL_COMMAND_NDRANGE_KERNEL: "clEnqueueNDRangeKernel", cl.CL_COMMAND_TASK: "clEnqueueTask"}
 ALLOCATORS = {
     Kind.HOST: "clHostMemAllocINTEL",
     Kind.DEVICE: "clDeviceMemAllocINTEL",

@@ -16,14 +16,13 @@ from fpgart.base.named_tuples import NamedTuple
 from fpgart.runtime.commands.launch import LaunchKernel
 from fpgart.runtime.memory.device import Block
 from fpgart.runtime.objects.queue import CommandQueue
-from fpgart.watch.names import COMMANDS
+from fpgart.watch.names import COMMANDS, LAUNCHES
 from fpgart.watch.trace.blocks import Blocks
 from fpgart.watch.trace.commands import ENQUEUED
 from fpgart.watch.trace.operations import migration_facts
 from fpgart.watch.trace.sites import Sites
 from fpgart.watch.trace.timeline import OPERATIONS, Form, Timeline
 
-CALLS = {cl.CL_COMMAND_NDRANGE_KERNEL: "clEnqueueNDRangeKernel", cl.CL_COMMAND_TASK: "clEnqueueTask"}
 MOST_FORMS = 1024
 Place = tuple[int, tuple[int, ...]]
 """The type of a command, and the frames of its call."""
@@ -81,7 +80,7 @@ class LaunchEvents:
 
         def make() -> Form:
             thread, place = made()
-            return self._timeline.call_form(CALLS[place[0]], thread, {ENQUEUED: 0} | self._site(place))
+            return self._timeline.call_form(LAUNCHES[place[0]], thread, {ENQUEUED: 0} | self._site(place))
 
         return self._calls.find(key, make)
 
@@ -115,4 +114,4 @@ class LaunchEvents:
         return [block for block in found if block is not None]
 
     def _site(self, place: Place) -> dict[str, Any]:
-        return self._sites.at(CALLS[place[0]], place[1])
+        return self._sites.at(LAUNCHES[place[0]], place[1])
