@@ -6,14 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from struct import Struct
 
-from fpgart.api.device_extensions import (
-    extensions,
-    il_version,
-    ils,
-    of_extension,
-    opencl_c_features,
-    opencl_c_versions,
-)
+from fpgart.api.device_extensions import extensions, il_version, ils, of_extension, opencl_c_features, opencl_c_versions
 from fpgart.base import opencl as cl
 from fpgart.base.errors import InvalidValue
 from fpgart.base.personality import PROFILE
@@ -275,8 +268,7 @@ DEVICE_INFO: dict[int, info.Query[Device]] = {
     ),
     cl.CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES: engine_u64(cl.CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES, DEVICE_ATOMIC_ORDER),
     cl.CL_DEVICE_ATOMIC_FENCE_CAPABILITIES: engine_u64(
-        cl.CL_DEVICE_ATOMIC_FENCE_CAPABILITIES,
-        DEVICE_ATOMIC_ORDER | cl.CL_DEVICE_ATOMIC_ORDER_ACQ_REL,
+        cl.CL_DEVICE_ATOMIC_FENCE_CAPABILITIES, DEVICE_ATOMIC_ORDER | cl.CL_DEVICE_ATOMIC_ORDER_ACQ_REL
     ),
     cl.CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT: engine_u32(cl.CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT, 0),
     cl.CL_DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT: engine_u32(

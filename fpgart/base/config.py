@@ -248,12 +248,7 @@ WRAPPERS: Option[tuple[str, ...]] = Option(
 WATCHDOG = Option(
     "FPGART_WATCHDOG", seconds, 0.0, "Seconds without progress after which fpgart reports who waits for whom; 0: never."
 )
-LIVE = Option(
-    "FPGART_LIVE",
-    switch,
-    False,
-    "1: `fpgart top` shows this host; `fpgart run` sets it.",
-)
+LIVE = Option("FPGART_LIVE", switch, False, "1: `fpgart top` shows this host; `fpgart run` sets it.")
 CAPTURE = Option(
     "FPGART_CAPTURE", str, "", "Folder for captured launches, which `fpgart replay` runs again.", holds=Holds.FOLDER
 )
@@ -314,10 +309,7 @@ MODELS: Option[tuple[str, ...]] = Option(
     holds=Holds.CODE,
 )
 ISOLATE = Option(
-    "FPGART_ISOLATE",
-    switch,
-    False,
-    "1: kernels and their engine run in a separate process (docs/isolation.md).",
+    "FPGART_ISOLATE", switch, False, "1: kernels and their engine run in a separate process (docs/isolation.md)."
 )
 SERVED = Option(
     "FPGART_SERVED",

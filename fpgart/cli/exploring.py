@@ -71,12 +71,7 @@ def _deadlock(log: bytes) -> str:
 
 
 def explore(
-    program: tuple[str, ...],
-    extra: dict[str, str],
-    seeds: int,
-    most: int,
-    seconds: float,
-    tell: Callable[[str], None],
+    program: tuple[str, ...], extra: dict[str, str], seeds: int, most: int, seconds: float, tell: Callable[[str], None]
 ) -> int:
     """Runs the host in all ways and prints the differences; returns the exit status. Raises RunError."""
     explorer = Explorer(program, extra, seconds)

@@ -30,10 +30,7 @@ from fpgart.cli.validation import refuse_wrong_options
 @click.option("--engine", metavar="NAME", help=config.ENGINE.sentence)
 @click.option("--trace", metavar="FILE", help="Write a trace of the run, for `fpgart report` and Perfetto.")
 @click.option(
-    "--faults",
-    metavar="SPEC",
-    shell_complete=faults,
-    help="Let calls fail, such as write:fail:nth=3 (docs/faults.md).",
+    "--faults", metavar="SPEC", shell_complete=faults, help="Let calls fail, such as write:fail:nth=3 (docs/faults.md)."
 )
 @click.option(
     "--time",

@@ -70,11 +70,7 @@ class RunError(UserError):
 
 def for_loaders() -> dict[str, str]:
     """Returns the variables by which loaders find this driver, before all others."""
-    return {
-        "OCL_ICD_VENDORS": str(vendor_folder()) + os.sep,
-        "OCL_ICD_FILENAMES": "",
-        "OCL_ICD_PLATFORM_SORT": "none",
-    }
+    return {"OCL_ICD_VENDORS": str(vendor_folder()) + os.sep, "OCL_ICD_FILENAMES": "", "OCL_ICD_PLATFORM_SORT": "none"}
 
 
 def environment(extra: dict[str, str]) -> dict[str, str]:

@@ -335,9 +335,7 @@ def why_none(passed_over: list[PassedOver]) -> str:
 
 
 def choose(
-    contents: Contents | None = None,
-    isolation: Isolation | None = None,
-    meanwhile: Callable[[], None] | None = None,
+    contents: Contents | None = None, isolation: Isolation | None = None, meanwhile: Callable[[], None] | None = None
 ) -> Choice:
     """Returns the first driver that works among those FPGART_ENGINE admits; a `NoEngine` if none does.
 
@@ -383,9 +381,7 @@ def isolated(isolation: Isolation) -> Engine:
 
 
 def choose_engine(
-    contents: Contents | None = None,
-    isolation: Isolation | None = None,
-    meanwhile: Callable[[], None] | None = None,
+    contents: Contents | None = None, isolation: Isolation | None = None, meanwhile: Callable[[], None] | None = None
 ) -> Engine:
     """Returns the engine that is chosen, or a `NoEngine`; the arguments are those of `choose`."""
     return choose(contents, isolation, meanwhile).engine

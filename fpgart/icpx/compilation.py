@@ -15,15 +15,7 @@ from fpgart.icpx.errors import IcpxError
 from fpgart.icpx.headers import write_headers
 from fpgart.icpx.images import DeviceImage
 from fpgart.icpx.outputs import write_output
-from fpgart.icpx.passes import (
-    Source,
-    Tools,
-    both_passes,
-    clock_pass,
-    link_pass,
-    registration_pass,
-    run_host_compiler,
-)
+from fpgart.icpx.passes import Source, Tools, both_passes, clock_pass, link_pass, registration_pass, run_host_compiler
 from fpgart.icpx.pieces import ac_types, host_compiler, sycl_runtime
 from fpgart.icpx.private_folder import private_folder
 from fpgart.icpx.programs import run

@@ -25,11 +25,7 @@ CODE = ".ocl.ir"
 """The section with the bitcode."""
 PIPES = re.compile("pipe|channel", re.IGNORECASE)
 """A part of the names of the functions that move packets."""
-ADDRESS = {
-    1: cl.CL_KERNEL_ARG_ADDRESS_GLOBAL,
-    2: cl.CL_KERNEL_ARG_ADDRESS_CONSTANT,
-    3: cl.CL_KERNEL_ARG_ADDRESS_LOCAL,
-}
+ADDRESS = {1: cl.CL_KERNEL_ARG_ADDRESS_GLOBAL, 2: cl.CL_KERNEL_ARG_ADDRESS_CONSTANT, 3: cl.CL_KERNEL_ARG_ADDRESS_LOCAL}
 """By the address space that an argument points to; structures that are passed by value have another one."""
 
 

@@ -34,10 +34,7 @@ _COUNTED = (
 )
 """The head of a loop of the form `for (i = a; i < b; i++)`, behind its opening parenthesis."""
 _COUNTED_FOR = pattern(rf"\bfor\b(?=\s*\((?P<head>{_COUNTED}))")
-_LOOP = Sign(
-    ("while", "goto", "for", "include", "import"),
-    r"\b(?:while|goto|for)\b|\n[ \t]*#[ \t]*(?:include|import)",
-)
+_LOOP = Sign(("while", "goto", "for", "include", "import"), r"\b(?:while|goto|for)\b|\n[ \t]*#[ \t]*(?:include|import)")
 """Included files may have loops."""
 
 

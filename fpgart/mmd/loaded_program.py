@@ -25,25 +25,14 @@ class LoadedProgram:
     `place` returns the address in this process for a pointer of the host.
     """
 
-    def __init__(
-        self,
-        kernels: tuple[DescribedKernel, ...],
-        built: BuiltProgram,
-        place: Callable[[int], int],
-    ) -> None:
+    def __init__(self, kernels: tuple[DescribedKernel, ...], built: BuiltProgram, place: Callable[[int], int]) -> None:
         self.kernels = kernels
         self._built = built
         self._place = place
         self._network = built.network()
 
     @classmethod
-    def load(
-        cls,
-        image: bytes,
-        board: BoardDescription,
-        engine: Engine,
-        place: Callable[[int], int],
-    ) -> LoadedProgram:
+    def load(cls, image: bytes, board: BoardDescription, engine: Engine, place: Callable[[int], int]) -> LoadedProgram:
         """Returns the program of an image (.acl.fpga.bin of an .aocx). Raises MmdError."""
         if not image.startswith(SIGNATURE):
             raise MmdError(

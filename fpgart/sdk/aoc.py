@@ -21,16 +21,7 @@ from fpgart.aocx.errors import AocxError
 from fpgart.aocx.report import as_page
 from fpgart.aocx.steps import EARLY, OBJECT, Step, early, joined, object_of, text_of, unit_of
 from fpgart.aocx.system import AddressSpace, Argument, Autodiscovery, DescribedKernel
-from fpgart.aocx.units import (
-    Text,
-    Unit,
-    check_text,
-    compile_text,
-    embedded,
-    preprocessed,
-    read_unit,
-    with_libraries,
-)
+from fpgart.aocx.units import Text, Unit, check_text, compile_text, embedded, preprocessed, read_unit, with_libraries
 from fpgart.base import config
 from fpgart.base.config import OptionError
 from fpgart.base.standard_output import end_with

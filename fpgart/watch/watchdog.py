@@ -34,11 +34,7 @@ class Watchdog:
     """
 
     def __init__(
-        self,
-        callers: Callers,
-        seconds: float,
-        tell: Callable[[str], None] = log.warning,
-        places: Places | None = None,
+        self, callers: Callers, seconds: float, tell: Callable[[str], None] = log.warning, places: Places | None = None
     ) -> None:
         self._callers = callers
         self._places = places or Places()

@@ -161,11 +161,7 @@ def _argument(argument: Argument, has_info: bool) -> list[Field]:
         channel = argument.host_channel
         fields += [True, _name("channel id", channel)] if channel else [False]
     if has_info:
-        fields += [
-            _name("argument", argument.name),
-            _name("type", argument.type_name, "0"),
-            int(argument.access),
-        ]
+        fields += [_name("argument", argument.name), _name("type", argument.type_name, "0"), int(argument.access)]
     return fields + ([True, _name("interface", argument.stream)] if argument.stream else [False])
 
 

@@ -29,11 +29,7 @@ if TYPE_CHECKING:
     from fpgart.engine.compiling.known_steps import KnownSteps
     from fpgart.engine.isolated.loss import Loss
 
-FAILURE = {
-    BUILD: BuildProgramFailure.status,
-    COMPILE: CompileProgramFailure.status,
-    LINK: LinkProgramFailure.status,
-}
+FAILURE = {BUILD: BuildProgramFailure.status, COMPILE: CompileProgramFailure.status, LINK: LinkProgramFailure.status}
 VERB = {BUILD: "built", COMPILE: "compiled", LINK: "linked"}
 NOT_FOR_COMPILERS = (config.LOG.name, config.TRACE.name, config.CHECK.name)
 """Options of the host that a compiler process does not obey."""

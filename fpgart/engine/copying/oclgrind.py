@@ -195,9 +195,7 @@ class Oclgrind(OwnBuffersEngine):
 
     def _open(self, name: str, path: Path, contents: Contents | None) -> None:
         with environment(
-            OCLGRIND_LOG=f"/proc/self/fd/{self._log}",
-            OCLGRIND_DATA_RACES="1",
-            OCLGRIND_MAX_ERRORS=str(MOST_MESSAGES),
+            OCLGRIND_LOG=f"/proc/self/fd/{self._log}", OCLGRIND_DATA_RACES="1", OCLGRIND_MAX_ERRORS=str(MOST_MESSAGES)
         ):
             super().__init__(name, open_driver(path), contents)
         self.own = OwnKernels(self)  # before any buffer is written
@@ -350,14 +348,7 @@ class CheckedKernel(OwnBuffersKernel):
     def _misuse(
         self, launch: Launch, outcome: Outcome, message: Message, sources: dict[int, list[ReachedMemory]]
     ) -> Misuse:
-        made = Misuse(
-            message.fault,
-            self.interface.name,
-            message.words,
-            message.accesses,
-            message.space,
-            message.size,
-        )
+        made = Misuse(message.fault, self.interface.name, message.words, message.accesses, message.space, message.size)
         if message.fault is Fault.UNWRITTEN:
             line = message.accesses[0].line if message.accesses else 0
             regions = sources.get(line, [])

@@ -27,10 +27,7 @@ NOT_PASSED_ON = ("LD_PRELOAD", config.ISOLATE.name, config.SERVED.name, "FPGART_
 """Variables for the host's process alone."""
 
 
-LIMITS = {
-    errno.EMFILE: " (ulimit -n)",
-    errno.EAGAIN: " (ulimit -u)",
-}
+LIMITS = {errno.EMFILE: " (ulimit -n)", errno.EAGAIN: " (ulimit -u)"}
 """The limits of a process that cause these errors of the system."""
 SPAWNING = 8 << 20
 """The most bytes that starting a process takes, for its stack."""

@@ -115,11 +115,7 @@ class DriverKernel:
         """The interface as the driver returns it; for kernels that do not come from OpenCL C, SPIR-V has more."""
         driver = self.driver
         required = driver.query_or(
-            bytes(24),
-            "clGetKernelWorkGroupInfo",
-            self.handle,
-            driver.device,
-            cl.CL_KERNEL_COMPILE_WORK_GROUP_SIZE,
+            bytes(24), "clGetKernelWorkGroupInfo", self.handle, driver.device, cl.CL_KERNEL_COMPILE_WORK_GROUP_SIZE
         )
         attributes = driver.text("clGetKernelInfo", self.handle, cl.CL_KERNEL_ATTRIBUTES)
         sizes = SIZE3.unpack(required)

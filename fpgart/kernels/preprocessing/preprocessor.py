@@ -66,11 +66,7 @@ class Written(NamedTuple):
 
 
 def preprocess(
-    text: str,
-    name: str,
-    includes: Includes,
-    defines: Iterable[str] = (),
-    predefined: Mapping[str, str] | None = None,
+    text: str, name: str, includes: Includes, defines: Iterable[str] = (), predefined: Mapping[str, str] | None = None
 ) -> Preprocessed:
     """Preprocesses one text, which has no folder of its own. Raises PreprocessorError, or OSError.
 

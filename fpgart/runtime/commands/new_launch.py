@@ -22,11 +22,7 @@ from fpgart.runtime.programs.work_groups import for_engine
 
 
 def new_launch(
-    kernel: Kernel,
-    device: Device,
-    dimensions: int,
-    sizes: tuple[int, ...],
-    has_local: bool,
+    kernel: Kernel, device: Device, dimensions: int, sizes: tuple[int, ...], has_local: bool
 ) -> LaunchKernel:
     """Returns the operation that runs the kernel with the arguments that are set now, and reserves blocks for its
     buffers.

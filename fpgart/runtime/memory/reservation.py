@@ -24,11 +24,7 @@ class Reservation:
         self._taken: list[tuple[Buffer, Block]] = []
 
     def take(
-        self,
-        buffer: Buffer,
-        device: Device,
-        memory: int | None = None,
-        interleaving: tuple[bool, ...] | None = None,
+        self, buffer: Buffer, device: Device, memory: int | None = None, interleaving: tuple[bool, ...] | None = None
     ) -> Block:
         """Reserves and returns the block of a buffer in a memory of `device`, as Buffer.reserve() does.
 

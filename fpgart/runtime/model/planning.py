@@ -119,12 +119,7 @@ class Planner:
     def _copy(self, operation: CopyBuffer) -> list[Step]:
         (offset, other_offset, size), count = operation.parts[0], len(operation.parts)
         source, target = self._spot(operation.source), self._spot(operation.destination)
-        return _between(
-            source and source.at(offset),
-            target and target.at(other_offset),
-            size,
-            count,
-        )
+        return _between(source and source.at(offset), target and target.at(other_offset), size, count)
 
     def _in(self, buffer: Buffer, offset: int, size: int, count: int = 1) -> list[Step]:
         spot = self._spot(buffer)

@@ -240,10 +240,7 @@ class Group:
                     before = self._told.get((name, channel, writing), Wait())
                     self._told[name, channel, writing] = wait
                     since = Wait(
-                        wait.total - before.total,
-                        max(wait.begin, before.end),
-                        wait.end,
-                        wait.packets - before.packets,
+                        wait.total - before.total, max(wait.begin, before.end), wait.end, wait.packets - before.packets
                     )
                     if since.packets:
                         found.append(self._time(name, channel, writing, since))

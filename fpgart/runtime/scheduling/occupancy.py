@@ -70,16 +70,7 @@ class Occupancy:
     programmed or buffers are migrated.
     """
 
-    __slots__ = (
-        "busy_cores",
-        "carried",
-        "closing",
-        "cores",
-        "full_duplex",
-        "launches",
-        "moving",
-        "programming",
-    )
+    __slots__ = ("busy_cores", "carried", "closing", "cores", "full_duplex", "launches", "moving", "programming")
 
     def __init__(self, *, full_duplex: bool, cores: int) -> None:
         """`cores`: the number of tasks that can run at once; 0 for no limit."""

@@ -18,15 +18,7 @@ from fpgart.base import log
 from fpgart.base import opencl as cl
 from fpgart.base.errors import OutOfResources
 from fpgart.runtime.scheduling.core import Command, Core
-from fpgart.runtime.scheduling.event import (
-    RUNNING,
-    SUBMITTED,
-    ComputeUnit,
-    Event,
-    EventQueue,
-    Operation,
-    ReadyList,
-)
+from fpgart.runtime.scheduling.event import RUNNING, SUBMITTED, ComputeUnit, Event, EventQueue, Operation, ReadyList
 from fpgart.runtime.scheduling.occupancy import BOTH, TAKEN, Claim
 from fpgart.runtime.scheduling.order import Role
 from fpgart.runtime.scheduling.unclaimable import Unclaimable

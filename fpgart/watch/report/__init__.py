@@ -9,15 +9,7 @@ from fpgart.watch.report.collect import of, read
 from fpgart.watch.report.merge import as_trace, merged
 from fpgart.watch.report.model import Advice, BufferLife, CheckFinding, Copy, Report
 from fpgart.watch.report.text import as_json, as_text
-from fpgart.watch.report.trace_events import (
-    Args,
-    TraceError,
-    events,
-    in_order,
-    of_fpgart,
-    ordered,
-    without_collector,
-)
+from fpgart.watch.report.trace_events import Args, TraceError, events, in_order, of_fpgart, ordered, without_collector
 from fpgart.watch.report.verdict import verdict
 
 __all__ = [
