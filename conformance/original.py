@@ -28,7 +28,7 @@ from fpgart.watch import report
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "conformance" / "c" / "board_traffic.c"
 FPGART = [sys.executable, "-m", "fpgart.cli"]
-HOSTS = re.findall(r"HOST\((\w+)\),", SOURCE.read_text())
+HOSTS = re.findall(r"NAMED\((\w+)\),", SOURCE.read_text())
 TWO_BOARDS = "usm_s10,usm_s10"
 BOARDS = {"on_two_devices": TWO_BOARDS, "copied_between_devices": TWO_BOARDS, "places_of_arguments": "hetero"}
 PLACES = {"places_of_arguments": ("", "HBM"), "host_and_shared_allocations": ("host", "host")}

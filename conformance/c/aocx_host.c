@@ -13,22 +13,11 @@ int main(int count, char **words)
     cl_int status, binary_status = 12345, data[COUNT], got[COUNT];
     const size_t whole[2] = {WIDTH, HEIGHT}, local[2] = {8, 4};
     must_be(count == 2, "one file");
-    FILE *file = fopen(words[1], "rb");
-    must_be(file != NULL, "the file can be read");
-    fseek(file, 0, SEEK_END);
-    size_t size = (size_t)ftell(file);
-    unsigned char *contents = malloc(size);
-    rewind(file);
-    must_be(fread(contents, 1, size, file) == size, "the file is read");
-    fclose(file);
+    size_t size;
+    unsigned char *contents = file_contents(words[1], &size);
     find_context(&host);
     host.queue = new_queue(&host);
-    host.program =
-        clCreateProgramWithBinary(host.context, 1, &host.device, &size,
-                                  (const unsigned char **)&contents, &binary_status, &status);
-    must(status, "clCreateProgramWithBinary");
-    must(binary_status, "the binary's own status");
-    MUST(clBuildProgram(host.program, 1, &host.device, "", NULL, NULL));
+    host.program = program_from(&host, contents, size);
     cl_kernel kernel = new_kernel(&host, "twice");
     cl_mem buffer = new_buffer(&host, sizeof data);
     for (int i = 0; i < COUNT; i++)

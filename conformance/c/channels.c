@@ -118,21 +118,11 @@ static void find_functions(struct host *host)
 
 static void start_from_file(struct host *host, const char *path)
 {
-    cl_int status;
-    FILE *file = fopen(path, "rb");
-    must_be(file != NULL, "the file can be read");
-    fseek(file, 0, SEEK_END);
-    size_t size = (size_t)ftell(file);
-    unsigned char *contents = malloc(size);
-    rewind(file);
-    must_be(fread(contents, 1, size, file) == size, "the file is read");
-    fclose(file);
+    size_t size;
+    unsigned char *contents = file_contents(path, &size);
     find_context(host);
     host->queue = new_queue(host);
-    host->program = clCreateProgramWithBinary(host->context, 1, &host->device, &size,
-                                              (const unsigned char **)&contents, NULL, &status);
-    must(status, "clCreateProgramWithBinary");
-    MUST(clBuildProgram(host->program, 1, &host->device, "", NULL, NULL));
+    host->program = program_from(host, contents, size);
     free(contents);
 }
 
@@ -140,18 +130,9 @@ static void start_from_file(struct host *host, const char *path)
 static void start_again(struct host *host)
 {
     size_t size;
-    cl_int status, binary_status;
-    must(clGetProgramInfo(host->program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL),
-         "CL_PROGRAM_BINARY_SIZES");
-    unsigned char *binary = malloc(size);
-    must(clGetProgramInfo(host->program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL),
-         "CL_PROGRAM_BINARIES");
+    unsigned char *binary = binary_of(host->program, &size);
     MUST(clReleaseProgram(host->program));
-    host->program =
-        clCreateProgramWithBinary(host->context, 1, &host->device, &size,
-                                  (const unsigned char **)&binary, &binary_status, &status);
-    must(status, "clCreateProgramWithBinary");
-    MUST(clBuildProgram(host->program, 1, &host->device, "", NULL, NULL));
+    host->program = program_from(host, binary, size);
     free(binary);
 }
 
@@ -243,66 +224,66 @@ static void feedback(struct host *host)
     producer_and_consumer(host);
 }
 
+static cl_int read_host_pipe(struct host *host, const char *name, cl_bool blocking, cl_int *x,
+                             cl_event *event)
+{
+    return the.clEnqueueReadHostPipeINTEL(host->queue, host->program, name, blocking, x, sizeof *x,
+                                          0, NULL, event);
+}
+
 static void host_pipes(struct host *host)
 {
-    cl_int x, status, amount = 7, count = FEW;
+    cl_int x, amount = 7, count = FEW;
     cl_kernel add = new_kernel(host, "add");
     const size_t one = 1;
     cl_event event;
     set_argument(add, 0, sizeof count, &count);
     set_argument(add, 1, sizeof amount, &amount);
-    must(the.clEnqueueReadHostPipeINTEL(host->queue, host->program, "to_host", CL_FALSE, &x,
-                                        sizeof x, 0, NULL, &event),
-         "clEnqueueReadHostPipeINTEL");
+    MUST(read_host_pipe(host, "to_host", CL_FALSE, &x, &event));
     MUST(clFinish(host->queue));
     must_be(status_of(event) == -1, "reading an empty pipe without waiting fails with -1");
     MUST(clEnqueueNDRangeKernel(other, add, 1, NULL, &one, &one, 0, NULL, NULL));
     for (int i = 0; i < FEW; i++) {
-        must(the.clEnqueueWriteHostPipeINTEL(host->queue, host->program, "from_host", CL_TRUE, &i,
-                                             sizeof i, 0, NULL, NULL),
-             "clEnqueueWriteHostPipeINTEL");
-        must(the.clEnqueueReadHostPipeINTEL(host->queue, host->program, "to_host", CL_TRUE, &x,
-                                            sizeof x, 0, NULL, NULL),
-             "clEnqueueReadHostPipeINTEL");
+        MUST(the.clEnqueueWriteHostPipeINTEL(host->queue, host->program, "from_host", CL_TRUE, &i,
+                                             sizeof i, 0, NULL, NULL));
+        MUST(read_host_pipe(host, "to_host", CL_TRUE, &x, NULL));
         must_be(x == i + amount, "the kernel answers");
     }
     MUST(clFinish(other));
-    status = the.clEnqueueReadHostPipeINTEL(host->queue, host->program, "narrow", CL_TRUE, &x,
-                                            sizeof x, 0, NULL, NULL);
-    must_be(status == CL_INVALID_VALUE, "a channel between kernels is none of the host's");
-    status = the.clEnqueueReadHostPipeINTEL(host->queue, host->program, "nowhere", CL_TRUE, &x,
-                                            sizeof x, 0, NULL, NULL);
-    must_be(status == CL_INVALID_VALUE, "an unknown name is refused");
-    status = the.clEnqueueReadHostPipeINTEL(host->queue, host->program, NULL, CL_TRUE, &x, sizeof x,
-                                            0, NULL, NULL);
-    must_be(status == CL_INVALID_VALUE, "no name is refused");
+    must_be(read_host_pipe(host, "narrow", CL_TRUE, &x, NULL) == CL_INVALID_VALUE,
+            "a channel between kernels is none of the host's");
+    must_be(read_host_pipe(host, "nowhere", CL_TRUE, &x, NULL) == CL_INVALID_VALUE,
+            "an unknown name is refused");
+    must_be(read_host_pipe(host, NULL, CL_TRUE, &x, NULL) == CL_INVALID_VALUE,
+            "no name is refused");
+}
+
+static cl_int read_table(struct host *host, const char *name, size_t offset, cl_int table[4])
+{
+    return the.clEnqueueReadGlobalVariableINTEL(host->queue, host->program, name, CL_TRUE,
+                                                4 * sizeof *table, offset, table, 0, NULL, NULL);
 }
 
 static void variables(struct host *host)
 {
-    cl_int table[4], indices[4] = {3, 2, 1, 0}, changed = 100, status;
+    cl_int table[4], indices[4] = {3, 2, 1, 0}, changed = 100;
     cl_mem x = new_buffer(host, sizeof indices);
     cl_kernel look_up = new_kernel(host, "look_up");
     set_argument(look_up, 0, sizeof x, &x);
-    must(the.clEnqueueWriteGlobalVariableINTEL(host->queue, host->program, "table", CL_TRUE,
-                                               sizeof changed, 4, &changed, 0, NULL, NULL),
-         "clEnqueueWriteGlobalVariableINTEL");
+    MUST(the.clEnqueueWriteGlobalVariableINTEL(host->queue, host->program, "table", CL_TRUE,
+                                               sizeof changed, 4, &changed, 0, NULL, NULL));
     MUST(clEnqueueWriteBuffer(host->queue, x, CL_FALSE, 0, sizeof indices, indices, 0, NULL, NULL));
     launch(host->queue, look_up, 4, NULL);
     read_back(host->queue, x, sizeof indices, indices);
     must_be(indices[0] == 40 && indices[1] == 30 && indices[2] == 100 && indices[3] == 10,
             "kernels see what the host wrote, and what the source says elsewhere");
-    must(the.clEnqueueReadGlobalVariableINTEL(host->queue, host->program, "table", CL_TRUE,
-                                              sizeof table, 0, table, 0, NULL, NULL),
-         "clEnqueueReadGlobalVariableINTEL");
+    MUST(read_table(host, "table", 0, table));
     must_be(table[0] == 11 && table[1] == 101 && table[2] == 31 && table[3] == 41,
             "the host sees what kernels wrote");
-    status = the.clEnqueueReadGlobalVariableINTEL(host->queue, host->program, "chair", CL_TRUE,
-                                                  sizeof table, 0, table, 0, NULL, NULL);
-    must_be(status == CL_INVALID_ARG_VALUE, "an unknown variable is refused");
-    status = the.clEnqueueReadGlobalVariableINTEL(host->queue, host->program, "table", CL_TRUE,
-                                                  sizeof table, 4, table, 0, NULL, NULL);
-    must_be(status == CL_INVALID_VALUE, "beyond the variable's end is refused");
+    must_be(read_table(host, "chair", 0, table) == CL_INVALID_ARG_VALUE,
+            "an unknown variable is refused");
+    must_be(read_table(host, "table", 4, table) == CL_INVALID_VALUE,
+            "beyond the variable's end is refused");
 }
 
 static cl_mem new_pipe(struct host *host, cl_mem_flags flags, cl_uint packets)

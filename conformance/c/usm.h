@@ -58,3 +58,67 @@ HOST_FUNCTION void find_usm(struct host *host)
     find_function(host->platform, "clEnqueueMigrateMemINTEL", &migrate);
     find_function(host->platform, "clEnqueueMemAdviseINTEL", &advise);
 }
+
+enum kind { HOST, DEVICE, SHARED, KINDS };
+
+HOST_FUNCTION void *try_to_allocate(struct host *host, enum kind kind,
+                                    const cl_mem_properties_intel *properties, size_t size,
+                                    cl_uint alignment, cl_int *status)
+{
+    if (kind == HOST)
+        return host_alloc(host->context, properties, size, alignment, status);
+    return (kind == DEVICE ? device_alloc : shared_alloc)(host->context, host->device, properties,
+                                                          size, alignment, status);
+}
+
+HOST_FUNCTION void *allocate_with(struct host *host, enum kind kind,
+                                  const cl_mem_properties_intel *properties, size_t size,
+                                  cl_uint alignment)
+{
+    cl_int status = 12345;
+    void *pointer = try_to_allocate(host, kind, properties, size, alignment, &status);
+    must(status, "allocating");
+    must_be(pointer != NULL, "an allocation has an address");
+    return pointer;
+}
+
+HOST_FUNCTION void *allocate(struct host *host, enum kind kind, size_t size)
+{
+    return allocate_with(host, kind, NULL, size, 0);
+}
+
+HOST_FUNCTION void free_memory(struct host *host, void *memory)
+{
+    MUST(mem_free(host->context, memory));
+}
+
+HOST_FUNCTION void copy_memory(struct host *host, void *to, const void *from, size_t size)
+{
+    MUST(mem_copy(host->queue, CL_TRUE, to, from, size, 0, NULL, NULL));
+}
+
+/* An answer about the allocation in which a pointer lies. */
+HOST_FUNCTION void ask_allocation(struct host *host, const void *pointer, cl_mem_info_intel query,
+                                  size_t size, void *answer)
+{
+    MUST(alloc_info(host->context, pointer, query, size, answer, NULL));
+}
+
+/* A kernel whose first argument is a pointer. */
+HOST_FUNCTION cl_kernel kernel_at(struct host *host, const char *name, const void *pointer)
+{
+    cl_kernel kernel = new_kernel(host, name);
+    MUST(set_pointer(kernel, 0, pointer));
+    return kernel;
+}
+
+HOST_FUNCTION void switch_access(cl_kernel kernel, cl_kernel_exec_info kind, cl_bool is_on)
+{
+    MUST(clSetKernelExecInfo(kernel, kind, sizeof is_on, &is_on));
+}
+
+/* The kernel may find pointers to device allocations in memory. */
+HOST_FUNCTION void announce_device_access(cl_kernel kernel)
+{
+    switch_access(kernel, CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL, CL_TRUE);
+}

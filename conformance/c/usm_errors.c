@@ -11,7 +11,7 @@ static struct host host, other;
 static cl_kernel kernel;
 static int failures, passes, skips;
 static bool strict;
-static void *device_memory, *host_memory, *shared_memory;
+static void *device_memory, *shared_memory;
 
 static void sentence(int line, const char *words, cl_int expected, cl_int got)
 {
@@ -29,20 +29,23 @@ static void cannot(int line, const char *words)
     skips++;
 }
 
-enum kind { HOST, DEVICE, SHARED };
+/* The lines of two sentences. */
+static void cannot_exhaust(int line)
+{
+    cannot(line, "CL_OUT_OF_RESOURCES: a host cannot bring it about");
+    cannot(line + 2, "CL_OUT_OF_HOST_MEMORY: a host cannot bring it about");
+}
 
 static cl_int allocated(enum kind kind, cl_context context, cl_device_id device,
                         const cl_mem_properties_intel *properties, size_t size, cl_uint alignment)
 {
     cl_int status = 12345;
-    void *pointer = kind == HOST ? host_alloc(context, properties, size, alignment, &status)
-                    : kind == DEVICE
-                        ? device_alloc(context, device, properties, size, alignment, &status)
-                        : shared_alloc(context, device, properties, size, alignment, &status);
+    struct host given = {.context = context, .device = device};
+    void *pointer = try_to_allocate(&given, kind, properties, size, alignment, &status);
     if ((pointer != NULL) != (status == CL_SUCCESS))
         return 54321;
     if (pointer != NULL)
-        must(mem_free(context, pointer), "clMemFreeINTEL");
+        MUST(mem_free(context, pointer));
     return status;
 }
 
@@ -53,18 +56,6 @@ static cl_int with_large_alignments(enum kind kind)
     for (cl_uint alignment = 256; alignment != 0; alignment *= 2) {
         cl_int status = allocated(kind, host.context, host.device, NULL, 64, alignment);
         found = status == CL_INVALID_VALUE ? found : status;
-    }
-    return found;
-}
-
-/* The same for CL_INVALID_COMMAND_QUEUE and what is no queue: NULL, and objects of other types. */
-static cl_int without_queue(cl_int (*call)(cl_command_queue queue))
-{
-    const void *others[] = {NULL, host.context, host.device, kernel};
-    cl_int found = CL_INVALID_COMMAND_QUEUE;
-    for (int i = 0; i < (strict ? 4 : 1); i++) {
-        cl_int status = call((cl_command_queue)others[i]);
-        found = status == CL_INVALID_COMMAND_QUEUE ? found : status;
     }
     return found;
 }
@@ -157,9 +148,7 @@ static void freeing(void)
     int local = 0;
     for (int i = 0; i < 2; i++) {
         cl_int (*free_it)(cl_context, void *) = functions[i].free;
-        cl_int status;
-        char *pointer = device_alloc(host.context, host.device, NULL, 4096, 0, &status);
-        must(status, "clDeviceMemAllocINTEL");
+        char *pointer = allocate(&host, DEVICE, 4096);
         puts(functions[i].name);
         sentence(610, "CL_INVALID_CONTEXT: no context", CL_INVALID_CONTEXT, free_it(NULL, pointer));
         sentence(612, "NULL is nothing to free", CL_SUCCESS, free_it(host.context, NULL));
@@ -172,8 +161,7 @@ static void freeing(void)
         sentence(612, "what was allocated", CL_SUCCESS, free_it(host.context, pointer));
         sentence(612, "CL_INVALID_VALUE: freed already", CL_INVALID_VALUE,
                  free_it(host.context, pointer));
-        cannot(614, "CL_OUT_OF_RESOURCES: a host cannot bring it about");
-        cannot(616, "CL_OUT_OF_HOST_MEMORY: a host cannot bring it about");
+        cannot_exhaust(614);
     }
 }
 
@@ -201,8 +189,7 @@ static void queries(void)
                  alloc_info(host.context, device_memory, known[i].name, 0, NULL, &size));
         sentence(671, "its value", (cl_int)known[i].size, (cl_int)size);
     }
-    cannot(673, "CL_OUT_OF_RESOURCES: a host cannot bring it about");
-    cannot(675, "CL_OUT_OF_HOST_MEMORY: a host cannot bring it about");
+    cannot_exhaust(673);
 }
 
 static void arguments(void)
@@ -222,46 +209,74 @@ static void arguments(void)
         cannot(743, "CL_INVALID_ARG_VALUE: the device reaches all of the host's memory");
     sentence(743, "CL_INVALID_ARG_VALUE: the argument is no pointer", CL_INVALID_ARG_VALUE,
              set_pointer(kernel, 1, device_memory));
-    cannot(745, "CL_OUT_OF_RESOURCES: a host cannot bring it about");
-    cannot(747, "CL_OUT_OF_HOST_MEMORY: a host cannot bring it about");
+    cannot_exhaust(745);
 }
 
-static cl_event foreign_event(void)
+static cl_int fill_behind(cl_command_queue queue, cl_uint count, const cl_event *list)
 {
-    cl_event event = user_event(&other);
-    MUST(clSetUserEventStatus(event, CL_COMPLETE));
-    return event;
+    return mem_fill(queue, device_memory, "abc", 4, 64, count, list, NULL);
 }
 
-static cl_int fill_in(cl_command_queue queue)
+static cl_int copy_behind(cl_command_queue queue, cl_uint count, const cl_event *list)
 {
-    return mem_fill(queue, device_memory, "abc", 4, 64, 0, NULL, NULL);
+    static char local[64];
+    return mem_copy(queue, CL_TRUE, device_memory, local, 64, count, list, NULL);
 }
 
-static cl_int copy_in(cl_command_queue queue)
+static void *for_hints(void)
 {
-    return mem_copy(queue, CL_TRUE, device_memory, host_memory, 64, 0, NULL, NULL);
+    return shared_memory != NULL ? shared_memory : device_memory;
 }
 
-static cl_int migrate_in(cl_command_queue queue)
+static cl_int migrate_behind(cl_command_queue queue, cl_uint count, const cl_event *list)
 {
-    return migrate(queue, device_memory, 64, CL_MIGRATE_MEM_OBJECT_HOST, 0, NULL, NULL);
+    return migrate(queue, for_hints(), 64, CL_MIGRATE_MEM_OBJECT_HOST, count, list, NULL);
 }
 
-static cl_int advise_in(cl_command_queue queue)
+static cl_int advise_behind(cl_command_queue queue, cl_uint count, const cl_event *list)
 {
-    return advise(queue, device_memory, 64, 0, 0, NULL, NULL);
+    return advise(queue, for_hints(), 64, 0, count, list, NULL);
+}
+
+typedef cl_int (*command)(cl_command_queue queue, cl_uint count, const cl_event *list);
+
+/* CL_INVALID_COMMAND_QUEUE if that is what each thing gives that is no queue: NULL, and objects of
+ * other types; else another status. */
+static cl_int without_queue(command call)
+{
+    const void *others[] = {NULL, host.context, host.device, kernel};
+    cl_int found = CL_INVALID_COMMAND_QUEUE;
+    for (int i = 0; i < (strict ? 4 : 1); i++) {
+        cl_int status = call((cl_command_queue)others[i], 0, NULL);
+        found = status == CL_INVALID_COMMAND_QUEUE ? found : status;
+    }
+    return found;
+}
+
+/* What all commands have in common, with the lines about the queue and about the wait list. */
+static void queues_and_lists(command call, int queue_line, int list_line)
+{
+    const cl_command_queue queue = host.queue;
+    cl_event foreign = user_event(&other);
+    MUST(clSetUserEventStatus(foreign, CL_COMPLETE));
+    sentence(queue_line, "CL_INVALID_COMMAND_QUEUE: no queue", CL_INVALID_COMMAND_QUEUE,
+             without_queue(call));
+    sentence(queue_line + 2, "CL_INVALID_CONTEXT: an event of another context", CL_INVALID_CONTEXT,
+             call(queue, 1, &foreign));
+    sentence(list_line, "CL_INVALID_EVENT_WAIT_LIST: a number without a list",
+             CL_INVALID_EVENT_WAIT_LIST, call(queue, 1, NULL));
+    sentence(list_line, "CL_INVALID_EVENT_WAIT_LIST: a list without a number",
+             CL_INVALID_EVENT_WAIT_LIST, call(queue, 0, &foreign));
+    sentence(list_line, "CL_INVALID_EVENT_WAIT_LIST: no event in it", CL_INVALID_EVENT_WAIT_LIST,
+             call(queue, 1, &(cl_event){NULL}));
+    MUST(clReleaseEvent(foreign));
 }
 
 static void filling(void)
 {
     const cl_command_queue queue = host.queue;
-    const cl_event foreign = foreign_event();
     char pattern[256] = {0}, *to = device_memory;
-    sentence(818, "CL_INVALID_COMMAND_QUEUE: no queue", CL_INVALID_COMMAND_QUEUE,
-             without_queue(fill_in));
-    sentence(820, "CL_INVALID_CONTEXT: an event of another context", CL_INVALID_CONTEXT,
-             mem_fill(queue, to, pattern, 4, 64, 1, &foreign, NULL));
+    queues_and_lists(fill_behind, 818, 830);
     sentence(822, "CL_INVALID_VALUE: no destination", CL_INVALID_VALUE,
              mem_fill(queue, NULL, pattern, 4, 64, 0, NULL, NULL));
     sentence(822, "CL_INVALID_VALUE: the destination is not aligned", CL_INVALID_VALUE,
@@ -276,41 +291,23 @@ static void filling(void)
              mem_fill(queue, to, pattern, 256, 256, 0, NULL, NULL));
     sentence(828, "CL_INVALID_VALUE: the size is no multiple", CL_INVALID_VALUE,
              mem_fill(queue, to, pattern, 4, 63, 0, NULL, NULL));
-    sentence(830, "CL_INVALID_EVENT_WAIT_LIST: a number without a list", CL_INVALID_EVENT_WAIT_LIST,
-             mem_fill(queue, to, pattern, 4, 64, 1, NULL, NULL));
-    sentence(830, "CL_INVALID_EVENT_WAIT_LIST: a list without a number", CL_INVALID_EVENT_WAIT_LIST,
-             mem_fill(queue, to, pattern, 4, 64, 0, &foreign, NULL));
-    sentence(830, "CL_INVALID_EVENT_WAIT_LIST: no event in it", CL_INVALID_EVENT_WAIT_LIST,
-             mem_fill(queue, to, pattern, 4, 64, 1, &(cl_event){NULL}, NULL));
     for (size_t size = 1; size <= 128; size *= 2)
         sentence(826, "powers of two up to 128 are patterns", CL_SUCCESS,
                  mem_fill(queue, to, pattern, size, 1024, 0, NULL, NULL));
     MUST(clFinish(queue));
-    cannot(832, "CL_OUT_OF_RESOURCES: a host cannot bring it about");
-    cannot(834, "CL_OUT_OF_HOST_MEMORY: a host cannot bring it about");
-    MUST(clReleaseEvent(foreign));
+    cannot_exhaust(832);
 }
 
 static void copying(void)
 {
     const cl_command_queue queue = host.queue;
-    const cl_event foreign = foreign_event();
     cl_event failed;
     char local[64] = {0}, *to = device_memory;
-    sentence(866, "CL_INVALID_COMMAND_QUEUE: no queue", CL_INVALID_COMMAND_QUEUE,
-             without_queue(copy_in));
-    sentence(868, "CL_INVALID_CONTEXT: an event of another context", CL_INVALID_CONTEXT,
-             mem_copy(queue, CL_TRUE, to, local, 64, 1, &foreign, NULL));
+    queues_and_lists(copy_behind, 866, 872);
     sentence(870, "CL_INVALID_VALUE: no destination", CL_INVALID_VALUE,
              mem_copy(queue, CL_TRUE, NULL, local, 64, 0, NULL, NULL));
     sentence(870, "CL_INVALID_VALUE: no source", CL_INVALID_VALUE,
              mem_copy(queue, CL_TRUE, to, NULL, 64, 0, NULL, NULL));
-    sentence(872, "CL_INVALID_EVENT_WAIT_LIST: a number without a list", CL_INVALID_EVENT_WAIT_LIST,
-             mem_copy(queue, CL_TRUE, to, local, 64, 1, NULL, NULL));
-    sentence(872, "CL_INVALID_EVENT_WAIT_LIST: a list without a number", CL_INVALID_EVENT_WAIT_LIST,
-             mem_copy(queue, CL_TRUE, to, local, 64, 0, &foreign, NULL));
-    sentence(872, "CL_INVALID_EVENT_WAIT_LIST: no event in it", CL_INVALID_EVENT_WAIT_LIST,
-             mem_copy(queue, CL_TRUE, to, local, 64, 1, &(cl_event){NULL}, NULL));
     failed = user_event(&host);
     MUST(clSetUserEventStatus(failed, -5));
     sentence(874, "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST: blocking behind a failure",
@@ -321,53 +318,27 @@ static void copying(void)
              mem_copy(queue, CL_TRUE, to, to + 32, 64, 0, NULL, NULL));
     sentence(876, "adjacent ranges do not overlap", CL_SUCCESS,
              mem_copy(queue, CL_TRUE, to, to + 64, 64, 0, NULL, NULL));
-    cannot(878, "CL_OUT_OF_RESOURCES: a host cannot bring it about");
-    cannot(880, "CL_OUT_OF_HOST_MEMORY: a host cannot bring it about");
-    MUST(clReleaseEvent(foreign));
+    cannot_exhaust(878);
 }
 
 static void hints(void)
 {
     const cl_command_queue queue = host.queue;
-    const cl_event foreign = foreign_event();
-    void *memory = shared_memory != NULL ? shared_memory : device_memory;
-    const cl_mem_migration_flags fine = CL_MIGRATE_MEM_OBJECT_HOST;
-    sentence(911, "CL_INVALID_COMMAND_QUEUE: no queue", CL_INVALID_COMMAND_QUEUE,
-             without_queue(migrate_in));
-    sentence(913, "CL_INVALID_CONTEXT: an event of another context", CL_INVALID_CONTEXT,
-             migrate(queue, memory, 64, fine, 1, &foreign, NULL));
+    void *memory = for_hints();
+    queues_and_lists(migrate_behind, 911, 919);
     cannot(915, "the specification leaves open which pointers and sizes are invalid");
     sentence(917, "CL_INVALID_VALUE: no flags", CL_INVALID_VALUE,
              migrate(queue, memory, 64, 0, 0, NULL, NULL));
     sentence(917, "CL_INVALID_VALUE: flags that are none", CL_INVALID_VALUE,
              migrate(queue, memory, 64, (cl_mem_migration_flags)1 << 20, 0, NULL, NULL));
-    sentence(917, "migrating to the host", CL_SUCCESS,
-             migrate(queue, memory, 64, fine, 0, NULL, NULL));
-    sentence(919, "CL_INVALID_EVENT_WAIT_LIST: a number without a list", CL_INVALID_EVENT_WAIT_LIST,
-             migrate(queue, memory, 64, fine, 1, NULL, NULL));
-    sentence(919, "CL_INVALID_EVENT_WAIT_LIST: a list without a number", CL_INVALID_EVENT_WAIT_LIST,
-             migrate(queue, memory, 64, fine, 0, &foreign, NULL));
-    sentence(919, "CL_INVALID_EVENT_WAIT_LIST: no event in it", CL_INVALID_EVENT_WAIT_LIST,
-             migrate(queue, memory, 64, fine, 1, &(cl_event){NULL}, NULL));
-    cannot(921, "CL_OUT_OF_RESOURCES: a host cannot bring it about");
-    cannot(923, "CL_OUT_OF_HOST_MEMORY: a host cannot bring it about");
-    sentence(952, "CL_INVALID_COMMAND_QUEUE: no queue", CL_INVALID_COMMAND_QUEUE,
-             without_queue(advise_in));
-    sentence(954, "CL_INVALID_CONTEXT: an event of another context", CL_INVALID_CONTEXT,
-             advise(queue, memory, 64, 0, 1, &foreign, NULL));
+    sentence(917, "migrating to the host", CL_SUCCESS, migrate_behind(queue, 0, NULL));
+    cannot_exhaust(921);
+    queues_and_lists(advise_behind, 952, 960);
     cannot(956, "the specification leaves open which pointers and sizes are invalid");
     sentence(958, "CL_INVALID_VALUE: what is no advice", CL_INVALID_VALUE,
              advise(queue, memory, 64, 0x99, 0, NULL, NULL));
-    sentence(960, "CL_INVALID_EVENT_WAIT_LIST: a number without a list", CL_INVALID_EVENT_WAIT_LIST,
-             advise(queue, memory, 64, 0, 1, NULL, NULL));
-    sentence(960, "CL_INVALID_EVENT_WAIT_LIST: a list without a number", CL_INVALID_EVENT_WAIT_LIST,
-             advise(queue, memory, 64, 0, 0, &foreign, NULL));
-    sentence(960, "CL_INVALID_EVENT_WAIT_LIST: no event in it", CL_INVALID_EVENT_WAIT_LIST,
-             advise(queue, memory, 64, 0, 1, &(cl_event){NULL}, NULL));
-    cannot(962, "CL_OUT_OF_RESOURCES: a host cannot bring it about");
-    cannot(964, "CL_OUT_OF_HOST_MEMORY: a host cannot bring it about");
+    cannot_exhaust(962);
     MUST(clFinish(queue));
-    MUST(clReleaseEvent(foreign));
 }
 
 int main(int count, char **words)
@@ -385,9 +356,7 @@ int main(int count, char **words)
     other.context =
         clCreateContext(NULL, 1, &devices[other.device != NULL ? 1 : 0], NULL, NULL, &status);
     must(status, "clCreateContext");
-    device_memory = device_alloc(host.context, host.device, NULL, 4096, 0, &status);
-    must(status, "clDeviceMemAllocINTEL");
-    host_memory = host_alloc(host.context, NULL, 4096, 0, NULL);
+    device_memory = allocate(&host, DEVICE, 4096);
     shared_memory = shared_alloc(host.context, host.device, NULL, 4096, 0, NULL);
     puts("clHostMemAllocINTEL");
     allocating(HOST, 474);
@@ -406,9 +375,8 @@ int main(int count, char **words)
     copying();
     puts("clEnqueueMigrateMemINTEL, clEnqueueMemAdviseINTEL");
     hints();
-    must(mem_free(host.context, device_memory), "clMemFreeINTEL");
-    must(mem_free(host.context, host_memory), "clMemFreeINTEL");
-    must(mem_free(host.context, shared_memory), "clMemFreeINTEL");
+    free_memory(&host, device_memory);
+    free_memory(&host, shared_memory);
     MUST(clReleaseKernel(kernel));
     MUST(clReleaseContext(other.context));
     stop(&host);

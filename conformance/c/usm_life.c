@@ -30,18 +30,14 @@ static const char *const source =
 
 static struct host host;
 
-enum kind { HOST, DEVICE, SHARED, KINDS };
-
 static const cl_uint types[KINDS] = {CL_MEM_TYPE_HOST_INTEL, CL_MEM_TYPE_DEVICE_INTEL,
                                      CL_MEM_TYPE_SHARED_INTEL};
 
-static void *allocate(enum kind kind, size_t size)
+/* NULL if the device has no allocations of the kind. */
+static void *allocate_if_supported(enum kind kind)
 {
     cl_int status = CL_SUCCESS;
-    void *pointer = kind == HOST ? host_alloc(host.context, NULL, size, 0, &status)
-                    : kind == DEVICE
-                        ? device_alloc(host.context, host.device, NULL, size, 0, &status)
-                        : shared_alloc(host.context, host.device, NULL, size, 0, &status);
+    void *pointer = try_to_allocate(&host, kind, NULL, SIZE, 0, &status);
     if (status == CL_INVALID_OPERATION)
         return NULL;
     must(status, "allocating");
@@ -49,19 +45,9 @@ static void *allocate(enum kind kind, size_t size)
     return pointer;
 }
 
-static void release(void *pointer)
-{
-    must(mem_free(host.context, pointer), "clMemFreeINTEL");
-}
-
-static void copy(void *to, const void *from, size_t size)
-{
-    must(mem_copy(host.queue, CL_TRUE, to, from, size, 0, NULL, NULL), "clEnqueueMemcpyINTEL");
-}
-
 static void queries(enum kind kind, size_t wanted)
 {
-    char *pointer = allocate(kind, wanted);
+    char *pointer = allocate(&host, kind, wanted);
     const char *inside[] = {pointer, pointer + 1, pointer + wanted - 1};
     void *base;
     cl_uint type;
@@ -70,34 +56,22 @@ static void queries(enum kind kind, size_t wanted)
     cl_bitfield flags;
     int local;
     for (int i = 0; i < 3; i++) {
-        must(alloc_info(host.context, inside[i], CL_MEM_ALLOC_TYPE_INTEL, sizeof type, &type, NULL),
-             "type");
-        must(alloc_info(host.context, inside[i], CL_MEM_ALLOC_BASE_PTR_INTEL, sizeof base, &base,
-                        NULL),
-             "base");
-        must(alloc_info(host.context, inside[i], CL_MEM_ALLOC_SIZE_INTEL, sizeof size, &size, NULL),
-             "size");
-        must(alloc_info(host.context, inside[i], CL_MEM_ALLOC_DEVICE_INTEL, sizeof device, &device,
-                        NULL),
-             "device");
-        must(alloc_info(host.context, inside[i], CL_MEM_ALLOC_FLAGS_INTEL, sizeof flags, &flags,
-                        NULL),
-             "flags");
+        ask_allocation(&host, inside[i], CL_MEM_ALLOC_TYPE_INTEL, sizeof type, &type);
+        ask_allocation(&host, inside[i], CL_MEM_ALLOC_BASE_PTR_INTEL, sizeof base, &base);
+        ask_allocation(&host, inside[i], CL_MEM_ALLOC_SIZE_INTEL, sizeof size, &size);
+        ask_allocation(&host, inside[i], CL_MEM_ALLOC_DEVICE_INTEL, sizeof device, &device);
+        ask_allocation(&host, inside[i], CL_MEM_ALLOC_FLAGS_INTEL, sizeof flags, &flags);
         must_be(type == types[kind] && base == pointer && size >= wanted && flags == 0,
                 "the answers about an allocation");
         must_be(device == (kind == HOST ? NULL : host.device), "its device");
     }
-    must(alloc_info(host.context, &local, CL_MEM_ALLOC_TYPE_INTEL, sizeof type, &type, NULL),
-         "type");
-    must(alloc_info(host.context, &local, CL_MEM_ALLOC_BASE_PTR_INTEL, sizeof base, &base, NULL),
-         "base");
-    must(alloc_info(host.context, &local, CL_MEM_ALLOC_SIZE_INTEL, sizeof size, &size, NULL),
-         "size");
+    ask_allocation(&host, &local, CL_MEM_ALLOC_TYPE_INTEL, sizeof type, &type);
+    ask_allocation(&host, &local, CL_MEM_ALLOC_BASE_PTR_INTEL, sizeof base, &base);
+    ask_allocation(&host, &local, CL_MEM_ALLOC_SIZE_INTEL, sizeof size, &size);
     must_be(type == CL_MEM_TYPE_UNKNOWN_INTEL && base == NULL && size == 0,
             "memory of the host's own is unknown");
-    release(pointer);
-    must(alloc_info(host.context, pointer, CL_MEM_ALLOC_TYPE_INTEL, sizeof type, &type, NULL),
-         "type");
+    free_memory(&host, pointer);
+    ask_allocation(&host, pointer, CL_MEM_ALLOC_TYPE_INTEL, sizeof type, &type);
     must_be(type == CL_MEM_TYPE_UNKNOWN_INTEL, "freed memory is unknown");
 }
 
@@ -111,19 +85,17 @@ static void copies(void *allocations[KINDS])
             void *target;
             if (allocations[from] == NULL || allocations[to] == NULL)
                 continue;
-            target = allocate((enum kind)to, SIZE);
+            target = allocate(&host, (enum kind)to, SIZE);
             for (int i = 0; i < COUNT; i++)
                 data[i] = i * 7 + from * 3 + to;
-            copy(allocations[from], data, SIZE);
-            must(mem_copy(host.queue, CL_FALSE, target, allocations[from], SIZE, 0, NULL, &event),
-                 "clEnqueueMemcpyINTEL");
-            must(clGetEventInfo(event, CL_EVENT_COMMAND_TYPE, sizeof type, &type, NULL), "type");
+            copy_memory(&host, allocations[from], data, SIZE);
+            MUST(mem_copy(host.queue, CL_FALSE, target, allocations[from], SIZE, 0, NULL, &event));
+            MUST(clGetEventInfo(event, CL_EVENT_COMMAND_TYPE, sizeof type, &type, NULL));
             must_be(type == CL_COMMAND_MEMCPY_INTEL, "the type of a copy");
-            must(mem_copy(host.queue, CL_TRUE, got, target, SIZE, 1, &event, NULL),
-                 "clEnqueueMemcpyINTEL");
+            MUST(mem_copy(host.queue, CL_TRUE, got, target, SIZE, 1, &event, NULL));
             must_be(memcmp(got, data, SIZE) == 0, "every kind is copied to every kind");
             clReleaseEvent(event);
-            release(target);
+            free_memory(&host, target);
         }
     }
 }
@@ -135,8 +107,8 @@ static void out_of_order(void *allocations[KINDS])
     cl_int value = 99, got = 0;
     host.queue = new_queue_with(&host, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
     copies(allocations);
-    must(mem_fill(host.queue, allocations[DEVICE], &value, 4, SIZE, 0, NULL, &event), "fill");
-    must(mem_copy(host.queue, CL_TRUE, &got, allocations[DEVICE], 4, 1, &event, NULL), "copy");
+    MUST(mem_fill(host.queue, allocations[DEVICE], &value, 4, SIZE, 0, NULL, &event));
+    MUST(mem_copy(host.queue, CL_TRUE, &got, allocations[DEVICE], 4, 1, &event, NULL));
     must_be(got == value, "a copy waits for the fill in its wait list");
     clReleaseEvent(event);
     clReleaseCommandQueue(host.queue);
@@ -149,10 +121,9 @@ static void fills(void *allocation)
     for (int i = 0; i < 128; i++)
         pattern[i] = (unsigned char)(i + 1);
     for (size_t size = 1; size <= 128; size *= 2) {
-        must(mem_fill(host.queue, (char *)allocation + size, pattern, size, SIZE - 2 * size, 0,
-                      NULL, NULL),
-             "clEnqueueMemFillINTEL");
-        copy(got, allocation, SIZE);
+        MUST(mem_fill(host.queue, (char *)allocation + size, pattern, size, SIZE - 2 * size, 0,
+                      NULL, NULL));
+        copy_memory(&host, got, allocation, SIZE);
         for (size_t i = size; i < SIZE - size; i++)
             must_be(got[i] == pattern[i % size], "a fill repeats its pattern");
     }
@@ -160,75 +131,65 @@ static void fills(void *allocation)
 
 static void in_place(enum kind kind)
 {
-    cl_kernel kernel = new_kernel(&host, "scale");
-    cl_int *data = allocate(kind, SIZE), factor = 3;
+    cl_int *data = allocate_if_supported(kind), factor = 3;
     if (data == NULL)
         return;
+    cl_kernel kernel = kernel_at(&host, "scale", data);
     for (int i = 0; i < COUNT; i++)
         data[i] = i;
-    must(set_pointer(kernel, 0, data), "clSetKernelArgMemPointerINTEL");
     set_argument(kernel, 1, sizeof factor, &factor);
     launch(host.queue, kernel, COUNT, NULL);
-    must(set_pointer(kernel, 0, data + COUNT / 2), "a pointer into an allocation");
+    MUST(set_pointer(kernel, 0, data + COUNT / 2));
     launch(host.queue, kernel, COUNT / 2, NULL);
     MUST(clFinish(host.queue));
     for (int i = 0; i < COUNT; i++)
         must_be(data[i] == i * (i < COUNT / 2 ? 3 : 9), "a kernel works in the host's sight");
-    release(data);
+    free_memory(&host, data);
     clReleaseKernel(kernel);
 }
 
 static void reduction(void *result_memory)
 {
-    cl_kernel kernel = new_kernel(&host, "sum");
-    cl_int *data = allocate(HOST, SIZE), count = COUNT, got, expected = 0;
+    cl_int *data = allocate_if_supported(HOST), count = COUNT, got, expected = 0;
     if (data == NULL)
         return;
     for (int i = 0; i < COUNT; i++)
         expected += data[i] = i % 17;
-    must(set_pointer(kernel, 0, data), "clSetKernelArgMemPointerINTEL");
+    cl_kernel kernel = kernel_at(&host, "sum", data);
     set_argument(kernel, 1, sizeof count, &count);
-    must(set_pointer(kernel, 2, result_memory), "clSetKernelArgMemPointerINTEL");
+    MUST(set_pointer(kernel, 2, result_memory));
     launch(host.queue, kernel, 1, NULL);
-    copy(&got, result_memory, sizeof got);
+    copy_memory(&host, &got, result_memory, sizeof got);
     must_be(got == expected, "a kernel reads the host's memory in place");
-    release(data);
+    free_memory(&host, data);
     clReleaseKernel(kernel);
 }
 
 static void indirect(void)
 {
-    cl_kernel make = new_kernel(&host, "chain"), walk = new_kernel(&host, "walk"),
-              boxed = new_kernel(&host, "by_value");
-    const cl_bool yes = CL_TRUE;
-    char *nodes = allocate(DEVICE, NODES * 16), *result = allocate(DEVICE, SIZE);
+    char *nodes = allocate(&host, DEVICE, NODES * 16), *result = allocate(&host, DEVICE, SIZE);
     void *listed[] = {nodes, result};
     cl_int count = NODES, got = 0, expected = 0;
-    must(set_pointer(make, 0, nodes), "clSetKernelArgMemPointerINTEL");
+    cl_kernel make = kernel_at(&host, "chain", nodes), walk = kernel_at(&host, "walk", nodes),
+              boxed = new_kernel(&host, "by_value");
     set_argument(make, 1, sizeof count, &count);
     launch(host.queue, make, 1, NULL);
-    must(clSetKernelExecInfo(walk, CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL, sizeof yes,
-                             &yes),
-         "indirect device access");
-    must(clSetKernelExecInfo(walk, CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL, sizeof listed, listed),
-         "CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL");
-    must(set_pointer(walk, 0, nodes), "clSetKernelArgMemPointerINTEL");
-    must(set_pointer(walk, 1, result), "clSetKernelArgMemPointerINTEL");
+    announce_device_access(walk);
+    MUST(clSetKernelExecInfo(walk, CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL, sizeof listed, listed));
+    MUST(set_pointer(walk, 1, result));
     launch(host.queue, walk, 1, NULL);
-    copy(&got, result, sizeof got);
+    copy_memory(&host, &got, result, sizeof got);
     for (int i = 0; i < NODES; i++)
         expected += i * i;
     must_be(got == expected, "a list made by one kernel is walked by the next");
-    must(mem_fill(host.queue, result, &(cl_int){5}, 4, SIZE, 0, NULL, NULL), "fill");
+    MUST(mem_fill(host.queue, result, &(cl_int){5}, 4, SIZE, 0, NULL, NULL));
     set_argument(boxed, 0, sizeof result, &result);
-    must(clSetKernelExecInfo(boxed, CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL, sizeof yes,
-                             &yes),
-         "indirect device access");
+    announce_device_access(boxed);
     launch(host.queue, boxed, COUNT, NULL);
-    copy(&got, result + SIZE - 4, sizeof got);
+    copy_memory(&host, &got, result + SIZE - 4, sizeof got);
     must_be(got == 6, "a pointer inside a struct that is passed by value");
-    release(nodes);
-    release(result);
+    free_memory(&host, nodes);
+    free_memory(&host, result);
     clReleaseKernel(make);
     clReleaseKernel(walk);
     clReleaseKernel(boxed);
@@ -237,20 +198,16 @@ static void indirect(void)
 /* Where pointers are the board's addresses, kernels here cannot follow those that are in memory. */
 static void indirect_is_refused(void)
 {
-    cl_kernel kernel = new_kernel(&host, "spin");
-    const cl_bool yes = CL_TRUE;
     const size_t one = 1;
     cl_uint rounds = 1;
-    char *memory = allocate(DEVICE, SIZE);
-    must(set_pointer(kernel, 0, memory), "clSetKernelArgMemPointerINTEL");
+    char *memory = allocate(&host, DEVICE, SIZE);
+    cl_kernel kernel = kernel_at(&host, "spin", memory);
     set_argument(kernel, 1, sizeof rounds, &rounds);
-    must(clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL, sizeof yes,
-                             &yes),
-         "indirect device access");
+    announce_device_access(kernel);
     must_be(clEnqueueNDRangeKernel(host.queue, kernel, 1, NULL, &one, NULL, 0, NULL, NULL) ==
                 CL_INVALID_OPERATION,
             "a launch that may find encoded pointers in memory");
-    release(memory);
+    free_memory(&host, memory);
     clReleaseKernel(kernel);
 }
 
@@ -261,27 +218,21 @@ static void free_waits(bool encoded)
     cl_uint rounds = 20000000;
     cl_command_queue queue = new_queue(&host);
     for (int way = ARGUMENT; way < (encoded ? OF_THE_SET : WAYS); way++) {
-        cl_kernel kernel = new_kernel(&host, "spin");
         cl_event event;
-        const cl_bool yes = CL_TRUE;
-        char *memory = allocate(DEVICE, 4096), *other = allocate(DEVICE, 4096);
-        must(set_pointer(kernel, 0, other), "clSetKernelArgMemPointerINTEL");
+        char *memory = allocate(&host, DEVICE, 4096), *other = allocate(&host, DEVICE, 4096);
+        cl_kernel kernel = kernel_at(&host, "spin", other);
         set_argument(kernel, 1, sizeof rounds, &rounds);
         if (way == OF_THE_SET)
-            must(clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL, sizeof memory,
-                                     &memory),
-                 "CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL");
+            MUST(clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL, sizeof memory,
+                                     &memory));
         if (way == OF_THE_KIND)
-            must(clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL,
-                                     sizeof yes, &yes),
-                 "indirect device access");
+            announce_device_access(kernel);
         launch(queue, kernel, 1, &event);
         MUST(clFlush(queue));
-        must(blocking_free(host.context, way == ARGUMENT ? other : memory),
-             "clMemBlockingFreeINTEL");
+        MUST(blocking_free(host.context, way == ARGUMENT ? other : memory));
         must_be(status_of(event) == CL_COMPLETE,
                 "a blocking free waits for those that may use the memory");
-        release(way == ARGUMENT ? memory : other);
+        free_memory(&host, way == ARGUMENT ? memory : other);
         clReleaseEvent(event);
         clReleaseKernel(kernel);
     }
@@ -307,11 +258,11 @@ static void full_device(void)
     must_be(clEnqueueWriteBuffer(host.queue, buffer, CL_TRUE, 0, 4, &value, 0, NULL, NULL) ==
                 CL_MEM_OBJECT_ALLOCATION_FAILURE,
             "a buffer finds no room either");
-    release(parts[--count]);
+    free_memory(&host, parts[--count]);
     write_buffer(host.queue, buffer, 4, &value);
     clReleaseMemObject(buffer);
     while (count > 0)
-        release(parts[--count]);
+        free_memory(&host, parts[--count]);
 }
 
 static void two_devices(cl_device_id second)
@@ -326,12 +277,12 @@ static void two_devices(cl_device_id second)
     must(status, "clDeviceMemAllocINTEL");
     char *other = device_alloc(context, second, NULL, SIZE, 0, &status);
     must(status, "clDeviceMemAllocINTEL");
-    must(mem_fill(queue, other, &value, 4, SIZE, 0, NULL, NULL), "fill");
-    must(mem_copy(queue, CL_TRUE, first, other, SIZE, 0, NULL, NULL), "from device to device");
-    must(mem_copy(queue, CL_TRUE, &got, first + SIZE - 4, 4, 0, NULL, NULL), "back");
+    MUST(mem_fill(queue, other, &value, 4, SIZE, 0, NULL, NULL));
+    MUST(mem_copy(queue, CL_TRUE, first, other, SIZE, 0, NULL, NULL));
+    MUST(mem_copy(queue, CL_TRUE, &got, first + SIZE - 4, 4, 0, NULL, NULL));
     must_be(got == value, "what was copied between two devices");
-    must(mem_free(context, first), "clMemFreeINTEL");
-    must(mem_free(context, other), "clMemFreeINTEL");
+    MUST(mem_free(context, first));
+    MUST(mem_free(context, other));
     clReleaseCommandQueue(queue);
     clReleaseContext(context);
 }
@@ -346,7 +297,7 @@ int main(int count, char **words)
     start(&host, source);
     find_usm(&host);
     for (int kind = 0; kind < KINDS; kind++) {
-        allocations[kind] = allocate((enum kind)kind, SIZE);
+        allocations[kind] = allocate_if_supported((enum kind)kind);
         if (allocations[kind] != NULL) {
             queries((enum kind)kind, 1000);
             queries((enum kind)kind, 3000);
@@ -367,7 +318,7 @@ int main(int count, char **words)
     if (found > 1)
         two_devices(devices[1]);
     for (int kind = 0; kind < KINDS; kind++)
-        must(mem_free(host.context, allocations[kind]), "clMemFreeINTEL");
+        MUST(mem_free(host.context, allocations[kind]));
     if (fills_up)
         full_device();
     stop(&host);

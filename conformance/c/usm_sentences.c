@@ -33,8 +33,6 @@ static const char *const source =
 static struct host host;
 static bool all;
 
-enum kind { HOST, DEVICE, SHARED, KINDS };
-
 static const cl_device_info queries[KINDS] = {
     CL_DEVICE_HOST_MEM_CAPABILITIES_INTEL, CL_DEVICE_DEVICE_MEM_CAPABILITIES_INTEL,
     CL_DEVICE_SINGLE_DEVICE_SHARED_MEM_CAPABILITIES_INTEL};
@@ -44,53 +42,27 @@ static bool can(enum kind kind, cl_bitfield bits)
     return (capabilities(host.device, queries[kind]) & bits) == bits;
 }
 
-static void *allocate_with(enum kind kind, const cl_mem_properties_intel *properties, size_t size,
-                           cl_uint alignment)
+static void *some(enum kind kind)
 {
-    cl_int status = 12345;
-    void *pointer =
-        kind == HOST ? host_alloc(host.context, properties, size, alignment, &status)
-        : kind == DEVICE
-            ? device_alloc(host.context, host.device, properties, size, alignment, &status)
-            : shared_alloc(host.context, host.device, properties, size, alignment, &status);
-    must(status, "allocating");
-    must_be(pointer != NULL, "an allocation has an address");
-    return pointer;
-}
-
-static void *allocate(enum kind kind)
-{
-    return allocate_with(kind, NULL, SIZE, 0);
-}
-
-static void release(void *pointer)
-{
-    must(mem_free(host.context, pointer), "clMemFreeINTEL");
-}
-
-static void copy(void *to, const void *from, size_t size)
-{
-    must(mem_copy(host.queue, CL_TRUE, to, from, size, 0, NULL, NULL), "clEnqueueMemcpyINTEL");
+    return allocate(&host, kind, SIZE);
 }
 
 static cl_int first_of(const void *allocation)
 {
     cl_int value;
-    copy(&value, allocation, sizeof value);
+    copy_memory(&host, &value, allocation, sizeof value);
     return value;
 }
 
 static void set_all(void *allocation, cl_int value)
 {
-    must(mem_fill(host.queue, allocation, &value, sizeof value, SIZE, 0, NULL, NULL),
-         "clEnqueueMemFillINTEL");
+    MUST(mem_fill(host.queue, allocation, &value, sizeof value, SIZE, 0, NULL, NULL));
     MUST(clFinish(host.queue));
 }
 
 static void run_on(const char *name, void *pointer, size_t items)
 {
-    cl_kernel kernel = new_kernel(&host, name);
-    must(set_pointer(kernel, 0, pointer), "clSetKernelArgMemPointerINTEL");
+    cl_kernel kernel = kernel_at(&host, name, pointer);
     launch(host.queue, kernel, items, NULL);
     MUST(clFinish(host.queue));
     MUST(clReleaseKernel(kernel));
@@ -123,24 +95,22 @@ static void capability_queries(void)
 static void properties_and_alignments(enum kind kind)
 {
     const cl_mem_properties_intel none[] = {0};
-    release(allocate_with(kind, NULL, SIZE, 0));
-    release(allocate_with(kind, none, SIZE, 0));
+    free_memory(&host, allocate_with(&host, kind, NULL, SIZE, 0));
+    free_memory(&host, allocate_with(&host, kind, none, SIZE, 0));
     for (cl_uint alignment = 0; alignment <= LARGEST_TYPE;
          alignment = alignment ? alignment * 2 : 1) {
         void *pointers[3];
         for (int i = 0; i < 3; i++) {
-            pointers[i] = allocate_with(kind, NULL, 100, alignment);
+            pointers[i] = allocate_with(&host, kind, NULL, 100, alignment);
             must_be((cl_ulong)pointers[i] % (alignment ? alignment : LARGEST_TYPE) == 0,
                     "an allocation is aligned as was asked for, or to the largest type");
         }
         for (int i = 0; i < 3; i++)
-            release(pointers[i]);
+            free_memory(&host, pointers[i]);
     }
-    void *pointer = kind == HOST     ? host_alloc(host.context, NULL, SIZE, 0, NULL)
-                    : kind == DEVICE ? device_alloc(host.context, host.device, NULL, SIZE, 0, NULL)
-                                     : shared_alloc(host.context, host.device, NULL, SIZE, 0, NULL);
+    void *pointer = try_to_allocate(&host, kind, NULL, SIZE, 0, NULL);
     must_be(pointer != NULL, "nobody has to ask for the status");
-    release(pointer);
+    free_memory(&host, pointer);
 }
 
 static void flags_come_back(enum kind kind)
@@ -152,16 +122,14 @@ static void flags_come_back(enum kind kind)
         combined, 0, on_device, on_host, combined | on_device, combined | on_host};
     for (int i = 0; i < (!all ? 1 : kind == SHARED ? 6 : 2); i++) {
         const cl_mem_properties_intel properties[] = {CL_MEM_ALLOC_FLAGS_INTEL, flags[i], 0};
-        char *pointer = allocate_with(kind, properties, SIZE, 0);
+        char *pointer = allocate_with(&host, kind, properties, SIZE, 0);
         cl_mem_alloc_flags_intel found = 99;
-        must(alloc_info(host.context, pointer + 5, CL_MEM_ALLOC_FLAGS_INTEL, sizeof found, &found,
-                        NULL),
-             "CL_MEM_ALLOC_FLAGS_INTEL");
+        ask_allocation(&host, pointer + 5, CL_MEM_ALLOC_FLAGS_INTEL, sizeof found, &found);
         must_be(found == flags[i], "the flags of an allocation are those it was made with");
         set_all(pointer, 6);
         run_on("count", pointer, COUNT);
         must_be(first_of(pointer) == 6 + COUNT, "flags change nothing about the results");
-        release(pointer);
+        free_memory(&host, pointer);
     }
 }
 
@@ -173,15 +141,9 @@ static void nothing_is_known_of_other_pointers(void)
     int local;
     const void *pointers[] = {NULL, &local};
     for (int i = 0; i < 2; i++) {
-        must(alloc_info(host.context, pointers[i], CL_MEM_ALLOC_TYPE_INTEL, sizeof type, &type,
-                        NULL),
-             "type");
-        must(alloc_info(host.context, pointers[i], CL_MEM_ALLOC_DEVICE_INTEL, sizeof device,
-                        &device, NULL),
-             "device");
-        must(alloc_info(host.context, pointers[i], CL_MEM_ALLOC_FLAGS_INTEL, sizeof flags, &flags,
-                        NULL),
-             "flags");
+        ask_allocation(&host, pointers[i], CL_MEM_ALLOC_TYPE_INTEL, sizeof type, &type);
+        ask_allocation(&host, pointers[i], CL_MEM_ALLOC_DEVICE_INTEL, sizeof device, &device);
+        ask_allocation(&host, pointers[i], CL_MEM_ALLOC_FLAGS_INTEL, sizeof flags, &flags);
         must_be(type == CL_MEM_TYPE_UNKNOWN_INTEL && device == NULL && flags == 0,
                 "a pointer into no allocation has no device and no flags");
     }
@@ -197,8 +159,7 @@ static void shared_without_device(void)
         return;
     }
     must(status, "clSharedMemAllocINTEL without a device");
-    must(alloc_info(host.context, pointer, CL_MEM_ALLOC_DEVICE_INTEL, sizeof device, &device, NULL),
-         "device");
+    ask_allocation(&host, pointer, CL_MEM_ALLOC_DEVICE_INTEL, sizeof device, &device);
     must_be(device == NULL, "an allocation without a device has none");
     pointer[0] = 5;
     if (all ||
@@ -206,27 +167,27 @@ static void shared_without_device(void)
         run_on("count", pointer, COUNT);
         must_be(pointer[0] == 5 + COUNT, "devices reach it");
     }
-    release(pointer);
+    free_memory(&host, pointer);
 }
 
 static void same_address(enum kind kind)
 {
-    cl_ulong *pointer = allocate(kind), seen;
+    cl_ulong *pointer = some(kind), seen;
     run_on("where", pointer, 1);
-    copy(&seen, pointer, sizeof seen);
+    copy_memory(&host, &seen, pointer, sizeof seen);
     must_be(seen == (cl_ulong)pointer, "the device sees the pointer that the host has");
-    release(pointer);
+    free_memory(&host, pointer);
 }
 
 static void no_mapping_is_needed(enum kind kind)
 {
-    cl_int *pointer = allocate(kind);
+    cl_int *pointer = some(kind);
     for (int i = 0; i < 3; i++) {
         pointer[i] = 10 * i;
         run_on("count", pointer + i, 7);
         must_be(pointer[i] == 10 * i + 7, "host and kernels take turns without map and unmap");
     }
-    release(pointer);
+    free_memory(&host, pointer);
 }
 
 static void atomics(enum kind kind)
@@ -234,63 +195,60 @@ static void atomics(enum kind kind)
     cl_int *pointer;
     if (!can(kind, CL_UNIFIED_SHARED_MEMORY_ATOMIC_ACCESS_INTEL))
         return;
-    pointer = allocate(kind);
+    pointer = some(kind);
     set_all(pointer, 0);
     run_on("count", pointer, 10000);
     must_be(first_of(pointer) == 10000, "atomic operations count every work-item");
-    release(pointer);
+    free_memory(&host, pointer);
+}
+
+/* Returns when the kernel has begun, which sets the first word. */
+static cl_kernel begun(const char *name, volatile cl_int *words, cl_int limit)
+{
+    cl_kernel kernel = kernel_at(&host, name, (void *)words);
+    words[0] = words[1] = words[2] = 0;
+    set_argument(kernel, 1, sizeof limit, &limit);
+    launch(host.queue, kernel, 1, NULL);
+    MUST(clFlush(host.queue));
+    while (__atomic_load_n(&words[0], __ATOMIC_SEQ_CST) == 0)
+        sched_yield();
+    return kernel;
 }
 
 static void host_and_kernel_at_once(enum kind kind)
 {
     enum { TIMES = 100000 };
-    volatile cl_int *words;
-    cl_int limit = 2000000000, times = TIMES;
     if (!can(kind, CL_UNIFIED_SHARED_MEMORY_CONCURRENT_ACCESS_INTEL))
         return;
-    words = allocate(kind);
-    for (int i = 0; i < 3; i++)
-        words[i] = 0;
-    cl_kernel meet = new_kernel(&host, "meet"), many = new_kernel(&host, "count_many");
-    must(set_pointer(meet, 0, (void *)words), "clSetKernelArgMemPointerINTEL");
-    set_argument(meet, 1, sizeof limit, &limit);
-    launch(host.queue, meet, 1, NULL);
-    MUST(clFlush(host.queue));
-    while (__atomic_load_n(&words[0], __ATOMIC_SEQ_CST) == 0)
-        sched_yield();
+    volatile cl_int *words = some(kind);
+    cl_kernel meet = begun("meet", words, 2000000000);
     __atomic_store_n(&words[1], 1, __ATOMIC_SEQ_CST);
     MUST(clFinish(host.queue));
     must_be(words[2] == 1, "host and kernel see each other's writes while the kernel runs");
+    MUST(clReleaseKernel(meet));
     if (can(kind, CL_UNIFIED_SHARED_MEMORY_CONCURRENT_ATOMIC_ACCESS_INTEL)) {
-        words[0] = words[1] = 0;
-        must(set_pointer(many, 0, (void *)words), "clSetKernelArgMemPointerINTEL");
-        set_argument(many, 1, sizeof times, &times);
-        launch(host.queue, many, 1, NULL);
-        MUST(clFlush(host.queue));
-        while (__atomic_load_n(&words[0], __ATOMIC_SEQ_CST) == 0)
-            sched_yield();
+        cl_kernel many = begun("count_many", words, TIMES);
         for (int i = 0; i < TIMES; i++)
             __atomic_fetch_add(&words[1], 1, __ATOMIC_SEQ_CST);
         MUST(clFinish(host.queue));
         must_be(words[1] == 2 * TIMES, "atomic operations of both count all together");
+        MUST(clReleaseKernel(many));
     }
-    MUST(clReleaseKernel(meet));
-    MUST(clReleaseKernel(many));
-    release((void *)words);
+    free_memory(&host, (void *)words);
 }
 
 static void arguments(void)
 {
-    cl_int *in = allocate(DEVICE), *out = allocate(DEVICE), got[2] = {30, 12};
+    cl_int *in = some(DEVICE), *out = some(DEVICE), got[2] = {30, 12};
     cl_kernel kernel = new_kernel(&host, "from_constant"), null = new_kernel(&host, "is_null"),
               local = new_kernel(&host, "local_pointer");
-    copy(in, got, sizeof got);
+    copy_memory(&host, in, got, sizeof got);
     must(set_pointer(kernel, 0, in), "a pointer to constant memory");
     must(set_pointer(kernel, 1, out), "a pointer to global memory");
     launch(host.queue, kernel, 1, NULL);
     must_be(first_of(out) == 42, "an argument in constant memory");
     must(set_pointer(null, 0, NULL), "NULL");
-    must(set_pointer(null, 1, out), "clSetKernelArgMemPointerINTEL");
+    MUST(set_pointer(null, 1, out));
     launch(host.queue, null, 1, NULL);
     must_be(first_of(out) == 1, "NULL is what the kernel gets");
     must(set_pointer(null, 0, in), "another pointer");
@@ -301,36 +259,35 @@ static void arguments(void)
     MUST(clReleaseKernel(kernel));
     MUST(clReleaseKernel(null));
     MUST(clReleaseKernel(local));
-    release(in);
-    release(out);
+    free_memory(&host, in);
+    free_memory(&host, out);
 }
 
 static void beside_shared_virtual_memory(void)
 {
     cl_device_svm_capabilities svm = 0;
     const cl_int seven = 7;
-    must(clGetDeviceInfo(host.device, CL_DEVICE_SVM_CAPABILITIES, sizeof svm, &svm, NULL),
-         "CL_DEVICE_SVM_CAPABILITIES");
+    MUST(clGetDeviceInfo(host.device, CL_DEVICE_SVM_CAPABILITIES, sizeof svm, &svm, NULL));
     if ((svm & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER) == 0)
         return;
-    cl_int *in = clSVMAlloc(host.context, CL_MEM_READ_WRITE, SIZE, 0), *out = allocate(DEVICE);
+    cl_int *in = clSVMAlloc(host.context, CL_MEM_READ_WRITE, SIZE, 0), *out = some(DEVICE);
     cl_kernel kernel = new_kernel(&host, "from_constant");
     must_be(in != NULL, "clSVMAlloc");
     MUST(clEnqueueSVMMemFill(host.queue, in, &seven, sizeof seven, SIZE, 0, NULL, NULL));
     MUST(clSetKernelArgSVMPointer(kernel, 0, in));
-    must(set_pointer(kernel, 1, out), "clSetKernelArgMemPointerINTEL");
+    MUST(set_pointer(kernel, 1, out));
     launch(host.queue, kernel, 1, NULL);
     must_be(first_of(out) == 14, "a kernel has both kinds of memory");
     MUST(clReleaseKernel(kernel));
     clSVMFree(host.context, in);
-    release(out);
+    free_memory(&host, out);
 }
 
 /* A promise of boards: the specification knows no alignment of arguments. */
 static void alignment_of_arguments(void)
 {
     cl_kernel vectors = new_kernel(&host, "vectors"), words = new_kernel(&host, "count");
-    char *pointer = allocate(DEVICE);
+    char *pointer = some(DEVICE);
     for (int offset = 1; offset <= 32; offset++) {
         must_be(set_pointer(vectors, 0, pointer + offset) ==
                     (offset % 16 == 0 ? CL_SUCCESS : CL_INVALID_ARG_VALUE),
@@ -341,7 +298,7 @@ static void alignment_of_arguments(void)
     }
     MUST(clReleaseKernel(vectors));
     MUST(clReleaseKernel(words));
-    release(pointer);
+    free_memory(&host, pointer);
 }
 
 /* A promise of boards: usm_s10 has a memory "device" and a memory "host", each for its own kinds.
@@ -356,12 +313,12 @@ static void kinds_of_arguments(void)
     cl_program program = new_program(&host, located, "");
     cl_kernel kernel = kernel_in(program, "k");
     for (int kind = 0; kind < KINDS; kind++) {
-        void *pointer = allocate((enum kind)kind);
+        void *pointer = some((enum kind)kind);
         for (cl_uint argument = 0; argument < 3; argument++)
             must_be(set_pointer(kernel, argument, pointer) ==
                         (taken[argument][kind] ? CL_SUCCESS : CL_INVALID_ARG_VALUE),
                     "a kind of allocation goes where its memory is");
-        release(pointer);
+        free_memory(&host, pointer);
     }
     MUST(clReleaseKernel(kernel));
     MUST(clReleaseProgram(program));
@@ -369,14 +326,13 @@ static void kinds_of_arguments(void)
 
 static void explicit_sets(void)
 {
-    cl_kernel kernel = new_kernel(&host, "count");
-    cl_int *data = allocate(DEVICE);
-    void *first = allocate(DEVICE), *second = allocate(DEVICE);
+    cl_int *data = some(DEVICE);
+    cl_kernel kernel = kernel_at(&host, "count", data);
+    void *first = some(DEVICE), *second = some(DEVICE);
     void *both[] = {first, second}, *one[] = {second};
     const size_t items = 1;
     cl_event held_back = user_event(&host);
     set_all(data, 0);
-    must(set_pointer(kernel, 0, data), "clSetKernelArgMemPointerINTEL");
     launch(host.queue, kernel, 1, NULL);
     must(clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL, sizeof both, both),
          "a set of two");
@@ -388,82 +344,78 @@ static void explicit_sets(void)
      * back.
      */
     MUST(clEnqueueNDRangeKernel(host.queue, kernel, 1, NULL, &items, NULL, 1, &held_back, NULL));
-    must(blocking_free(host.context, first), "clMemBlockingFreeINTEL");
+    MUST(blocking_free(host.context, first));
     MUST(clSetUserEventStatus(held_back, CL_COMPLETE));
     must_be(first_of(data) == 3, "and it runs without what was freed");
     one[0] = &data;
     must_be(clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL, sizeof one, one) ==
                 CL_INVALID_VALUE,
             "a set has no memory of the host's own");
-    must(blocking_free(host.context, second), "clMemBlockingFreeINTEL");
+    MUST(blocking_free(host.context, second));
     MUST(clReleaseEvent(held_back));
     MUST(clReleaseKernel(kernel));
-    release(data);
+    free_memory(&host, data);
 }
 
-/* The kernel that an event of the host holds back runs now, and adds 1 to what `data` points to. */
-static void let_go(cl_kernel kernel, cl_event held_back, cl_event ran, cl_int *data)
+/* A kernel that an event of the host holds back, so that waiting for it would never end. */
+static cl_event held_back, ran;
+
+static void hold_back(cl_kernel kernel, cl_int *data)
+{
+    const size_t one = 1;
+    set_all(data, 0);
+    held_back = user_event(&host);
+    MUST(clEnqueueNDRangeKernel(host.queue, kernel, 1, NULL, &one, NULL, 1, &held_back, &ran));
+    MUST(clFlush(host.queue));
+}
+
+/* It runs now, and adds 1 to what `data` points to. */
+static void let_go(cl_kernel kernel, cl_int *data)
 {
     MUST(clSetUserEventStatus(held_back, CL_COMPLETE));
     must_be(first_of(data) == 1, "the kernel runs afterwards");
     MUST(clReleaseEvent(held_back));
     MUST(clReleaseEvent(ran));
     MUST(clReleaseKernel(kernel));
-    release(data);
+    free_memory(&host, data);
 }
 
-/* The kernel is held back by an event of the host, so that waiting for it would never end. */
 static void no_kind_is_indirect_at_first(void)
 {
     const cl_kernel_exec_info kinds[KINDS] = {CL_KERNEL_EXEC_INFO_INDIRECT_HOST_ACCESS_INTEL,
                                               CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL,
                                               CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL};
-    const cl_bool yes = CL_TRUE, no = CL_FALSE;
-    const size_t one = 1;
     for (int switched = 0; switched < 2; switched++) {
-        cl_kernel kernel = new_kernel(&host, "count");
-        cl_int *data = allocate(DEVICE);
-        cl_event held_back = user_event(&host), ran;
-        set_all(data, 0);
-        must(set_pointer(kernel, 0, data), "clSetKernelArgMemPointerINTEL");
+        cl_int *data = some(DEVICE);
+        cl_kernel kernel = kernel_at(&host, "count", data);
         for (int kind = 0; switched && kind < KINDS; kind++) {
-            must(clSetKernelExecInfo(kernel, kinds[kind], sizeof yes, &yes), "on");
-            must(clSetKernelExecInfo(kernel, kinds[kind], sizeof no, &no), "off again");
+            switch_access(kernel, kinds[kind], CL_TRUE);
+            switch_access(kernel, kinds[kind], CL_FALSE);
         }
-        MUST(clEnqueueNDRangeKernel(host.queue, kernel, 1, NULL, &one, NULL, 1, &held_back, &ran));
-        MUST(clFlush(host.queue));
+        hold_back(kernel, data);
         for (int kind = 0; kind < KINDS; kind++)
             if (can((enum kind)kind, CL_UNIFIED_SHARED_MEMORY_ACCESS_INTEL))
-                must(blocking_free(host.context, allocate((enum kind)kind)),
-                     "clMemBlockingFreeINTEL");
+                MUST(blocking_free(host.context, some((enum kind)kind)));
         must_be(status_of(ran) > CL_COMPLETE,
                 "who frees other memory does not wait for the kernel");
-        let_go(kernel, held_back, ran, data);
+        let_go(kernel, data);
     }
 }
 
 static void plain_free_waits_for_nobody(void)
 {
-    const cl_bool yes = CL_TRUE;
-    const size_t one = 1;
-    cl_kernel kernel = new_kernel(&host, "count");
-    cl_int *data = allocate(DEVICE);
-    cl_event held_back = user_event(&host), ran;
-    set_all(data, 0);
-    must(set_pointer(kernel, 0, data), "clSetKernelArgMemPointerINTEL");
-    must(clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL, sizeof yes,
-                             &yes),
-         "indirect device access");
-    MUST(clEnqueueNDRangeKernel(host.queue, kernel, 1, NULL, &one, NULL, 1, &held_back, &ran));
-    MUST(clFlush(host.queue));
-    release(allocate(DEVICE));
+    cl_int *data = some(DEVICE);
+    cl_kernel kernel = kernel_at(&host, "count", data);
+    announce_device_access(kernel);
+    hold_back(kernel, data);
+    free_memory(&host, some(DEVICE));
     must_be(status_of(ran) > CL_COMPLETE, "a plain free does not wait for who may use the memory");
-    let_go(kernel, held_back, ran, data);
+    let_go(kernel, data);
 }
 
 static void buffers_from_and_to_host_allocations(void)
 {
-    cl_int *here = allocate(HOST), *there = allocate(HOST);
+    cl_int *here = some(HOST), *there = some(HOST);
     cl_mem buffer = new_buffer(&host, SIZE);
     for (int i = 0; i < COUNT; i++)
         here[i] = 3 * i;
@@ -471,8 +423,8 @@ static void buffers_from_and_to_host_allocations(void)
     read_back(host.queue, buffer, SIZE, there);
     must_be(memcmp(here, there, SIZE) == 0, "buffers are written from host allocations, and read");
     MUST(clReleaseMemObject(buffer));
-    release(here);
-    release(there);
+    free_memory(&host, here);
+    free_memory(&host, there);
 }
 
 /* Each of the four commands, with a wait list and an event as given. */
@@ -482,17 +434,16 @@ static void enqueue(cl_command_type type, void *to, const void *from, cl_uint co
     const cl_int pattern = 77;
     switch (type) {
     case CL_COMMAND_MEMFILL_INTEL:
-        must(mem_fill(host.queue, to, &pattern, sizeof pattern, SIZE, count, list, event), "fill");
+        MUST(mem_fill(host.queue, to, &pattern, sizeof pattern, SIZE, count, list, event));
         break;
     case CL_COMMAND_MEMCPY_INTEL:
-        must(mem_copy(host.queue, CL_FALSE, to, from, SIZE, count, list, event), "copy");
+        MUST(mem_copy(host.queue, CL_FALSE, to, from, SIZE, count, list, event));
         break;
     case CL_COMMAND_MIGRATEMEM_INTEL:
-        must(migrate(host.queue, to, SIZE, CL_MIGRATE_MEM_OBJECT_HOST, count, list, event),
-             "migrate");
+        MUST(migrate(host.queue, to, SIZE, CL_MIGRATE_MEM_OBJECT_HOST, count, list, event));
         break;
     default:
-        must(advise(host.queue, to, SIZE, 0, count, list, event), "advise");
+        MUST(advise(host.queue, to, SIZE, 0, count, list, event));
     }
 }
 
@@ -514,7 +465,7 @@ static void wait_lists_and_events(void)
     const cl_command_type types[] = {CL_COMMAND_MEMFILL_INTEL, CL_COMMAND_MEMCPY_INTEL,
                                      CL_COMMAND_MIGRATEMEM_INTEL, CL_COMMAND_MEMADVISE_INTEL};
     const enum kind kind = can(SHARED, CL_UNIFIED_SHARED_MEMORY_ACCESS_INTEL) ? SHARED : DEVICE;
-    cl_int *to = allocate(kind), *from = allocate(DEVICE);
+    cl_int *to = some(kind), *from = some(DEVICE);
     set_all(from, 88);
     for (int i = 0; i < (all ? 4 : 3); i++) {
         cl_event list[] = {user_event(&host), user_event(&host)}, kept[] = {list[0], list[1]},
@@ -523,7 +474,7 @@ static void wait_lists_and_events(void)
         set_all(to, 11);
         enqueue(types[i], to, from, 2, list, &event);
         list[0] = list[1] = NULL; /* the call has taken the list */
-        must(clGetEventInfo(event, CL_EVENT_COMMAND_TYPE, sizeof found, &found, NULL), "type");
+        MUST(clGetEventInfo(event, CL_EVENT_COMMAND_TYPE, sizeof found, &found, NULL));
         must_be(found == types[i], "the type of a command");
         MUST(clFlush(host.queue));
         MUST(clSetUserEventStatus(kept[0], CL_COMPLETE));
@@ -545,40 +496,40 @@ static void wait_lists_and_events(void)
         if (all)
             fails_with_its_list(types[i], to, from);
     }
-    release(to);
-    release(from);
+    free_memory(&host, to);
+    free_memory(&host, from);
 }
 
 static void patterns_are_taken_at_once(void)
 {
-    cl_int *to = allocate(DEVICE), pattern = 5;
+    cl_int *to = some(DEVICE), pattern = 5;
     cl_event held_back = user_event(&host);
-    must(mem_fill(host.queue, to, &pattern, sizeof pattern, SIZE, 1, &held_back, NULL), "fill");
+    MUST(mem_fill(host.queue, to, &pattern, sizeof pattern, SIZE, 1, &held_back, NULL));
     pattern = 6;
     MUST(clSetUserEventStatus(held_back, CL_COMPLETE));
     must_be(first_of(to) == 5, "a fill has the pattern as it was when it was enqueued");
     MUST(clReleaseEvent(held_back));
-    release(to);
+    free_memory(&host, to);
 }
 
 static void copies_of_the_hosts_own_memory(void)
 {
     static cl_int here[COUNT], there[COUNT];
-    cl_int *memory = allocate(DEVICE);
+    cl_int *memory = some(DEVICE);
     cl_event held_back = user_event(&host), event;
     for (int i = 0; i < COUNT; i++)
         here[i] = i;
-    must(mem_copy(host.queue, CL_FALSE, memory, here, SIZE, 1, &held_back, &event), "copy");
+    MUST(mem_copy(host.queue, CL_FALSE, memory, here, SIZE, 1, &held_back, &event));
     must_be(status_of(event) > CL_COMPLETE, "a non-blocking copy returns before it is done");
     MUST(clSetUserEventStatus(held_back, CL_COMPLETE));
-    must(mem_copy(host.queue, CL_TRUE, there, memory, SIZE, 1, &event, NULL), "copy");
+    MUST(mem_copy(host.queue, CL_TRUE, there, memory, SIZE, 1, &event, NULL));
     must_be(memcmp(here, there, SIZE) == 0, "a blocking copy has been done when it returns");
     memset(there, 0, SIZE);
-    copy(there, here, SIZE);
+    copy_memory(&host, there, here, SIZE);
     must_be(memcmp(here, there, SIZE) == 0, "from memory of the host to memory of the host");
     MUST(clReleaseEvent(held_back));
     MUST(clReleaseEvent(event));
-    release(memory);
+    free_memory(&host, memory);
 }
 
 static void hints_change_nothing(enum kind kind)
@@ -586,25 +537,25 @@ static void hints_change_nothing(enum kind kind)
     const cl_mem_migration_flags flags[] = {CL_MIGRATE_MEM_OBJECT_HOST,
                                             CL_MIGRATE_MEM_OBJECT_HOST |
                                                 CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED};
-    cl_int *memory = allocate(kind), before[COUNT], after[COUNT];
+    cl_int *memory = some(kind), before[COUNT], after[COUNT];
     for (int i = 0; i < COUNT; i++)
         before[i] = 17 * i;
-    copy(memory, before, SIZE);
-    must(migrate(host.queue, memory, SIZE, flags[0], 0, NULL, NULL), "migrate");
+    copy_memory(&host, memory, before, SIZE);
+    MUST(migrate(host.queue, memory, SIZE, flags[0], 0, NULL, NULL));
     for (cl_mem_advice_intel advice = 0x4208; all && advice <= 0x420F; advice++)
         must(advise(host.queue, memory + 100, 100, advice, 0, NULL, NULL), "reserved advice");
     if (all)
-        must(advise(host.queue, memory + 100, 100, 0, 0, NULL, NULL), "advise");
-    copy(after, memory, SIZE);
+        MUST(advise(host.queue, memory + 100, 100, 0, 0, NULL, NULL));
+    copy_memory(&host, after, memory, SIZE);
     must_be(memcmp(before, after, SIZE) == 0, "hints change no contents");
     run_on("count", memory, 4);
     before[0] += 4;
-    copy(after, memory, SIZE);
+    copy_memory(&host, after, memory, SIZE);
     must_be(memcmp(before, after, SIZE) == 0, "nor what kernels make of them");
     if (all)
-        must(migrate(host.queue, memory, SIZE, flags[1], 0, NULL, NULL), "migrate");
+        MUST(migrate(host.queue, memory, SIZE, flags[1], 0, NULL, NULL));
     MUST(clFinish(host.queue));
-    release(memory);
+    free_memory(&host, memory);
 }
 
 static void locations(enum kind kind)
@@ -612,22 +563,20 @@ static void locations(enum kind kind)
     char extensions[8192] = "";
     const cl_mem_properties_intel properties[] = {CL_MEM_ALLOC_BUFFER_LOCATION_INTEL, 0, 0};
     cl_uint location = 99;
-    must(clGetDeviceInfo(host.device, CL_DEVICE_EXTENSIONS, sizeof extensions, extensions, NULL),
-         "CL_DEVICE_EXTENSIONS");
+    MUST(clGetDeviceInfo(host.device, CL_DEVICE_EXTENSIONS, sizeof extensions, extensions, NULL));
     if (strstr(extensions, "cl_intel_mem_alloc_buffer_location") == NULL)
         return;
-    char *pointer = allocate_with(kind, properties, SIZE, 0);
-    must(alloc_info(host.context, pointer + 9, CL_MEM_ALLOC_BUFFER_LOCATION_INTEL, sizeof location,
-                    &location, NULL),
-         "CL_MEM_ALLOC_BUFFER_LOCATION_INTEL");
+    char *pointer = allocate_with(&host, kind, properties, SIZE, 0);
+    ask_allocation(&host, pointer + 9, CL_MEM_ALLOC_BUFFER_LOCATION_INTEL, sizeof location,
+                   &location);
     must_be(location == 0, "the location of an allocation is the one it was given");
-    release(pointer);
+    free_memory(&host, pointer);
 }
 
 /* A promise of boards: the specification leaves ranges of hints open. */
 static void hints_about_any_range(void)
 {
-    char *memory = allocate(SHARED);
+    char *memory = some(SHARED);
     must(migrate(host.queue, memory + SIZE - 1, SIZE, CL_MIGRATE_MEM_OBJECT_HOST, 0, NULL, NULL),
          "migrating more than the allocation has");
     must(advise(host.queue, memory + SIZE - 1, SIZE, 0, 0, NULL, NULL),
@@ -638,7 +587,7 @@ static void hints_about_any_range(void)
     must(migrate(host.queue, memory, 0, CL_MIGRATE_MEM_OBJECT_HOST, 0, NULL, NULL), "migrating 0");
     must(advise(host.queue, memory, 0, 0, 0, NULL, NULL), "advice about 0 bytes");
     MUST(clFinish(host.queue));
-    release(memory);
+    free_memory(&host, memory);
 }
 
 /* What issues 2 and 24 of the specification leave open. */
@@ -654,10 +603,10 @@ static void no_flags_of_buffers(void)
 /* What the specification forbids hosts to do, and has no error for. */
 static void an_event_in_its_own_list(void)
 {
-    cl_int *memory = allocate(DEVICE), pattern = 4;
+    cl_int *memory = some(DEVICE), pattern = 4;
     cl_event held_back = user_event(&host), event = held_back;
     set_all(memory, 1);
-    must(mem_fill(host.queue, memory, &pattern, sizeof pattern, SIZE, 1, &event, &event), "fill");
+    MUST(mem_fill(host.queue, memory, &pattern, sizeof pattern, SIZE, 1, &event, &event));
     must_be(event != held_back, "the new event is written when the list has been read");
     must_be(status_of(event) > CL_COMPLETE, "the command waits for what was in the list");
     MUST(clSetUserEventStatus(held_back, CL_COMPLETE));
@@ -665,7 +614,7 @@ static void an_event_in_its_own_list(void)
     must_be(first_of(memory) == 4, "and then does its work");
     MUST(clReleaseEvent(held_back));
     MUST(clReleaseEvent(event));
-    release(memory);
+    free_memory(&host, memory);
 }
 
 /* What issues 9 and 10 leave open: memory that is in no allocation of the context. */
@@ -673,14 +622,14 @@ static void memory_of_others(void)
 {
     cl_int status, pattern = 9, own[4] = {0}, *theirs;
     cl_context other = new_context(host.device);
-    must(mem_fill(host.queue, own, &pattern, sizeof pattern, sizeof own, 0, NULL, NULL), "fill");
+    MUST(mem_fill(host.queue, own, &pattern, sizeof pattern, sizeof own, 0, NULL, NULL));
     MUST(clFinish(host.queue));
     must_be(own[0] == 9 && own[3] == 9, "memory of the host is filled");
     theirs = host_alloc(other, NULL, SIZE, 0, &status);
     must(status, "clHostMemAllocINTEL");
-    copy(theirs, own, sizeof own);
+    copy_memory(&host, theirs, own, sizeof own);
     must_be(theirs[3] == 9, "a host allocation of another context counts as memory of the host");
-    must(mem_free(other, theirs), "clMemFreeINTEL");
+    MUST(mem_free(other, theirs));
     theirs = device_alloc(other, host.device, NULL, SIZE, 0, &status);
     must(status, "clDeviceMemAllocINTEL");
     must_be(mem_copy(host.queue, CL_TRUE, theirs, own, sizeof own, 0, NULL, NULL) ==
@@ -692,7 +641,7 @@ static void memory_of_others(void)
     must_be(mem_fill(host.queue, theirs, &pattern, sizeof pattern, SIZE, 0, NULL, NULL) ==
                 CL_INVALID_VALUE,
             "nor filled");
-    must(mem_free(other, theirs), "clMemFreeINTEL");
+    MUST(mem_free(other, theirs));
     MUST(clReleaseContext(other));
 }
 
@@ -701,7 +650,7 @@ static void memory_of_others(void)
 static void allocations_as_host_pointers(enum kind kind)
 {
     const cl_mem_flags flags[] = {CL_MEM_USE_HOST_PTR, CL_MEM_COPY_HOST_PTR};
-    cl_int *memory = allocate(kind), back[COUNT], status;
+    cl_int *memory = some(kind), back[COUNT], status;
     cl_mem buffer;
     set_all(memory, 20);
     for (int i = 0; i < 2; i++) {
@@ -719,14 +668,14 @@ static void allocations_as_host_pointers(enum kind kind)
          "a pattern is in an allocation");
     must(clEnqueueReadBuffer(host.queue, buffer, CL_TRUE, 0, SIZE, memory, 0, NULL, NULL),
          "a buffer is read into an allocation");
-    copy(back, memory, SIZE);
+    copy_memory(&host, back, memory, SIZE);
     must_be(back[0] == 20 && back[1] == 21 && back[2] == 20, "which has its contents then");
     must(mem_fill(host.queue, memory + COUNT / 2, memory + 1, 4, 4, 0, NULL, NULL),
          "a pattern of unified shared memory is in an allocation");
-    copy(back, memory, SIZE);
+    copy_memory(&host, back, memory, SIZE);
     must_be(back[COUNT / 2] == 21 && back[COUNT / 2 + 1] == 20, "and is what is filled in");
     MUST(clReleaseMemObject(buffer));
-    release(memory);
+    free_memory(&host, memory);
 }
 
 int main(int count, char **words)

@@ -10,30 +10,18 @@ static const char *SOURCE =
     "    data[get_global_id(0)] += 1;\n"
     "}\n";
 
-static void ask_for_binary(cl_program program)
-{
-    size_t size;
-    must(clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL),
-         "CL_PROGRAM_BINARY_SIZES");
-    must_be(size > 0, "the binary has bytes");
-    unsigned char *binary = malloc(size);
-    must_be(binary != NULL, "there is memory for the binary");
-    must(clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL),
-         "CL_PROGRAM_BINARIES");
-    free(binary);
-}
-
 int main(void)
 {
     struct host host;
     cl_int status;
+    size_t size;
     start(&host, SOURCE);
-    ask_for_binary(host.program);
+    free(binary_of(host.program, &size));
     cl_program part = new_source(&host, SOURCE);
     MUST(clCompileProgram(part, 1, &host.device, "", 0, NULL, NULL, NULL, NULL));
     cl_program linked =
         clLinkProgram(host.context, 1, &host.device, "", 1, &part, NULL, NULL, &status);
     must(status, "clLinkProgram");
-    ask_for_binary(linked);
+    free(binary_of(linked, &size));
     return 0;
 }

@@ -17,9 +17,8 @@ int main(void)
     struct host host;
     cl_ulong size;
     start(&host, SOURCE);
-    must(clGetKernelWorkGroupInfo(new_kernel(&host, "turn"), host.device, CL_KERNEL_LOCAL_MEM_SIZE,
-                                  sizeof size, &size, NULL),
-         "CL_KERNEL_LOCAL_MEM_SIZE");
+    MUST(clGetKernelWorkGroupInfo(new_kernel(&host, "turn"), host.device, CL_KERNEL_LOCAL_MEM_SIZE,
+                                  sizeof size, &size, NULL));
     must_be(size == 1024, "the size is that of the array");
     return 0;
 }

@@ -28,13 +28,7 @@ int main(void)
     struct host host;
     size_t size;
     start(&host, SOURCE);
-    must(clGetProgramInfo(host.program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL),
-         "CL_PROGRAM_BINARY_SIZES");
-    unsigned char *binary = malloc(size);
-    must_be(binary != NULL, "there is memory for the binary");
-    must(clGetProgramInfo(host.program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL),
-         "CL_PROGRAM_BINARIES");
-    free(binary);
+    free(binary_of(host.program, &size));
     nftw(getenv("POCL_CACHE_DIR"), count, 8, FTW_PHYS);
     must_be(libraries == 0, "the binary was made without machine code");
     return 0;

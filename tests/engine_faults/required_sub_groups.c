@@ -17,18 +17,15 @@ int main(void)
     size_t size;
     char extensions[8192] = "";
     start(&host, SOURCE);
-    must(clGetDeviceInfo(host.device, CL_DEVICE_EXTENSIONS, sizeof extensions, extensions, NULL),
-         "CL_DEVICE_EXTENSIONS");
+    MUST(clGetDeviceInfo(host.device, CL_DEVICE_EXTENSIONS, sizeof extensions, extensions, NULL));
     if (strstr(extensions, "cl_intel_required_subgroup_size") == NULL)
         return 77;
     cl_kernel count = new_kernel(&host, "count");
-    must(clGetKernelSubGroupInfo(count, host.device, CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE,
-                                 sizeof items, &items, sizeof size, &size, NULL),
-         "CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE");
+    MUST(clGetKernelSubGroupInfo(count, host.device, CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE,
+                                 sizeof items, &items, sizeof size, &size, NULL));
     must_be(size == REQUIRED, "the sub-groups of a launch have the required size");
-    must(clGetKernelSubGroupInfo(count, host.device, CL_KERNEL_COMPILE_SUB_GROUP_SIZE_INTEL, 0,
-                                 NULL, sizeof size, &size, NULL),
-         "CL_KERNEL_COMPILE_SUB_GROUP_SIZE_INTEL");
+    MUST(clGetKernelSubGroupInfo(count, host.device, CL_KERNEL_COMPILE_SUB_GROUP_SIZE_INTEL, 0,
+                                 NULL, sizeof size, &size, NULL));
     must_be(size == REQUIRED, "the required size is the one in the source");
     return 0;
 }

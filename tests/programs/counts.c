@@ -9,8 +9,7 @@
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <Python.h>
 
-#include "host.h"
-#include <CL/cl_ext.h>
+#include "usm.h"
 #include <dlfcn.h>
 #include <limits.h>
 
@@ -94,13 +93,7 @@ static char *shared;
 static char bytes[BYTES];
 static _Alignas(4096) char own[BYTES]; /* memory for buffers */
 static char *on_board;
-static clSetKernelArgMemPointerINTEL_fn set_usm_pointer;
-static clEnqueueMemcpyINTEL_fn copy_usm;
-static clEnqueueMemFillINTEL_fn fill_usm;
 static clEnqueueMemsetINTEL_fn set_usm_bytes;
-static clEnqueueMigrateMemINTEL_fn migrate_usm;
-static clEnqueueMemAdviseINTEL_fn advise_usm;
-static clGetMemAllocInfoINTEL_fn get_usm_info;
 
 /* A launch of one work-item, behind an event or behind none (NULL). */
 static cl_int run(cl_command_queue queue, cl_kernel of, const cl_event *after, cl_event *event)
@@ -142,9 +135,9 @@ static cl_int query_allocation(void)
 {
     cl_unified_shared_memory_type_intel type;
     size_t size;
-    return get_usm_info(host.context, pointer, CL_MEM_ALLOC_TYPE_INTEL, sizeof type, &type, NULL) |
-           get_usm_info(host.context, (char *)pointer + 8, CL_MEM_ALLOC_SIZE_INTEL, sizeof size,
-                        &size, NULL);
+    return alloc_info(host.context, pointer, CL_MEM_ALLOC_TYPE_INTEL, sizeof type, &type, NULL) |
+           alloc_info(host.context, (char *)pointer + 8, CL_MEM_ALLOC_SIZE_INTEL, sizeof size,
+                      &size, NULL);
 }
 
 static cl_int query_counts(void)
@@ -206,7 +199,7 @@ static cl_int set_svm(void)
 
 static cl_int set_usm(void)
 {
-    return set_usm_pointer(kernel, 0, pointer);
+    return set_pointer(kernel, 0, pointer);
 }
 
 static cl_int retain_and_release(void)
@@ -511,16 +504,16 @@ static cl_int unified_memory(void)
 {
     const cl_int zero = 0;
     const cl_mem_migration_flags to_host = CL_MIGRATE_MEM_OBJECT_HOST;
-    return copy_usm(host.queue, CL_FALSE, on_board, pointer, 64, 0, NULL, NULL) |
-           fill_usm(host.queue, on_board + 64, &zero, sizeof zero, 64, 0, NULL, NULL) |
+    return mem_copy(host.queue, CL_FALSE, on_board, pointer, 64, 0, NULL, NULL) |
+           mem_fill(host.queue, on_board + 64, &zero, sizeof zero, 64, 0, NULL, NULL) |
            set_usm_bytes(host.queue, pointer, 1, 64, 0, NULL, NULL) |
-           migrate_usm(host.queue, pointer, 64, to_host, 0, NULL, NULL) |
-           advise_usm(host.queue, pointer, 64, 0, 0, NULL, NULL) |
-           copy_usm(host.queue, CL_FALSE, on_board + 64, on_board, 64, 0, NULL, NULL) |
-           copy_usm(host.queue, CL_TRUE, bytes, on_board, 64, 0, NULL, NULL);
+           migrate(host.queue, pointer, 64, to_host, 0, NULL, NULL) |
+           advise(host.queue, pointer, 64, 0, 0, NULL, NULL) |
+           mem_copy(host.queue, CL_FALSE, on_board + 64, on_board, 64, 0, NULL, NULL) |
+           mem_copy(host.queue, CL_TRUE, bytes, on_board, 64, 0, NULL, NULL);
 }
 
-static cl_int migrate(void)
+static cl_int migrate_buffer(void)
 {
     return clEnqueueMigrateMemObjects(host.queue, 1, &buffer, 0, 0, NULL, NULL) |
            clFinish(host.queue);
@@ -584,7 +577,7 @@ static const struct {
     {"shared_memory", shared_memory},
     {"migrate_svm", migrate_svm},
     {"unified_memory", unified_memory},
-    {"migrate", migrate},
+    {"migrate", migrate_buffer},
     {"make_write_launch_read", make_write_launch_read},
 };
 
@@ -592,6 +585,13 @@ static void repeat(const char *name, cl_int (*call)(void), int times)
 {
     for (int i = 0; i < times; i++)
         must(call(), name);
+}
+
+static void finish_all(void)
+{
+    MUST(clFinish(host.queue));
+    MUST(clFinish(other_queue));
+    MUST(clFinish(transferring));
 }
 
 static long least(long one, long other)
@@ -606,12 +606,12 @@ static void count(const char *name, cl_int (*call)(void))
     long locks = LONG_MAX, blocks = LONG_MAX;
     for (int round = 0; round < ROUNDS; round++) {
         repeat(name, call, WARM);
-        must(clFinish(host.queue) | clFinish(other_queue) | clFinish(transferring), name);
+        finish_all();
         long entered_before = entered, allocated_before = allocated;
         repeat(name, call, SERIES);
         locks = least(locks, entered - entered_before);
         blocks = least(blocks, allocated - allocated_before);
-        must(clFinish(host.queue) | clFinish(other_queue) | clFinish(transferring), name);
+        finish_all();
     }
     printf("%s %ld %ld\n", name, locks * 100 / SERIES, blocks * 100 / SERIES);
 }
@@ -619,11 +619,11 @@ static void count(const char *name, cl_int (*call)(void))
 static void mark(const char *name, cl_int (*call)(void))
 {
     repeat(name, call, WARM);
-    must(clFinish(host.queue) | clFinish(other_queue) | clFinish(transferring), name);
+    finish_all();
     access(name, F_OK);
     repeat(name, call, SERIES);
     access(name, F_OK);
-    must(clFinish(host.queue) | clFinish(transferring), name);
+    finish_all();
 }
 
 static void start_without_kernels(void)
@@ -656,40 +656,18 @@ static void start_with_kernels(cl_kernel *putting)
     set_argument(polling_kernel, 0, sizeof buffer, &buffer);
 }
 
-static void *function(const char *name)
-{
-    return clGetExtensionFunctionAddressForPlatform(host.platform, name);
-}
-
-static void find_functions(void)
-{
-    set_usm_pointer = (clSetKernelArgMemPointerINTEL_fn)function("clSetKernelArgMemPointerINTEL");
-    copy_usm = (clEnqueueMemcpyINTEL_fn)function("clEnqueueMemcpyINTEL");
-    fill_usm = (clEnqueueMemFillINTEL_fn)function("clEnqueueMemFillINTEL");
-    set_usm_bytes = (clEnqueueMemsetINTEL_fn)function("clEnqueueMemsetINTEL");
-    migrate_usm = (clEnqueueMigrateMemINTEL_fn)function("clEnqueueMigrateMemINTEL");
-    advise_usm = (clEnqueueMemAdviseINTEL_fn)function("clEnqueueMemAdviseINTEL");
-    get_usm_info = (clGetMemAllocInfoINTEL_fn)function("clGetMemAllocInfoINTEL");
-}
-
 static void set_up(void)
 {
-    cl_int status;
     start_with_kernels(&other_kernel);
     other_queue = host.queue;
     shared = clSVMAlloc(host.context, CL_MEM_READ_WRITE, BYTES, 0);
     start_with_kernels(&kernel);
-    find_functions();
-    clHostMemAllocINTEL_fn allocate = (clHostMemAllocINTEL_fn)function("clHostMemAllocINTEL");
-    clDeviceMemAllocINTEL_fn allocate_on =
-        (clDeviceMemAllocINTEL_fn)function("clDeviceMemAllocINTEL");
-    pointer = allocate(host.context, NULL, BYTES, 0, &status);
-    must(status, "clHostMemAllocINTEL");
-    on_board = allocate_on(host.context, host.device, NULL, BYTES, 0, &status);
-    must(status, "clDeviceMemAllocINTEL");
+    find_usm(&host);
+    find_function(host.platform, "clEnqueueMemsetINTEL", &set_usm_bytes);
+    pointer = allocate(&host, HOST, BYTES);
+    on_board = allocate(&host, DEVICE, BYTES);
     other_buffer = new_buffer(&host, BYTES);
-    transferring = clCreateCommandQueue(host.context, host.device, 0, &status);
-    must(status, "clCreateCommandQueue");
+    transferring = new_queue(&host);
     MUST(clEnqueueWriteBuffer(host.queue, buffer, CL_TRUE, 0, BYTES, bytes, 0, NULL, &ended));
 }
 

@@ -2,9 +2,7 @@
  *
  * Commands that wait for user events, while the host does something else: each argument names a
  * part. C has given the engine commands like them before. */
-#include "host.h"
-
-#include <CL/cl_ext.h>
+#include "usm.h"
 
 enum { WORDS = 16, BYTES = WORDS * sizeof(cl_int), LEARNED = 4, GROUPS = 64, ROW = 50 };
 
@@ -32,6 +30,13 @@ static void add(cl_command_queue queue, cl_mem to, cl_int amount, cl_uint waits,
     set_argument(adding, 0, sizeof to, &to);
     set_argument(adding, 1, sizeof amount, &amount);
     MUST(clEnqueueNDRangeKernel(queue, adding, 1, NULL, &size, NULL, waits, gate, event));
+}
+
+static void fill_both(cl_int value, cl_int value_of_second)
+{
+    fill(host.queue, buffer, value, BYTES);
+    fill(host.queue, second, value_of_second, BYTES);
+    MUST(clFinish(host.queue));
 }
 
 static void must_hold(cl_mem of, cl_int value, const char *what)
@@ -168,9 +173,7 @@ static void prepare(void)
         shared[WORDS + i] = 60;
     }
     learn();
-    fill(host.queue, buffer, 10, BYTES);
-    fill(host.queue, second, 30, BYTES);
-    MUST(clFinish(host.queue));
+    fill_both(10, 30);
 }
 
 static void check_what_was_read(void)
@@ -223,7 +226,7 @@ static void made_in_c(void)
     }
     fill(host.queue, buffer, 2, BYTES);
     cl_mem made = new_buffer(&host, BYTES);
-    MUST(clEnqueueWriteBuffer(host.queue, made, CL_TRUE, 0, BYTES, written, 0, NULL, NULL));
+    write_buffer(host.queue, made, BYTES, written);
     MUST(clEnqueueCopyBuffer(host.queue, buffer, made, 0, 0, BYTES, 1, &gate, NULL));
     migrate_to_host(other, second);
     open_gate(gate, CL_COMPLETE);
@@ -234,9 +237,8 @@ static void made_in_c(void)
 /* A kernel of another program is launched for the first time meanwhile. */
 static void programmed(void)
 {
-    const char *text = other_source;
     cl_event gate = user_event(&host), event;
-    cl_program program = new_program(&host, text, "");
+    cl_program program = new_program(&host, other_source, "");
     cl_kernel twice = kernel_in(program, "twice");
     fill(host.queue, buffer, 1, BYTES);
     MUST(clFinish(host.queue));
@@ -285,7 +287,7 @@ static void polled_at_once(void)
     MUST(clFinish(other));
     MUST(clFinish(host.queue));
     words[0] = words[LONG - 1] = 0;
-    MUST(clEnqueueReadBuffer(other, large, CL_TRUE, 0, sizeof words, words, 0, NULL, NULL));
+    read_back(other, large, sizeof words, words);
     must_be(words[0] == 30 && words[LONG - 1] == 30, "the long buffer that was written");
     must_hold(second, 20, "what was filled");
 }
@@ -319,12 +321,9 @@ static void polled(void)
 /* Nobody waits for commands of a queue out of order that he does not name. */
 static void mapped(void)
 {
-    cl_int status;
     cl_event gate = user_event(&host), first;
     cl_command_queue free_queue = new_queue_with(&host, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
-    fill(host.queue, buffer, 1, BYTES);
-    fill(host.queue, second, 2, BYTES);
-    MUST(clFinish(host.queue));
+    fill_both(1, 2);
     for (int i = 0; i < LEARNED; i++) {
         add(free_queue, second, 0, 0, NULL, NULL);
         MUST(clFinish(free_queue));
@@ -333,9 +332,7 @@ static void mapped(void)
     add(free_queue, buffer, 1, 1, &first, NULL);
     add(free_queue, second, 1, 0, NULL, NULL);
     must(clEnqueueBarrierWithWaitList(free_queue, 1, &first, NULL), "a barrier");
-    cl_int *found =
-        clEnqueueMapBuffer(other, second, CL_TRUE, CL_MAP_READ, 0, BYTES, 0, NULL, NULL, &status);
-    must(status, "clEnqueueMapBuffer");
+    cl_int *found = map_buffer(other, second, CL_MAP_READ, 0, BYTES);
     must_be(found[0] == 2 || found[0] == 3, "what is mapped");
     MUST(clEnqueueUnmapMemObject(other, second, found, 0, NULL, NULL));
     MUST(clFinish(other));
@@ -529,13 +526,6 @@ static void threads(void)
 
 /* Freeing memory waits for the commands that are given it, and for no others. */
 
-static void *function(const char *name)
-{
-    void *found = clGetExtensionFunctionAddressForPlatform(host.platform, name);
-    must_be(found != NULL, name);
-    return found;
-}
-
 static void *sets_later(void *gate)
 {
     usleep(20000);
@@ -544,67 +534,52 @@ static void *sets_later(void *gate)
 
 static void add_to(cl_int *memory, cl_uint waits, cl_event *gate, cl_event *event)
 {
-    clSetKernelArgMemPointerINTEL_fn set = function("clSetKernelArgMemPointerINTEL");
     size_t size = WORDS;
     cl_int amount = 1;
-    must(set(adding, 0, memory), "clSetKernelArgMemPointerINTEL");
+    MUST(set_pointer(adding, 0, memory));
     set_argument(adding, 1, sizeof amount, &amount);
     MUST(clEnqueueNDRangeKernel(host.queue, adding, 1, NULL, &size, NULL, waits, gate, event));
 }
 
-static void freed(void)
+/* A kernel waits for the host. Freeing `beside` does not wait for it, but freeing `needed` does. */
+static void free_beside(cl_int *used, cl_int *beside, cl_int *needed)
 {
-    clDeviceMemAllocINTEL_fn allocate = function("clDeviceMemAllocINTEL");
-    clMemBlockingFreeINTEL_fn give_back = function("clMemBlockingFreeINTEL");
-    cl_int status;
     cl_event gate = user_event(&host), event;
     pthread_t thread;
-    cl_int *used = allocate(host.context, host.device, NULL, BYTES, 0, &status);
-    must(status, "clDeviceMemAllocINTEL");
-    cl_int *unused = allocate(host.context, host.device, NULL, BYTES, 0, &status);
-    must(status, "clDeviceMemAllocINTEL");
+    add_to(used, 1, &gate, &event);
+    MUST(blocking_free(host.context, beside));
+    must_be(status_of(event) == CL_QUEUED, "it waits for the user event");
+    pthread_create(&thread, NULL, sets_later, gate);
+    MUST(blocking_free(host.context, needed));
+    must_be(status_of(event) == CL_COMPLETE, "it has ended");
+    pthread_join(thread, NULL);
+}
+
+static void freed(void)
+{
+    find_usm(&host);
+    cl_int *used = allocate(&host, DEVICE, BYTES), *unused = allocate(&host, DEVICE, BYTES);
     for (int i = 0; i < 2 * LEARNED; i++) {
         add_to(i % 2 ? used : unused, 0, NULL, NULL);
         MUST(clFinish(host.queue));
     }
-    add_to(used, 1, &gate, &event);
-    must(give_back(host.context, unused), "clMemBlockingFreeINTEL");
-    must_be(status_of(event) == CL_QUEUED, "it waits for the user event");
-    pthread_create(&thread, NULL, sets_later, gate);
-    must(give_back(host.context, used), "clMemBlockingFreeINTEL");
-    must_be(status_of(event) == CL_COMPLETE, "it has ended");
-    pthread_join(thread, NULL);
+    free_beside(used, unused, used);
 }
 
 /* Freeing memory waits for kernels that may reach memory of its kind, and for no others. */
 static void reach(bool by_clone)
 {
-    clDeviceMemAllocINTEL_fn allocate = function("clDeviceMemAllocINTEL");
-    clHostMemAllocINTEL_fn allocate_host = function("clHostMemAllocINTEL");
-    clMemBlockingFreeINTEL_fn give_back = function("clMemBlockingFreeINTEL");
-    const cl_bool yes = CL_TRUE;
-    cl_int status[3];
-    cl_event gate = user_event(&host), event;
-    pthread_t thread;
-    cl_int *used = allocate(host.context, host.device, NULL, BYTES, 0, &status[0]);
-    cl_int *reachable = allocate(host.context, host.device, NULL, BYTES, 0, &status[1]);
-    cl_int *other_kind = allocate_host(host.context, NULL, BYTES, 0, &status[2]);
-    must(status[0] | status[1] | status[2], "an allocation");
+    find_usm(&host);
+    cl_int *used = allocate(&host, DEVICE, BYTES), *reachable = allocate(&host, DEVICE, BYTES);
+    cl_int *other_kind = allocate(&host, HOST, BYTES);
     for (int i = 0; i < LEARNED; i++) {
-        MUST(clSetKernelExecInfo(adding, CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL,
-                                 sizeof yes, &yes));
+        announce_device_access(adding);
         add_to(used, 0, NULL, NULL);
         MUST(clFinish(host.queue));
     }
     if (by_clone)
         adding = clCloneKernel(adding, NULL);
-    add_to(used, 1, &gate, &event);
-    must(give_back(host.context, other_kind), "clMemBlockingFreeINTEL");
-    must_be(status_of(event) == CL_QUEUED, "it waits for the user event");
-    pthread_create(&thread, NULL, sets_later, gate);
-    must(give_back(host.context, reachable), "clMemBlockingFreeINTEL");
-    must_be(status_of(event) == CL_COMPLETE, "it has ended");
-    pthread_join(thread, NULL);
+    free_beside(used, other_kind, reachable);
 }
 
 static void reached(void)
