@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,9 +20,10 @@ from fpgart.engine.interface import NoEngine
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "conformance"))
 
-from compilation import kept  # noqa: E402
+from compilation import compiled, kept  # noqa: E402
 
 PACKAGE = ROOT / "fpgart"
+CHECKS = ROOT / "tests" / "checks"
 INCLUDES = (f"-I{ROOT / 'include'}", f"-I{ROOT / 'conformance' / 'c'}")
 
 
@@ -31,9 +35,35 @@ def build(name: str, into: Path, *flags: str) -> Path:
 def gcc(name: str, into: Path, *options: str, folder: str = "programs") -> Path:
     """What gcc makes of tests/`folder`/`name`.c, as a file of that name: some findings and errors have it."""
     source = ROOT / "tests" / folder / f"{name}.c"
-    checks = ROOT / "tests" / "checks" / "check.h"  # some programs include it
-    command = ["gcc", "-Wall", "-Werror", *INCLUDES, str(source), *options]
-    return Path(shutil.copy(kept(command, [source, checks]), into / name))
+    command = ["gcc", "-Wall", "-Werror", *INCLUDES, str(source), *options]  # some programs include check.h
+    return Path(shutil.copy(kept(command, [source, CHECKS / "check.h"]), into / name))
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A function of tests/checks/`family`.c, the finding that it gives, and the board that it is for."""
+
+    family: str
+    name: str
+    finds: str
+    board: str
+
+    def host(self) -> Path:
+        """The host that makes the mistake, unless it is called with `fixed`."""
+        return compiled([CHECKS / f"{self.family}.c"], f"-DMISTAKE={self.name}")
+
+
+@cache
+def mistakes() -> dict[str, Mistake]:
+    """The mistakes in tests/checks, by family and name: a comment above the function has the finding and the board."""
+    found = {}
+    for file in sorted(CHECKS.glob("*.c")):
+        for comment, name in re.findall(r"^/\* (finds: [^/]*) \*/\nvoid (\w+)\(void\)$", file.read_text(), re.M):
+            facts = dict(re.findall(r"^(?: \* )?(finds|board): (.*)$", comment, re.M))
+            board = facts.get("board", "usm_s10")
+            board = str(CHECKS / board) if board.endswith(".xml") else board
+            found[f"{file.stem}_{name}"] = Mistake(file.stem, name, facts["finds"], board)
+    return found
 
 
 def host_of(source: Path | str, made: Path, *options: str, suffix: str = "c") -> Path:

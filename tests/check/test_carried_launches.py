@@ -17,7 +17,7 @@ OPTIONS = {"FPGART_BOARD": "usm_s10", "FPGART_CHECK": "all"}
 @pytest.fixture(scope="module")
 def host(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """tests/programs/checked_launches.c."""
-    flags = f"-I{ROOT / 'conformance' / 'c'}", "-g", "-lpthread"
+    flags = f"-I{ROOT / 'conformance' / 'c'}", "-g", "-lpthread", "-DMISTAKE=run"
     return build("checked_launches", tmp_path_factory.mktemp("checked"), *flags)
 
 

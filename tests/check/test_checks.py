@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """FPGART_CHECK: every mistake of checks/ is found, and nothing where it was put right.
 
-Each program there makes one mistake, unless it is called with `fixed`; its head says which finding it gives.
+Each function there makes one mistake, unless the host is called with `fixed`.
 """
 
 from __future__ import annotations
@@ -16,35 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from c_hosts import plain_environment
+from c_hosts import CHECKS, Mistake, mistakes, plain_environment
 from compilation import compiled
-from processes import fpgart, output
+from processes import ROOT, fpgart, output
 
-HERE = Path(__file__).resolve().parents[1]
-ROOT = HERE.parent
-PROGRAMS = HERE / "checks"
-CONFORMANCE = ROOT / "conformance"
-
-HEAD = re.compile(r"^ \* (finds|board): (.*?)(?: \*/)?$", re.MULTILINE)
 ALWAYS = "compiled while the host runs"  # true of all hosts that bring source
-
-
-def programs() -> list[str]:
-    return sorted(path.stem for path in PROGRAMS.glob("*.c"))
-
-
-def head(name: str) -> dict[str, str]:
-    """Returns the finding of a program, and its board: a name, or a file of checks/."""
-    facts = dict(HEAD.findall((PROGRAMS / f"{name}.c").read_text()))
-    if facts.get("board", "").endswith(".xml"):
-        facts["board"] = str(PROGRAMS / facts["board"])
-    return facts
-
-
-def build(name: str) -> Path:
-    """Compiles a program of checks/, or a host of the conformance tests."""
-    source = PROGRAMS / f"{name}.c"
-    return compiled([source if source.exists() else CONFORMANCE / "c" / source.name])
 
 
 @pytest.fixture(scope="session")
@@ -65,12 +41,14 @@ def found_by(program: Path, *words: object, folder: Path, board: str) -> tuple[l
     return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else [], result.stderr
 
 
-@pytest.mark.parametrize("name", programs())
-def test_each_mistake_is_found(name: str, tmp_path: Path) -> None:
-    facts = head(name)
-    found, words = found_by(build(name), folder=tmp_path, board=facts.get("board", "usm_s10"))
+each_mistake = pytest.mark.parametrize("mistake", mistakes().values(), ids=mistakes().keys())
+
+
+@each_mistake
+def test_each_mistake_is_found(mistake: Mistake, tmp_path: Path) -> None:
+    found, words = found_by(mistake.host(), folder=tmp_path, board=mistake.board)
     rules = {f"{finding['check']}: {finding['rule']}" for finding in found}
-    assert facts["finds"] in rules, words
+    assert mistake.finds in rules, words
     for finding in found:
         assert finding["object"] in words
         assert finding["misused_by"]
@@ -78,21 +56,20 @@ def test_each_mistake_is_found(name: str, tmp_path: Path) -> None:
         sites = [finding[key] for key in ("made_at", "misused_at", "against_at") if key in finding]
         assert sites, finding
         for site in sites:
-            assert f"{name}.c" in [Path(frame.get("file", "")).name for frame in site["stack"]], site
+            assert mistake.name in [frame.get("function") for frame in site["stack"]], site
             assert site["place"] in words
 
 
 def test_what_a_kernel_has_written_is_judged_once_when_it_has_ended(tmp_path: Path) -> None:
     """Until then nobody knows whether it reads or writes; the host enqueues the other command before or after that."""
-    found, words = found_by(build("order_hidden_write"), folder=tmp_path, board="usm_s10")
+    found, words = found_by(mistakes()["order_hidden_write"].host(), folder=tmp_path, board="usm_s10")
     assert [finding["rule"] for finding in found if finding["check"] == "order"] == ["two writes without order"], words
 
 
-@pytest.mark.parametrize("name", programs())
-def test_nothing_is_found_where_it_was_put_right(name: str, aocx: Path, tmp_path: Path) -> None:
-    facts = head(name)
-    found, words = found_by(build(name), "fixed", aocx, folder=tmp_path, board=facts.get("board", "usm_s10"))
-    if not facts["finds"].endswith(ALWAYS):
+@each_mistake
+def test_nothing_is_found_where_it_was_put_right(mistake: Mistake, aocx: Path, tmp_path: Path) -> None:
+    found, words = found_by(mistake.host(), "fixed", aocx, folder=tmp_path, board=mistake.board)
+    if not mistake.finds.endswith(ALWAYS):
         found = [finding for finding in found if finding["rule"] != ALWAYS]
     assert not found, words
 
@@ -106,10 +83,11 @@ RIGHT = [
 ]
 
 
-@pytest.mark.parametrize(("host", "board"), RIGHT)
-def test_nothing_is_found_in_hosts_that_are_right(host: str, board: str, tmp_path: Path) -> None:
-    name, *words = host.split()
-    found, said = found_by(build(name), *words, folder=tmp_path, board=board)
+@pytest.mark.parametrize(("command", "board"), RIGHT)
+def test_nothing_is_found_in_hosts_that_are_right(command: str, board: str, tmp_path: Path) -> None:
+    name, *words = command.split()
+    host = compiled([ROOT / "conformance" / "c" / f"{name}.c"])
+    found, said = found_by(host, *words, folder=tmp_path, board=board)
     assert not [finding for finding in found if finding["check"] != "fpga"], said
 
 
@@ -117,21 +95,25 @@ def run(*words: object, **more: str) -> subprocess.CompletedProcess[str]:
     return fpgart("run", *words, env=plain_environment(), PYTHONPATH=str(ROOT), **more)
 
 
+def two_writes() -> Path:
+    return mistakes()["order_two_writes"].host()
+
+
 def test_a_run_with_findings_exits_with_3() -> None:
-    result = run("--check", "order", "--fail-on-finding", "--", build("order_two_writes"))
+    result = run("--check", "order", "--fail-on-finding", "--", two_writes())
     assert result.returncode == 3
     assert "fpgart: 1 finding in 2 commands; looked at: races between commands" in result.stderr.splitlines()
 
 
 def test_a_run_without_findings_exits_as_its_program() -> None:
-    assert run("--check", "order", "--fail-on-finding", "--", build("order_two_writes"), "fixed").returncode == 0
+    assert run("--check", "order", "--fail-on-finding", "--", two_writes(), "fixed").returncode == 0
     assert run("--fail-on-finding", "--", "sh", "-c", "exit 7").returncode == 7
     assert run("--fail-on-finding", "--", "sh", "-c", "kill -9 $$").returncode == -9
     assert run("--fail-on-finding", "--", "no-such-program").returncode == 2
 
 
 def test_a_run_without_findings_says_what_was_looked_at() -> None:
-    said = run("--check", "order,usm", "--", build("order_two_writes"), "fixed").stderr.splitlines()
+    said = run("--check", "order,usm", "--", two_writes(), "fixed").stderr.splitlines()
     assert len(said) == 1
     assert re.fullmatch(r"fpgart: no findings in \d+ commands; looked at: (.*)", said[0])
     assert said[0].endswith("unified shared memory, races between commands")
@@ -139,17 +121,17 @@ def test_a_run_without_findings_says_what_was_looked_at() -> None:
 
 
 def test_findings_of_a_programs_children_count() -> None:
-    result = run("--check", "order", "--fail-on-finding", "--", "sh", "-c", f"{build('order_two_writes')}; exit 0")
+    result = run("--check", "order", "--fail-on-finding", "--", "sh", "-c", f"{two_writes()}; exit 0")
     assert result.returncode == 3
 
 
 def test_only_the_chosen_families_look() -> None:
-    assert "[order]" not in run("--check", "usm,fpga", "--", build("order_two_writes")).stderr
-    assert not run("--", build("order_two_writes")).stderr
+    assert "[order]" not in run("--check", "usm,fpga", "--", two_writes()).stderr
+    assert not run("--", two_writes()).stderr
 
 
 def test_a_misspelt_family_is_an_error_that_lists_the_right_ones() -> None:
-    result = run("--check", "odrer", "--", build("order_two_writes"))
+    result = run("--check", "odrer", "--", two_writes())
     assert "FPGART_CHECK=odrer: odrer is not one of usm, buffers, order, fpga, kernels, all" in result.stderr
 
 
@@ -170,18 +152,17 @@ __attribute__((noinline)) void touch(volatile cl_int *memory)
 {
     memory[3] = 1;
 }
-static void run(void)
+void run(void)
 {
     enum { ROOM = 8192, PAGE = 4096 };
-    start(&host, "kernel void k(global int *x) { *x = 1; }");
-    find_usm(&host);
+    start_with_usm("kernel void k(global int *x) { *x = 1; }");
     char *area = mmap(NULL, ROOM + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     stack_t stack = {.ss_sp = area + PAGE, .ss_size = ROOM};
     must(mprotect(area + PAGE, ROOM, PROT_READ | PROT_WRITE), "mprotect");
     must(sigaltstack(&stack, NULL), "sigaltstack");
-    cl_int *memory = device_memory(SIZE);
+    cl_int *memory = allocate(&host, DEVICE, SIZE);
     touch(memory);
-    must(mem_free(host.context, memory), "clMemFreeINTEL");
+    free_memory(&host, memory);
     puts("went on");
 }
 """
@@ -190,7 +171,7 @@ static void run(void)
 def test_a_finding_needs_little_of_a_small_signal_stack_and_names_the_function(tmp_path: Path) -> None:
     source = tmp_path / "host.c"
     source.write_text(SMALL_STACK_HOST)
-    result = run("--check", "usm", "--", compiled([source], "-I", str(PROGRAMS), "-rdynamic", "-D_GNU_SOURCE"))
+    result = run("--check", "usm", "--", compiled([source], "-I", str(CHECKS), "-DMISTAKE=run", "-rdynamic"))
     assert "went on" in result.stdout, result.stderr
     assert re.search(r"misused by the host \(host-\w+\+0x[0-9a-f]+, touch\)", result.stderr), result.stderr
 

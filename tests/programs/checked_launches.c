@@ -26,8 +26,7 @@ static void launch_into_the_next_page(cl_command_queue queue)
 static void launch_in_groups_that_are_too_large(cl_command_queue queue)
 {
     const size_t count = ITEMS, group = 100;
-    must(clEnqueueNDRangeKernel(queue, copy, 1, NULL, &count, &group, 0, NULL, NULL),
-         "clEnqueueNDRangeKernel");
+    MUST(clEnqueueNDRangeKernel(queue, copy, 1, NULL, &count, &group, 0, NULL, NULL));
 }
 
 static void launch_copy(cl_command_queue queue)
@@ -40,28 +39,22 @@ static void launch_copy(cl_command_queue queue)
 static void again_and_again(void (*enqueue)(cl_command_queue queue), cl_command_queue queue)
 {
     enqueue(queue);
-    must(clFinish(queue), "clFinish");
+    MUST(clFinish(queue));
     for (int i = 0; i < TIMES; i++)
         enqueue(queue);
 }
 
-static void run(void)
+void run(void)
 {
     static cl_int data[ITEMS];
-    cl_int status;
     start(&host, "kernel void add_one(global int *data) { data[get_global_id(0)] += 1; }\n"
                  "__attribute__((max_work_group_size(64)))\n"
                  "kernel void copy(global const int *from, global int *to)\n"
                  "{ size_t i = get_global_id(0); to[i] = from[i]; }\n");
     cl_command_queue other = new_queue(&host);
-    cl_mem buffer = new_buffer(&host, BYTES), target = new_buffer(&host, BYTES);
-    add_one = new_kernel(&host, "add_one");
-    copy = new_kernel(&host, "copy");
-    fill(host.queue, buffer, 1, BYTES);
-    fill(host.queue, target, 1, BYTES);
-    set_argument(add_one, 0, sizeof buffer, &buffer);
-    set_argument(copy, 0, sizeof buffer, &buffer);
-    set_argument(copy, 1, sizeof target, &target);
+    cl_mem buffer = filled_buffer(BYTES), target = filled_buffer(BYTES);
+    add_one = kernel_with("add_one", buffer);
+    copy = copy_kernel(buffer, target);
     again_and_again(launch_right, host.queue);
     again_and_again(launch_one_item_too_many, host.queue);
     again_and_again(launch_into_the_next_page, host.queue);
@@ -70,21 +63,17 @@ static void run(void)
     finish();
     again_and_again(launch_right, host.queue);
     again_and_again(launch_in_groups_that_are_too_large, other); /* not ordered behind these */
-    must(clFinish(other), "clFinish");
-    void *mapped = clEnqueueMapBuffer(host.queue, buffer, CL_TRUE, CL_MAP_READ, 0, BYTES, 0, NULL,
-                                      NULL, &status);
-    must(status, "clEnqueueMapBuffer");
+    MUST(clFinish(other));
+    void *mapped = map_buffer(host.queue, buffer, CL_MAP_READ, 0, BYTES);
     again_and_again(launch_right, host.queue);
-    must(clEnqueueUnmapMemObject(host.queue, buffer, mapped, 0, NULL, NULL),
-         "clEnqueueUnmapMemObject");
+    unmap(buffer, mapped);
     again_and_again(launch_right, host.queue);
     again_and_again(launch_copy, host.queue);
-    must(clEnqueueWriteBuffer(other, target, CL_FALSE, 0, BYTES, data, 0, NULL, NULL),
-         "clEnqueueWriteBuffer"); /* not ordered behind these */
-    must(clFinish(other), "clFinish");
+    /* not ordered behind these */
+    MUST(clEnqueueWriteBuffer(other, target, CL_FALSE, 0, BYTES, data, 0, NULL, NULL));
+    MUST(clFinish(other));
     finish();
-    must(clEnqueueReadBuffer(other, buffer, CL_TRUE, 0, BYTES, data, 0, NULL, NULL),
-         "clEnqueueReadBuffer");
+    read_back(other, buffer, BYTES, data);
     for (int i = 0; i < ITEMS; i++)
         must(data[i] == data[0] ? CL_SUCCESS : CL_INVALID_VALUE, "the data");
 }

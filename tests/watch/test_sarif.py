@@ -16,11 +16,10 @@ from typing import Any
 import jsonschema
 import processes
 import pytest
-from c_hosts import plain_environment
+from c_hosts import Mistake, mistakes, plain_environment
 from compilation import compiled
 from processes import ROOT, output
 
-CHECKS = ROOT / "tests" / "checks"
 ADVICE = ROOT / "tests" / "programs" / "advice.c"
 SCHEMA = os.environ.get("SARIF_SCHEMA", "")
 pytestmark = pytest.mark.skipif(not SCHEMA, reason="SARIF_SCHEMA names no file")
@@ -42,17 +41,12 @@ def results(file: Path) -> list[dict[str, Any]]:
     return found
 
 
-def board_of(host: Path) -> str:
-    _, _, board = host.read_text().partition(" * board: ")
-    return board.split()[0] if board else "usm_s10"
-
-
-@pytest.mark.parametrize("host", sorted(CHECKS.glob("*.c")), ids=lambda host: host.stem)
-def test_findings_and_leaks_are_valid(host: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("mistake", mistakes().values(), ids=mistakes().keys())
+def test_findings_and_leaks_are_valid(mistake: Mistake, tmp_path: Path) -> None:
     """Of the run, and of its trace, which has the findings, too, but for leaks: it ends before these are known."""
     run, trace = tmp_path / "run.sarif", tmp_path / "t.json"
-    options = ["--board", board_of(host), "--check", "--leaks", "--sarif", run, "--trace", trace]
-    fpgart("run", *options, "--", compiled([host]))
+    options = ["--board", mistake.board, "--check", "--leaks", "--sarif", run, "--trace", trace]
+    fpgart("run", *options, "--", mistake.host())
     assert results(run)
     fpgart("report", trace, "--sarif", tmp_path / "report.sarif")
     told = [each for each in results(tmp_path / "report.sarif") if not each["ruleId"].startswith("advice/")]
@@ -76,6 +70,6 @@ def test_advice_is_valid(mistake: str, tmp_path: Path) -> None:
 @pytest.mark.skipif(shutil.which("oclgrind") is None, reason="needs oclgrind")
 def test_findings_in_kernels_are_valid(tmp_path: Path) -> None:
     run = tmp_path / "run.sarif"
-    host = compiled([CHECKS / "buffers_kernel_past_end.c"])
+    host = mistakes()["buffers_kernel_past_end"].host()
     fpgart("run", "--check", "kernels", "--sarif", run, "--", host)
     assert {each["ruleId"].partition("/")[0] for each in results(run)} == {"kernels"}

@@ -11,6 +11,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from c_hosts import mistakes
 from compilation import compiled
 from processes import ROOT, fpgart, output
 
@@ -61,7 +62,7 @@ def test_a_schema_refuses_what_it_does_not_know() -> None:
 
 
 def race(tmp_path: Path, *options: object) -> subprocess.CompletedProcess[str]:
-    host = compiled([ROOT / "tests" / "checks" / "order_two_writes.c"])
+    host = mistakes()["order_two_writes"].host()
     return fpgart("run", "--check", "order", *options, "--", host, FPGART_FINDINGS=str(tmp_path / "findings"))
 
 
@@ -86,9 +87,9 @@ def test_a_run_writes_sarif_and_annotations_of_its_findings(tmp_path: Path) -> N
     assert (found["ruleIndex"], found["level"]) == (0, "warning")
     (place,) = found["locations"]
     where = place["physicalLocation"]
-    assert where["artifactLocation"]["uri"] == "tests/checks/order_two_writes.c"
+    assert where["artifactLocation"]["uri"] == "tests/checks/order.c"
     line = where["region"]["startLine"]
-    told = f"::warning title=fpgart order/two-writes-without-order,file=tests/checks/order_two_writes.c,line={line}::"
+    told = f"::warning title=fpgart order/two-writes-without-order,file=tests/checks/order.c,line={line}::"
     assert told in printed
     again = fpgart("report", "--github", "--sarif", tmp_path / "again.sarif", tmp_path / "t.json")
     assert told in again.stdout
