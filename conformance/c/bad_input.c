@@ -175,45 +175,8 @@ static word address(const void *pointer)
 
 static enum type type_of(int object)
 {
-    static const enum type types[OBJECTS] = {
-        [PLATFORM_] = T_PLATFORM,
-        [DEVICE_] = T_DEVICE,
-        [CONTEXT_] = T_CONTEXT,
-        [QUEUE_] = T_QUEUE,
-        [OUT_OF_ORDER_QUEUE_] = T_QUEUE,
-        [BUFFER_] = T_MEM,
-        [OTHER_BUFFER_] = T_MEM,
-        [SUB_BUFFER_] = T_MEM,
-        [USE_HOST_BUFFER_] = T_MEM,
-        [HOST_WRITE_ONLY_BUFFER_] = T_MEM,
-        [HOST_READ_ONLY_BUFFER_] = T_MEM,
-        [HOST_NO_ACCESS_BUFFER_] = T_MEM,
-        [KERNEL_WRITE_ONLY_BUFFER_] = T_MEM,
-        [KERNEL_READ_ONLY_BUFFER_] = T_MEM,
-        [IMAGE_] = T_MEM,
-        [SAMPLER_] = T_SAMPLER,
-        [PROGRAM_] = T_PROGRAM,
-        [UNBUILT_PROGRAM_] = T_PROGRAM,
-        [FAILED_PROGRAM_] = T_PROGRAM,
-        [COMPILED_PROGRAM_] = T_PROGRAM,
-        [HEADER_PROGRAM_] = T_PROGRAM,
-        [KERNEL_] = T_KERNEL,
-        [UNSET_KERNEL_] = T_KERNEL,
-        [HALF_SET_KERNEL_] = T_KERNEL,
-        [LOCAL_KERNEL_] = T_KERNEL,
-        [FIXED_GROUP_KERNEL_] = T_KERNEL,
-        [EVENT_] = T_EVENT,
-        [USER_EVENT_] = T_EVENT,
-        [COMPLETE_USER_EVENT_] = T_EVENT,
-        [FAILED_EVENT_] = T_EVENT,
-        [UNPROFILED_EVENT_] = T_EVENT,
-        [FOREIGN_CONTEXT_] = T_CONTEXT,
-        [FOREIGN_QUEUE_] = T_QUEUE,
-        [FOREIGN_BUFFER_] = T_MEM,
-        [FOREIGN_PROGRAM_] = T_PROGRAM,
-        [FOREIGN_KERNEL_] = T_KERNEL,
-        [FOREIGN_EVENT_] = T_EVENT,
-    };
+#define OBJECT_TYPE(name, type) T_##type,
+    static const enum type types[] = {EACH_OBJECT(OBJECT_TYPE)};
     return types[object];
 }
 
@@ -1120,16 +1083,23 @@ static void walk_function(struct world *w, size_t index)
 
 /* Cases of bad_input_cases.c. */
 
+static size_t index_of(const char *name)
+{
+    for (size_t i = 0; i < function_count; i++)
+        if (strcmp(functions[i].name, name) == 0)
+            return i;
+    die(name, 0);
+    return 0;
+}
+
 static void walk_bad_calls(struct world *w)
 {
+    size_t index = 0;
     for (size_t n = 0; n < bad_call_count; n++) {
         const struct bad_call *bad = &bad_calls[n];
-        size_t index = 0;
-        while (index < function_count && strcmp(functions[index].name, bad->function) != 0)
-            index++;
-        if (index == function_count)
-            die(bad->function, 0);
-        if (entries[index] == NULL || !begin(w, "%s/%s", bad->function, bad->name))
+        if (bad->function != NULL)
+            index = index_of(bad->function);
+        if (entries[index] == NULL || !begin(w, "%s/%s", functions[index].name, bad->name))
             continue;
         if (unavailable(&functions[index])) {
             skip(w);

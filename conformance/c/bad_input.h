@@ -46,48 +46,48 @@ enum type {
     TYPES
 };
 
-/* The objects that each thread makes for itself. */
-enum object {
-    PLATFORM_,
-    DEVICE_,
-    CONTEXT_,
-    QUEUE_,
-    OUT_OF_ORDER_QUEUE_,
-    BUFFER_,
-    OTHER_BUFFER_,
-    SUB_BUFFER_,
-    USE_HOST_BUFFER_,
-    HOST_WRITE_ONLY_BUFFER_,
-    HOST_READ_ONLY_BUFFER_,
-    HOST_NO_ACCESS_BUFFER_,
-    KERNEL_WRITE_ONLY_BUFFER_,
-    KERNEL_READ_ONLY_BUFFER_,
-    IMAGE_,
-    SAMPLER_,
-    PROGRAM_,
-    UNBUILT_PROGRAM_,
-    FAILED_PROGRAM_,
-    COMPILED_PROGRAM_,
-    HEADER_PROGRAM_,
-    KERNEL_,
-    UNSET_KERNEL_,
-    HALF_SET_KERNEL_,
-    LOCAL_KERNEL_,
-    FIXED_GROUP_KERNEL_,
-    EVENT_,
-    USER_EVENT_,
-    COMPLETE_USER_EVENT_,
-    FAILED_EVENT_,
-    UNPROFILED_EVENT_,
-    FOREIGN_CONTEXT_,
-    FOREIGN_QUEUE_,
-    FOREIGN_BUFFER_,
-    FOREIGN_PROGRAM_,
-    FOREIGN_KERNEL_,
-    FOREIGN_EVENT_,
-    OBJECTS,
-    NO_OBJECT = OBJECTS
-};
+/* The objects that each thread makes for itself, and their types. */
+#define EACH_OBJECT(OBJECT)                                                                        \
+    OBJECT(PLATFORM, PLATFORM)                                                                     \
+    OBJECT(DEVICE, DEVICE)                                                                         \
+    OBJECT(CONTEXT, CONTEXT)                                                                       \
+    OBJECT(QUEUE, QUEUE)                                                                           \
+    OBJECT(OUT_OF_ORDER_QUEUE, QUEUE)                                                              \
+    OBJECT(BUFFER, MEM)                                                                            \
+    OBJECT(OTHER_BUFFER, MEM)                                                                      \
+    OBJECT(SUB_BUFFER, MEM)                                                                        \
+    OBJECT(USE_HOST_BUFFER, MEM)                                                                   \
+    OBJECT(HOST_WRITE_ONLY_BUFFER, MEM)                                                            \
+    OBJECT(HOST_READ_ONLY_BUFFER, MEM)                                                             \
+    OBJECT(HOST_NO_ACCESS_BUFFER, MEM)                                                             \
+    OBJECT(KERNEL_WRITE_ONLY_BUFFER, MEM)                                                          \
+    OBJECT(KERNEL_READ_ONLY_BUFFER, MEM)                                                           \
+    OBJECT(IMAGE, MEM)                                                                             \
+    OBJECT(SAMPLER, SAMPLER)                                                                       \
+    OBJECT(PROGRAM, PROGRAM)                                                                       \
+    OBJECT(UNBUILT_PROGRAM, PROGRAM)                                                               \
+    OBJECT(FAILED_PROGRAM, PROGRAM)                                                                \
+    OBJECT(COMPILED_PROGRAM, PROGRAM)                                                              \
+    OBJECT(HEADER_PROGRAM, PROGRAM)                                                                \
+    OBJECT(KERNEL, KERNEL)                                                                         \
+    OBJECT(UNSET_KERNEL, KERNEL)                                                                   \
+    OBJECT(HALF_SET_KERNEL, KERNEL)                                                                \
+    OBJECT(LOCAL_KERNEL, KERNEL)                                                                   \
+    OBJECT(FIXED_GROUP_KERNEL, KERNEL)                                                             \
+    OBJECT(EVENT, EVENT)                                                                           \
+    OBJECT(USER_EVENT, EVENT)                                                                      \
+    OBJECT(COMPLETE_USER_EVENT, EVENT)                                                             \
+    OBJECT(FAILED_EVENT, EVENT)                                                                    \
+    OBJECT(UNPROFILED_EVENT, EVENT)                                                                \
+    OBJECT(FOREIGN_CONTEXT, CONTEXT)                                                               \
+    OBJECT(FOREIGN_QUEUE, QUEUE)                                                                   \
+    OBJECT(FOREIGN_BUFFER, MEM)                                                                    \
+    OBJECT(FOREIGN_PROGRAM, PROGRAM)                                                               \
+    OBJECT(FOREIGN_KERNEL, KERNEL)                                                                 \
+    OBJECT(FOREIGN_EVENT, EVENT)
+
+#define OBJECT_NAME(name, type) name##_,
+enum object { EACH_OBJECT(OBJECT_NAME) OBJECTS, NO_OBJECT = OBJECTS };
 
 enum what {
     W_NOTHING = 0,
@@ -164,7 +164,7 @@ struct change {
 };
 
 struct bad_call {
-    const char *function;
+    const char *function; /* NULL: that of the case before */
     const char *name;
     cl_int codes[MAX_CODES];
     struct change changes[MAX_CHANGES];
