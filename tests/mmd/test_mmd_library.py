@@ -21,7 +21,7 @@ from fpgart.engine.choice import choose_engine
 
 LIBRARY = ROOT / "fpgart" / "libfpgart_mmd.so"
 PROGRAM = Path(__file__).resolve().parents[1] / "programs" / "mmd.c"
-RULES = re.findall(r"RULE\((\w+)\),", PROGRAM.read_text())
+RULES = re.findall(r"RULE\w*\((\w+)\),", PROGRAM.read_text())
 SOURCE = """
 __kernel void add(__global const int *in, __global int *out, int number)
 {

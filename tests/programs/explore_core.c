@@ -609,22 +609,27 @@ struct host {
 static const struct host *host;
 static struct core_board *board;
 static unsigned board_state, known_state[NUMBERS]; /* what a command was told of the board */
-static unsigned released[NUMBERS];
 static struct core_queue *queues[QUEUES];
 static struct core_caller *caller;
 static struct lane lanes[QUEUES];
 static bool has_lane[QUEUES];
 static struct core_command *commands[NUMBERS];
-static bool enqueued[NUMBERS], began[NUMBERS], ended[NUMBERS], refused[NUMBERS];
-static int32_t ended_as[NUMBERS];
-static unsigned called_back[NUMBERS];
 static int32_t reached[NUMBERS];    /* the last state with a callback */
 static int order[NUMBERS], ordered; /* in which commands entered their queues */
-static bool has_let[NUMBERS];       /* core_let_follow() has returned */
-static bool is_decided[NUMBERS];    /* the caller runs it, whatever was planned */
-static bool is_left_out[NUMBERS];   /* the order is kept without it */
-static unsigned set_at[NUMBERS];    /* operations of the engine when a user event was set */
-static unsigned ran_at[NUMBERS];    /* commands that the caller ran then, a bit for each */
+
+/* What is known of each command of the host that runs. */
+static struct {
+    bool enqueued[NUMBERS], began[NUMBERS], ended[NUMBERS], refused[NUMBERS];
+    int32_t ended_as[NUMBERS];
+    unsigned released[NUMBERS], called_back[NUMBERS];
+    bool claimed[NUMBERS];     /* a thread of the caller runs it */
+    bool may_renew[NUMBERS];   /* the caller has found out what it needs */
+    bool has_let[NUMBERS];     /* core_let_follow() has returned */
+    bool is_decided[NUMBERS];  /* the caller runs it, whatever was planned */
+    bool is_left_out[NUMBERS]; /* the order is kept without it */
+    unsigned set_at[NUMBERS];  /* operations of the engine when a user event was set */
+    unsigned ran_at[NUMBERS];  /* commands that the caller ran then, a bit for each */
+} seen;
 
 static void describe_host(void)
 {
@@ -674,13 +679,13 @@ static void check_what_is_beside(int number)
         int waited = plan->waits[i] - 1;
         if (waited < 0 || host->plans[waited].kind != USER)
             continue;
-        for (unsigned j = 0; j < set_at[waited]; j++)
+        for (unsigned j = 0; j < seen.set_at[waited]; j++)
             CHECK(operations[j].lane == &lanes[plan->queue] ||
                       operations[j].status <= CL_COMPLETE ||
                       host->plans[operations[j].number].of != CORE_POLLS,
                   "the engine runs kernels of other queues that may poll");
         for (int j = 0; j < COMMANDS; j++)
-            CHECK(!(ran_at[waited] >> j & 1) || host->plans[j].queue == plan->queue ||
+            CHECK(!(seen.ran_at[waited] >> j & 1) || host->plans[j].queue == plan->queue ||
                       atomic_load(&commands[j]->status) <= CL_COMPLETE,
                   "the caller runs commands of other queues");
     }
@@ -694,14 +699,14 @@ static const struct core_command *command_of(int number)
 static bool is_refused(int number)
 {
     bool is = outcome_of(number) == CL_INVALID_KERNEL;
-    CHECK(!refused[number], "a command that the engine has refused is submitted again");
-    refused[number] = is;
+    CHECK(!seen.refused[number], "a command that the engine has refused is submitted again");
+    seen.refused[number] = is;
     return is;
 }
 
 static bool is_enqueued(void *number)
 {
-    return enqueued[(intptr_t)number];
+    return seen.enqueued[(intptr_t)number];
 }
 
 static bool is_work(int number)
@@ -712,12 +717,12 @@ static bool is_work(int number)
 static bool lasts(int number)
 {
     int until = host->plans[number].lasts_until;
-    return until != 0 && !enqueued[until - 1];
+    return until != 0 && !seen.enqueued[until - 1];
 }
 
 static void must_have_ended(int before)
 {
-    CHECK(ended[before] || atomic_load(&commands[before]->status) <= CL_COMPLETE,
+    CHECK(seen.ended[before] || atomic_load(&commands[before]->status) <= CL_COMPLETE,
           "a command begins or ends before one that it follows has ended");
 }
 
@@ -750,8 +755,8 @@ static void must_be_behind(int place)
 static void command_begins(int number, bool in_engine)
 {
     const struct plan *plan = &host->plans[number];
-    CHECK(!began[number], "a command begins twice");
-    began[number] = true;
+    CHECK(!seen.began[number], "a command begins twice");
+    seen.began[number] = true;
     CHECK(!host->has_cores || occupied() <= CORES, "kernels occupy more cores than there are");
     if (in_engine || plan->kind == DIRECT)
         CHECK(known_state[number] == board_state, "a command is carried on a board that changed");
@@ -761,13 +766,14 @@ static void command_begins(int number, bool in_engine)
     for (int i = 0; i < COMMANDS; i++)
         if (i != number && host->plans[i].kind == DIRECT && host->plans[i].queue == plan->queue &&
             host->in_order[plan->queue])
-            CHECK(!began[i] || ended[i], "a command begins beside one that a thread runs");
+            CHECK(!seen.began[i] || seen.ended[i],
+                  "a command begins beside one that a thread runs");
     for (int i = 0; i < ordered && order[i] != number && !host->shares; i++) {
         const struct plan *other = &host->plans[order[i]];
         if (is_in_queue(other, plan->queue) &&
             (host->in_order[plan->queue] || other->kind == BARRIER)) {
             must_have_ended(order[i]);
-            if (is_left_out[order[i]])
+            if (seen.is_left_out[order[i]])
                 must_be_behind(i);
         }
     }
@@ -777,15 +783,15 @@ static void command_ends(int number, int32_t status)
 {
     const struct plan *plan = &host->plans[number];
     bool is_last = follows_all(plan) && status == CL_COMPLETE && !host->shares;
-    CHECK(!ended[number], "a command ends twice");
+    CHECK(!seen.ended[number], "a command ends twice");
     for (int i = 0; is_last && i < ordered; i++) {
         if (order[i] == number)
             break;
         if (is_in_queue(&host->plans[order[i]], plan->queue))
             must_have_ended(order[i]);
     }
-    ended[number] = true;
-    ended_as[number] = status;
+    seen.ended[number] = true;
+    seen.ended_as[number] = status;
 }
 
 /* The core may not go on from a command that has ended to its neighbours in the queue. */
@@ -796,7 +802,7 @@ static void spoil_neighbours(struct core_command *command)
 
 static void operation_ended(int number, int32_t status)
 {
-    CHECK(released[number]++ == 0, "the engine is told of an end twice");
+    CHECK(seen.released[number]++ == 0, "the engine is told of an end twice");
     CHECK(commands[number] == NULL || atomic_load(&commands[number]->status) == status,
           "the engine is told of another end");
     if (commands[number] != NULL)
@@ -813,7 +819,6 @@ static bool scheduler_locked;
 static int ready_numbers[NUMBERS];
 static int32_t ready_errors[NUMBERS];
 static unsigned ready_count;
-static bool claimed[NUMBERS];
 static bool may_rest; /* the caller has taken since a thread asked whether its commands rest */
 
 static bool scheduler_is_free(void *nothing)
@@ -870,8 +875,6 @@ static void call_caller(void *data)
     take();
 }
 
-static bool may_renew[NUMBERS]; /* the caller has found out what a command needs */
-
 /* It may be known what a command needs on a board that has changed; else the caller says so when it
  * is asked, or runs the command. */
 static bool renews(struct core_command *command, uint64_t epoch)
@@ -881,7 +884,7 @@ static bool renews(struct core_command *command, uint64_t epoch)
     check_that_it_is_in_ended();
     CHECK(epoch <= core_board_epoch(board), "a command is renewed for an epoch to come");
     core_pause();
-    if (!host->renews || (!may_renew[number] && choose(2, false) == 0))
+    if (!host->renews || (!seen.may_renew[number] && choose(2, false) == 0))
         return false;
     known_state[number] = board_state;
     core_pause();
@@ -902,8 +905,9 @@ static void hand_over(struct core_command *command)
         core_end(command, outcome_of(number));
         return;
     }
-    if (host->renews && core_is_outdated(command) && !may_renew[number] && choose(2, false) == 0) {
-        may_renew[number] = true;
+    if (host->renews && core_is_outdated(command) && !seen.may_renew[number] &&
+        choose(2, false) == 0) {
+        seen.may_renew[number] = true;
         core_retry(command);
     } else {
         is_ready(number, CL_SUCCESS);
@@ -913,7 +917,7 @@ static void hand_over(struct core_command *command)
 static int next_ready(void)
 {
     for (unsigned i = 0; i < ready_count; i++)
-        if (!claimed[ready_numbers[i]])
+        if (!seen.claimed[ready_numbers[i]])
             return ready_numbers[i];
     return -1;
 }
@@ -936,7 +940,7 @@ static void run_decided(int number)
     struct core_command *command = commands[number];
     enum kind kind = host->plans[number].kind;
     int32_t error = ready_errors[number], status = error != 0 ? error : outcome_of(number);
-    is_decided[number] = true;
+    seen.is_decided[number] = true;
     if ((kind == CARRIED || kind == DECIDED) && error == 0)
         command_begins(number, false);
     if (error == 0) {
@@ -963,7 +967,7 @@ static void decided_thread(void *nothing)
     for (;;) {
         yield(any_ready, nothing);
         int number = next_ready();
-        claimed[number] = true;
+        seen.claimed[number] = true;
         run_decided(number);
     }
 }
@@ -976,9 +980,9 @@ static void help(int number)
         take();
         lock_scheduler();
         int needed = (int)core_needed(commands[number], &carried) - 1;
-        bool is_mine = needed >= 0 && is_taken(needed) && !claimed[needed];
+        bool is_mine = needed >= 0 && is_taken(needed) && !seen.claimed[needed];
         if (is_mine)
-            claimed[needed] = true;
+            seen.claimed[needed] = true;
         scheduler_locked = false;
         CHECK(needed < 0 || carried == NULL, "two commands are needed");
         if (is_mine) {
@@ -997,18 +1001,18 @@ static void set_user_event(int number)
 {
     CHECK(core_claim(commands[number]), "a user event had been set before");
     CHECK(!core_claim(commands[number]), "a user event is set twice");
-    set_at[number] = operation_count;
+    seen.set_at[number] = operation_count;
     for (int i = 0; i < COMMANDS; i++)
         if (commands[i] != NULL && commands[i]->is_begun &&
             atomic_load(&commands[i]->status) == CL_RUNNING)
-            ran_at[number] |= 1u << i;
+            seen.ran_at[number] |= 1u << i;
     core_set(commands[number], outcome_of(number));
     core_pause();
     core_call_back(commands[number]);
-    CHECK(!host->plans[number].has_callback || called_back[number] == 1 || current->depth >= 2,
+    CHECK(!host->plans[number].has_callback || seen.called_back[number] == 1 || current->depth >= 2,
           "a user event lets others follow before its callbacks have returned");
     core_let_follow(commands[number], false);
-    has_let[number] = true;
+    seen.has_let[number] = true;
 }
 
 static void serving_thread(void *nothing);
@@ -1026,7 +1030,7 @@ static void call_back(struct core_command *command, int32_t status, void *data)
 {
     int number = (int)(intptr_t)data;
     const struct plan *plan = &host->plans[number];
-    called_back[number]++;
+    seen.called_back[number]++;
     CHECK(plan->kind == USER ? current->depth <= 2 : current->work == serving_thread,
           "a callback is called on another thread, or too many are within each other");
     CHECK(!core_in_ended(), "a callback is called on a thread that may not wait");
@@ -1098,7 +1102,7 @@ static void hold(int number)
 static int next_held(void)
 {
     for (unsigned i = 0; i < held_count; i++)
-        if (!began[held[i]] && fence_of[held[i]] <= fences_ended)
+        if (!seen.began[held[i]] && fence_of[held[i]] <= fences_ended)
             return held[i];
     return -1;
 }
@@ -1125,7 +1129,7 @@ static void check_that_nothing_is_carried(void)
             CHECK(atomic_load(&commands[i]->status) <= CL_COMPLETE,
                   "a carried command is open where the caller holds it up");
         if (plan->kind == DIRECT)
-            CHECK(!began[i] || ended[i], "a thread carries where the caller holds it up");
+            CHECK(!seen.began[i] || seen.ended[i], "a thread carries where the caller holds it up");
     }
 }
 
@@ -1145,14 +1149,14 @@ static void holding_thread(void *nothing)
     for (;;) {
         yield(may_run_held, nothing);
         int number = next_held();
-        began[number] = true;
+        seen.began[number] = true;
         check_that_nothing_is_carried();
         core_pause();
         CHECK(!core_board_uses(board, is_any, NULL), "a board that is held is used");
         board_state++;
         check_that_nothing_is_carried();
         core_board_end_epoch(board);
-        ended[number] = true;
+        seen.ended[number] = true;
         core_board_resume(board);
     }
 }
@@ -1239,7 +1243,7 @@ static void enqueue(int number)
         }
     if (plan->kind == HELD) {
         hold(number);
-        enqueued[number] = true;
+        seen.enqueued[number] = true;
         return;
     }
     if (plan->kind == DIRECT) {
@@ -1257,7 +1261,7 @@ static void enqueue(int number)
         order[ordered++] = number; /* hosts with a split use queues that the threads do not share */
         if (plan->is_unobserved &&
             core_keeps_order(queue_with_lane(plan->queue), role, count, list)) {
-            enqueued[number] = ended[number] = is_left_out[number] = true;
+            seen.enqueued[number] = seen.ended[number] = seen.is_left_out[number] = true;
             return;
         }
         if (plan->kind == DECIDED || plan->decides)
@@ -1265,7 +1269,7 @@ static void enqueue(int number)
         else
             carry(number, role, count, list);
     }
-    enqueued[number] = true;
+    seen.enqueued[number] = true;
     if (!plan->has_callback)
         return;
     for (intptr_t state = CL_SUBMITTED; state >= CL_RUNNING; state--)
@@ -1304,23 +1308,23 @@ static void wait_for(int number)
     if (host->helps && !core_waits_alone(commands[number]))
         help(number);
     CHECK(core_wait(commands[number]) <= CL_COMPLETE, "a wait returns too early");
-    CHECK(released[number] == is_told(number), "a wait returns before the engine was told");
+    CHECK(seen.released[number] == is_told(number), "a wait returns before the engine was told");
 }
 
 static void finish(int queue)
 {
     bool was_enqueued[NUMBERS];
-    memcpy(was_enqueued, enqueued, sizeof enqueued);
+    memcpy(was_enqueued, seen.enqueued, sizeof seen.enqueued);
     core_finish(queues[queue]);
     for (int i = 0; i < COMMANDS; i++)
         if (was_enqueued[i] && host->plans[i].queue == queue && is_told(i))
-            CHECK(released[i] == 1, "a finish returns before the engine was told");
+            CHECK(seen.released[i] == 1, "a finish returns before the engine was told");
 }
 
 static bool is_done(void *number)
 {
     intptr_t of = (intptr_t)number;
-    return host->plans[of].has_callback ? called_back[of] != 0 : ended[of];
+    return host->plans[of].has_callback ? seen.called_back[of] != 0 : seen.ended[of];
 }
 
 static bool is_set_by_callback(int number)
@@ -1454,7 +1458,7 @@ static bool waits_for_user_event(const struct core_command *command)
     bool is_user_event = core_is_user_event(command);
     for (int i = 0; i < COMMANDS && is_user_event; i++)
         if (commands[i] == command)
-            return !has_let[i];
+            return !seen.has_let[i];
     for (uint32_t i = 0; i < command->link_count; i++) {
         const struct core_command *before = command->links[i].before;
         bool is_open = atomic_load(&before->status) > CL_COMPLETE;
@@ -1540,9 +1544,9 @@ static void check_ends(void)
 {
     current = NULL;
     for (int i = 0; i < COMMANDS && host->plans[i].kind != NOTHING; i++) {
-        CHECK(released[i] == is_told(i), "the engine is not told of an end");
+        CHECK(seen.released[i] == is_told(i), "the engine is not told of an end");
         if (!has_command(i)) {
-            CHECK(ended[i], "a command has not ended");
+            CHECK(seen.ended[i], "a command has not ended");
             continue;
         }
         int32_t status = atomic_load(&commands[i]->status);
@@ -1550,7 +1554,7 @@ static void check_ends(void)
         bool refused = status == CL_INVALID_KERNEL && outcome_of(i) == CL_INVALID_KERNEL;
         bool passed_on = status == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST && may_fail(i);
         CHECK(status == expected(i) || refused || passed_on, "a command ends with another status");
-        CHECK(called_back[i] == host->plans[i].has_callback, "callbacks are not called once");
+        CHECK(seen.called_back[i] == host->plans[i].has_callback, "callbacks are not called once");
         CHECK(reached[i] == (host->plans[i].has_callback ? CL_RUNNING : CL_QUEUED),
               "callbacks for other states are not called");
         CHECK(commands[i]->followers == NULL && commands[i]->unmet == 0, "a link is left");
@@ -1605,24 +1609,12 @@ static void run(const struct host *given)
     for (int i = 0; i < COMMANDS; i++)
         has_held_ones |= given->plans[i].kind == HELD;
     may_rest = false;
-    memset(has_let, 0, sizeof has_let);
-    memset(ran_at, 0, sizeof ran_at);
-    memset(claimed, 0, sizeof claimed);
-    memset(may_renew, 0, sizeof may_renew);
+    memset(&seen, 0, sizeof seen);
     memset(has_lane, 0, sizeof has_lane);
-    memset(released, 0, sizeof released);
     memset(threads, 0, sizeof threads);
     memset(commands, 0, sizeof commands);
-    memset(enqueued, 0, sizeof enqueued);
-    memset(began, 0, sizeof began);
-    memset(ended, 0, sizeof ended);
-    memset(refused, 0, sizeof refused);
-    memset(called_back, 0, sizeof called_back);
     for (int i = 0; i < COMMANDS; i++)
         reached[i] = CL_QUEUED;
-    memset(is_decided, 0, sizeof is_decided);
-    memset(is_left_out, 0, sizeof is_left_out);
-    memset(set_at, 0, sizeof set_at);
     core_open();
     board = core_board_new(idle, &fences);
     if (host->has_cores)
@@ -2006,6 +1998,48 @@ static const struct host hosts[] = {
 
 static struct host described;
 
+/* What a description makes is released behind it. */
+enum { MADE = 128 };
+static struct core_command *kept_commands[MADE];
+static struct core_queue *kept_queues[QUEUES];
+static unsigned kept_command_count, kept_queue_count;
+
+static struct core_command *kept(struct core_command *command)
+{
+    CHECK(command != NULL && kept_command_count < MADE, "a command is not made");
+    kept_commands[kept_command_count++] = command;
+    return command;
+}
+
+static struct core_queue *kept_queue(struct core_queue *queue)
+{
+    kept_queues[kept_queue_count++] = queue;
+    return queue;
+}
+
+static struct core_queue *new_queue(bool in_order)
+{
+    return kept_queue(core_queue_new(caller, in_order));
+}
+
+/* A queue of a lane, in order as that is. */
+static struct core_queue *new_carrying(struct core_board *on, struct lane *lane,
+                                       bool (*renew)(struct core_command *, uint64_t),
+                                       void (*hand)(struct core_command *))
+{
+    struct core_queue *queue = new_queue(lane->in_order);
+    core_queue_carry(queue, on, &(struct core_lane){&engine, lane, renew, hand, NULL});
+    return queue;
+}
+
+static void release_kept(void)
+{
+    while (kept_command_count > 0)
+        core_release(kept_commands[--kept_command_count]);
+    while (kept_queue_count > 0)
+        core_queue_release(kept_queues[--kept_queue_count]);
+}
+
 static struct core_command *enqueue_number(struct core_queue *queue, enum core_kind kind,
                                            int number, uint32_t count,
                                            struct core_command *const *waits)
@@ -2020,12 +2054,12 @@ static void describe_what_waits(void)
     enum { FIRST = 1, SECOND, THIRD };
     uintptr_t known[4] = {0};
     int32_t errors[4];
-    struct core_command *carried, *made[3], *gate = core_user_event();
-    struct core_queue *queue = core_queue_new(caller, true), *other = core_queue_new(caller, false);
-    made[0] = core_decide(queue, CORE_WORK, FIRST, 1, &gate);
-    made[1] = core_decide(queue, CORE_WORK, SECOND, 0, NULL);
+    struct core_command *carried, *made[3], *gate = kept(core_user_event());
+    struct core_queue *queue = new_queue(true), *other = new_queue(false);
+    made[0] = kept(core_decide(queue, CORE_WORK, FIRST, 1, &gate));
+    made[1] = kept(core_decide(queue, CORE_WORK, SECOND, 0, NULL));
     struct core_command *const list[] = {gate, made[1]};
-    made[2] = core_decide(other, CORE_WORK, THIRD, 2, list);
+    made[2] = kept(core_decide(other, CORE_WORK, THIRD, 2, list));
     CHECK(core_awaited(made[0], 4, known) == 0, "a user event is a command to wait for");
     CHECK(core_awaited(made[2], 4, known) == 1 && known[0] == SECOND, "another one is awaited");
     CHECK(core_awaited(made[2], 0, known) == 0, "more are written than there is room for");
@@ -2056,11 +2090,7 @@ static void describe_what_waits(void)
         core_set(made[i], CL_COMPLETE);
         core_let_follow(made[i], true);
         CHECK(core_awaited(made[i], 4, known) == 0, "one that has ended waits");
-        core_release(made[i]);
     }
-    core_release(gate);
-    core_queue_release(queue);
-    core_queue_release(other);
 }
 
 static unsigned calls_of_caller;
@@ -2119,7 +2149,7 @@ static struct core_command *new_decided(struct core_queue *queue, uintptr_t know
 {
     struct core_command *const list[] = {one, other};
     struct core_command *made =
-        core_decide(queue, CORE_WORK, known, (one != NULL) + (other != NULL), list);
+        kept(core_decide(queue, CORE_WORK, known, (one != NULL) + (other != NULL), list));
     take_all();
     return made;
 }
@@ -2133,21 +2163,19 @@ static void describe_what_is_needed(void)
     calls_of_caller = 0;
     core_caller_release(caller);
     caller = core_caller_new(count_call, NULL);
-    struct core_queue *free_queue = core_queue_new(caller, false);
-    struct core_queue *ordered_queue = core_queue_new(caller, true);
+    struct core_queue *free_queue = new_carrying(NULL, &lane, NULL, hand_over);
+    struct core_queue *ordered_queue = new_queue(true), *second_queue = new_queue(true);
     core_queue_retain(free_queue);
     core_queue_release(free_queue);
-    const struct core_lane with = {&engine, &lane, NULL, hand_over, NULL};
-    core_queue_carry(free_queue, NULL, &with);
-    core_queue_carry(ordered_queue, NULL, &with);
-    struct core_queue *second_queue = core_queue_new(caller, true);
-    struct core_command *gate = core_user_event(), *still = core_user_event();
-    struct core_command *later = enqueue_number(free_queue, CORE_CARRIED, 0, 1, &gate);
+    core_queue_carry(ordered_queue, NULL,
+                     &(struct core_lane){&engine, &lane, NULL, hand_over, NULL});
+    struct core_command *gate = kept(core_user_event()), *still = kept(core_user_event());
+    struct core_command *later = kept(enqueue_number(free_queue, CORE_CARRIED, 0, 1, &gate));
     CHECK(core_waits_alone(later), "a wait needs the caller, who has no command");
 
     struct core_command *ready = new_decided(free_queue, FIRST, NULL, NULL);
     struct core_command *behind = new_decided(free_queue, SECOND, ready, NULL);
-    struct core_command *kernel = enqueue_number(free_queue, CORE_CARRIED, 1, 0, NULL);
+    struct core_command *kernel = kept(enqueue_number(free_queue, CORE_CARRIED, 1, 0, NULL));
     struct core_command *both = new_decided(free_queue, THIRD, kernel, ready);
     struct core_command *turned = new_decided(free_queue, FOURTH, ready, kernel);
     struct core_command *gated = new_decided(free_queue, FOURTH, gate, NULL);
@@ -2190,7 +2218,7 @@ static void describe_what_is_needed(void)
     must_need(behind, SECOND, NULL);
 
     struct core_command *first = new_decided(ordered_queue, FIRST, NULL, NULL);
-    struct core_command *second = enqueue_number(ordered_queue, CORE_CARRIED, 2, 0, NULL);
+    struct core_command *second = kept(enqueue_number(ordered_queue, CORE_CARRIED, 2, 0, NULL));
     struct core_command *third = new_decided(ordered_queue, THIRD, NULL, NULL);
     must_need(second, FIRST, NULL);
     must_need(third, FIRST, NULL);
@@ -2257,16 +2285,6 @@ static void describe_what_is_needed(void)
                                             oldest, half,   stays, last};
     for (unsigned i = 0; i < sizeof decided / sizeof decided[0]; i++)
         end(decided[i], CL_COMPLETE);
-    struct core_command *const made[] = {gate,   later, ready, behind, kernel, both,
-                                         turned, gated, first, second, third,  beside,
-                                         oldest, half,  stays, last,   still,  mixed};
-    for (unsigned i = 0; i < sizeof made / sizeof made[0]; i++)
-        core_release(made[i]);
-    for (int i = 0; i <= STEPS; i++)
-        core_release(chain[i]);
-    core_queue_release(free_queue);
-    core_queue_release(ordered_queue);
-    core_queue_release(second_queue);
 }
 
 /* What the engine has at once when a user event is set, on a board that has changed meanwhile, or
@@ -2274,14 +2292,14 @@ static void describe_what_is_needed(void)
 static void describe_what_is_submitted(void)
 {
     static struct lane lane = {.in_order = true};
-    struct core_command *made[4], *gate = core_user_event(), *other_gate = core_user_event();
-    struct core_queue *queue = core_queue_new(caller, true);
+    struct core_command *made[4], *gate = kept(core_user_event());
+    struct core_command *other_gate = kept(core_user_event());
+    struct core_queue *queue = new_carrying(board, &lane, renews, hand_over);
     described.renews = true;
-    core_queue_carry(queue, board, &(struct core_lane){&engine, &lane, renews, hand_over, NULL});
     for (int i = 0; i < 4; i++) {
         struct core_command *const *waits = i == 1 ? &made[0] : i == 0 ? &gate : &other_gate;
-        made[i] = enqueue_number(queue, CORE_CARRIED, i, 1, waits);
-        may_renew[i] = true;
+        made[i] = kept(enqueue_number(queue, CORE_CARRIED, i, 1, waits));
+        seen.may_renew[i] = true;
     }
     CHECK(!core_is_outdated(made[0]), "a command is outdated on a board that has not changed");
     core_board_end_epoch(board);
@@ -2307,14 +2325,9 @@ static void describe_what_is_submitted(void)
     CHECK(core_board_is_open(board), "a board is not open that has commands");
     core_board_note(board);
     CHECK(core_has_ended(made[2]) && core_has_ended(made[3]), "ends on a board are not noted");
-    for (unsigned i = 0; i < 4; i++) {
+    for (unsigned i = 0; i < 4; i++)
         show_end(&operations[i]);
-        core_release(made[i]);
-    }
     work_off();
-    core_release(gate);
-    core_release(other_gate);
-    core_queue_release(queue);
 }
 
 static struct core_queue *renewed_beside;
@@ -2337,15 +2350,10 @@ static void run_here(struct core_command *command)
 static void describe_a_transfer_beside_polling(void)
 {
     static struct lane lanes_of[2] = {{.in_order = true}, {.in_order = true}};
-    struct core_command *gate = core_user_event();
-    struct core_queue *queue = core_queue_new(caller, true);
-    renewed_beside = core_queue_new(caller, true);
-    core_queue_carry(
-        queue, board,
-        &(struct core_lane){&engine, &lanes_of[0], renews_beside_polling, run_here, NULL});
-    core_queue_carry(renewed_beside, board,
-                     &(struct core_lane){&engine, &lanes_of[1], NULL, run_here, NULL});
-    struct core_command *moves = enqueue_number(queue, CORE_MOVES, 0, 1, &gate);
+    struct core_command *gate = kept(core_user_event());
+    struct core_queue *queue = new_carrying(board, &lanes_of[0], renews_beside_polling, run_here);
+    renewed_beside = new_carrying(board, &lanes_of[1], NULL, run_here);
+    struct core_command *moves = kept(enqueue_number(queue, CORE_MOVES, 0, 1, &gate));
     core_board_end_epoch(board);
     core_set(gate, CL_COMPLETE);
     core_let_follow(gate, true);
@@ -2357,10 +2365,6 @@ static void describe_a_transfer_beside_polling(void)
     core_board_note(board);
     show_end(&operations[0]);
     work_off();
-    core_release(moves);
-    core_release(gate);
-    core_queue_release(queue);
-    core_queue_release(renewed_beside);
 }
 
 /* How long kernels were open, and ends behind a command that goes on. */
@@ -2369,12 +2373,11 @@ static void describe_the_time_of_kernels(void)
     static struct lane lane;
     static const enum core_kind kinds[] = {CORE_CARRIED, CORE_MOVES, CORE_POLLS};
     struct core_command *made[3];
-    struct core_queue *queue = core_queue_new(caller, false);
-    core_queue_carry(queue, board, &(struct core_lane){&engine, &lane, NULL, hand_over, NULL});
+    struct core_queue *queue = new_carrying(board, &lane, NULL, hand_over);
     CHECK(core_board_epoch(board) != 0, "0 is an epoch, though callers have it for none");
     for (int i = 0; i < 3; i++) {
         time_now = 100 * (uint64_t)i; /* the two kernels begin at 2 and 202 */
-        made[i] = enqueue_number(queue, kinds[i], i, 0, NULL);
+        made[i] = kept(enqueue_number(queue, kinds[i], i, 0, NULL));
     }
     CHECK(core_board_kernel_time(board, 302) == 300, "kernels that are open take another time");
     operations[1].status = operations[2].status = CL_COMPLETE;
@@ -2385,9 +2388,6 @@ static void describe_the_time_of_kernels(void)
     time_now = 501;
     CHECK(core_board_kernel_time(board, 602) == 500, "kernels that have ended take another time");
     CHECK(core_board_kernel_time(board, 702) == 500, "time passes without kernels");
-    for (int i = 0; i < 3; i++)
-        core_release(made[i]);
-    core_queue_release(queue);
 }
 
 static int32_t hold_and_refuse(void *lane, void *given, uint32_t count, void *const *after,
@@ -2407,26 +2407,21 @@ static void count_one(void *data)
 static void describe_two_boards(void)
 {
     struct core_engine refusing = engine;
-    struct core_queue *made_queues[2];
-    struct core_command *made[2], *gate = core_user_event();
+    struct core_command *gate = kept(core_user_event());
     struct core_board *two_boards[2];
     unsigned idle_calls[2] = {0};
     refusing.submit = hold_and_refuse;
     for (int i = 0; i < 2; i++) {
         two_boards[i] = core_board_new(count_one, &idle_calls[i]);
-        made_queues[i] = core_queue_new(caller, true);
-        core_queue_carry(made_queues[i], two_boards[i],
+        struct core_queue *queue = new_queue(true);
+        core_queue_carry(queue, two_boards[i],
                          &(struct core_lane){&refusing, two_boards[i], NULL, hand_over, NULL});
-        made[i] = enqueue_number(made_queues[i], CORE_CARRIED, i, 1, &gate);
+        kept(enqueue_number(queue, CORE_CARRIED, i, 1, &gate));
     }
     end(gate, CL_COMPLETE);
     CHECK(idle_calls[0] == 1 && idle_calls[1] == 1, "a board that is idle is not told so once");
-    for (int i = 0; i < 2; i++) {
-        core_release(made[i]);
-        core_queue_release(made_queues[i]);
+    for (int i = 0; i < 2; i++)
         core_board_release(two_boards[i]);
-    }
-    core_release(gate);
 }
 
 static bool fail_meanwhile(struct core_command *command, uint64_t epoch)
@@ -2447,22 +2442,16 @@ static void never_hand_over(struct core_command *command)
 static void describe_a_failure_at_a_turn(void)
 {
     static struct lane lane = {.in_order = true};
-    struct core_queue *queue = core_queue_new(caller, true);
-    core_queue_carry(queue, board,
-                     &(struct core_lane){&engine, &lane, fail_meanwhile, never_hand_over, NULL});
-    struct core_command *gate = core_user_event();
-    struct core_command *first = enqueue_number(queue, CORE_CARRIED, 0, 0, NULL);
+    struct core_queue *queue = new_carrying(board, &lane, fail_meanwhile, never_hand_over);
+    struct core_command *gate = kept(core_user_event());
+    struct core_command *first = kept(enqueue_number(queue, CORE_CARRIED, 0, 0, NULL));
     struct core_command *const list[] = {gate, first};
-    struct core_command *second = enqueue_number(queue, CORE_CARRIED, 1, 2, list);
+    struct core_command *second = kept(enqueue_number(queue, CORE_CARRIED, 1, 2, list));
     core_board_end_epoch(board);
     end(gate, CL_COMPLETE);
     work_off();
     CHECK(core_status(second) == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
           "a command does not fail with one that has failed while it took its turn");
-    core_release(gate);
-    core_release(first);
-    core_release(second);
-    core_queue_release(queue);
 }
 
 /* Returns true if the engine was told to have an operation wait for these, numbered from 1. */
@@ -2492,25 +2481,17 @@ static void describe_cores(void)
     static struct lane described_lanes[QUEUES] = {{.in_order = true}, {0}, {.in_order = true}};
     struct core_board *two_cores = core_board_new(idle, NULL);
     struct core_queue *made_queues[QUEUES];
-    struct core_command *made[GIVEN];
     core_board_has_cores(two_cores, 2);
-    for (int i = 0; i < QUEUES; i++) {
-        made_queues[i] = core_queue_new(caller, described_lanes[i].in_order);
-        core_queue_carry(made_queues[i], two_cores,
-                         &(struct core_lane){&engine, &described_lanes[i], NULL, hand_over, NULL});
-    }
+    for (int i = 0; i < QUEUES; i++)
+        made_queues[i] = new_carrying(two_cores, &described_lanes[i], NULL, hand_over);
     for (unsigned i = 0; i < GIVEN; i++) {
-        made[i] = enqueue_number(made_queues[given[i].queue], given[i].kind, (int)i, 0, NULL);
+        kept(enqueue_number(made_queues[given[i].queue], given[i].kind, (int)i, 0, NULL));
         CHECK(is_after(i + 1, given[i].after[0], given[i].after[1]),
               "the engine has a kernel wait for others than those on its cores");
     }
     for (unsigned i = 0; i < GIVEN; i++)
         operations[i].status = CL_COMPLETE;
     core_board_note(two_cores);
-    for (unsigned i = 0; i < GIVEN; i++)
-        core_release(made[i]);
-    for (int i = 0; i < QUEUES; i++)
-        core_queue_release(made_queues[i]);
     core_board_release(two_cores);
 }
 
@@ -2531,24 +2512,19 @@ static void describe_what_keeps_order(void)
     enum { GIVEN = sizeof given / sizeof given[0] };
     static struct lane lane;
     struct core_command *made[GIVEN] = {NULL};
-    struct core_queue *queue = core_queue_new(caller, false);
-    core_queue_carry(queue, board, &(struct core_lane){&engine, &lane, NULL, hand_over, NULL});
+    struct core_queue *queue = new_carrying(board, &lane, NULL, hand_over);
     for (int i = 0; i < GIVEN; i++) {
         uint32_t count = given[i].listed != 0;
         struct core_command *const *list = count != 0 ? &made[given[i].listed - 1] : NULL;
         bool is = given[i].role != CORE_WORK && core_keeps_order(queue, given[i].role, count, list);
         CHECK(is == given[i].is_needless, "a barrier is left out, or not");
         if (!is)
-            made[i] = core_enqueue(queue, given[i].role, CORE_MOVES, core_board_epoch(board), &i,
-                                   sizeof i, count, list);
+            made[i] = kept(core_enqueue(queue, given[i].role, CORE_MOVES, core_board_epoch(board),
+                                        &i, sizeof i, count, list));
     }
     for (unsigned i = 0; i < operation_count; i++)
         operations[i].status = CL_COMPLETE;
     core_board_note(board);
-    for (int i = 0; i < GIVEN; i++)
-        if (made[i] != NULL)
-            core_release(made[i]);
-    core_queue_release(queue);
 }
 
 /* A command fails only with its wait list. */
@@ -2558,31 +2534,28 @@ static void describe_what_does_not_fail(void)
     struct core_command *made[4];
     uintptr_t known;
     int32_t error;
-    struct core_queue *queue = core_queue_new(caller, false);
+    struct core_queue *queue = new_queue(false);
     for (int i = 0; i < 4; i++)
-        made[i] = core_decide(queue, roles[i], (uintptr_t)i + 1, 0, NULL);
+        made[i] = kept(core_decide(queue, roles[i], (uintptr_t)i + 1, 0, NULL));
     for (int i = 0; i < 4; i++) {
         CHECK(core_take_ready(caller, 1, &known, &error) == 1 && known == (uintptr_t)i + 1,
               "it is not its turn");
         CHECK(error == CL_SUCCESS, "a command fails with one before it");
         core_set(made[i], -5);
         core_let_follow(made[i], true);
-        core_release(made[i]);
     }
-    core_queue_release(queue);
 }
 
 /* Commands of two callers become ready together. */
 static void describe_two_callers(void)
 {
     struct core_caller *callers[2];
-    struct core_queue *made_queues[2];
-    struct core_command *made[2], *gate = core_user_event();
+    struct core_command *made[2], *gate = kept(core_user_event());
     unsigned calls[2] = {0};
     for (int i = 0; i < 2; i++) {
         callers[i] = core_caller_new(count_one, &calls[i]);
-        made_queues[i] = core_queue_new(callers[i], true);
-        made[i] = core_decide(made_queues[i], CORE_WORK, 1, 1, &gate);
+        struct core_queue *queue = kept_queue(core_queue_new(callers[i], true));
+        made[i] = kept(core_decide(queue, CORE_WORK, 1, 1, &gate));
     }
     core_set(gate, CL_COMPLETE);
     core_let_follow(gate, false);
@@ -2594,11 +2567,8 @@ static void describe_two_callers(void)
         CHECK(core_take_ready(callers[i], 1, &known, &error) == 1, "nothing is ready");
         core_set(made[i], CL_COMPLETE);
         core_let_follow(made[i], true);
-        core_release(made[i]);
-        core_queue_release(made_queues[i]);
         core_caller_release(callers[i]);
     }
-    core_release(gate);
 }
 
 static unsigned made_without(unsigned allocations, struct core_queue *queue,
@@ -2618,10 +2588,9 @@ static unsigned made_without(unsigned allocations, struct core_queue *queue,
 static void describe_what_needs_memory(void)
 {
     static struct lane lane;
-    struct core_queue *decided = core_queue_new(caller, false);
-    struct core_queue *carried = core_queue_new(caller, false);
-    core_queue_carry(carried, NULL, &(struct core_lane){&engine, &lane, NULL, hand_over, NULL});
-    struct core_command *gate = core_user_event();
+    struct core_queue *decided = new_queue(false);
+    struct core_queue *carried = new_carrying(NULL, &lane, NULL, hand_over);
+    struct core_command *gate = kept(core_user_event());
     struct core_command *const list[] = {gate, gate, gate};
     blocks_left = block_count;
     CHECK(core_user_event() == NULL && core_queue_new(caller, true) == NULL &&
@@ -2644,9 +2613,6 @@ static void describe_what_needs_memory(void)
     core_release(failed);
     struct core_command *left = decided->oldest;
     end(left, CL_COMPLETE);
-    core_release(gate);
-    core_queue_release(decided);
-    core_queue_release(carried);
 }
 
 static const struct description {
@@ -2675,11 +2641,11 @@ static void describe(const struct description *description)
     current = NULL;
     operation_count = ordered = 0;
     memset(commands, 0, sizeof commands);
-    memset(refused, 0, sizeof refused);
-    memset(released, 0, sizeof released);
+    memset(&seen, 0, sizeof seen);
     board = core_board_new(NULL, NULL);
     caller = core_caller_new(NULL, NULL);
     description->run();
+    release_kept();
     core_caller_release(caller);
     core_board_release(board);
     check_memory();

@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <glob.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,27 +27,29 @@ static void must_be(int condition, const char *what)
 
 /* The library, as a runtime finds it */
 
-#define FUNCTION(name) static __typeof__(aocl_mmd_##name) *name
-FUNCTION(get_offline_info);
-FUNCTION(get_info);
-FUNCTION(open);
 #define close mmd_close
-FUNCTION(close);
-FUNCTION(set_interrupt_handler);
-FUNCTION(set_device_interrupt_handler);
-FUNCTION(set_status_handler);
-FUNCTION(yield);
 #define read mmd_read
 #define write mmd_write
-FUNCTION(read);
-FUNCTION(write);
-FUNCTION(copy);
-FUNCTION(program);
-FUNCTION(host_alloc);
-FUNCTION(shared_alloc);
 #define free mmd_free
-FUNCTION(free);
-FUNCTION(hostchannel_create);
+#define EACH(FUNCTION)                                                                             \
+    FUNCTION(get_offline_info)                                                                     \
+    FUNCTION(get_info)                                                                             \
+    FUNCTION(open)                                                                                 \
+    FUNCTION(close)                                                                                \
+    FUNCTION(set_interrupt_handler)                                                                \
+    FUNCTION(set_device_interrupt_handler)                                                         \
+    FUNCTION(set_status_handler)                                                                   \
+    FUNCTION(yield)                                                                                \
+    FUNCTION(read)                                                                                 \
+    FUNCTION(write)                                                                                \
+    FUNCTION(copy)                                                                                 \
+    FUNCTION(program)                                                                              \
+    FUNCTION(host_alloc)                                                                           \
+    FUNCTION(shared_alloc)                                                                         \
+    FUNCTION(free)                                                                                 \
+    FUNCTION(hostchannel_create)
+#define DECLARE(name) static __typeof__(aocl_mmd_##name) *name;
+EACH(DECLARE)
 
 static void *library;
 
@@ -69,22 +72,8 @@ static void load(void)
     fclose(file);
     library = dlopen(path, RTLD_NOW);
     must_be(library != NULL, "the library opens");
-    get_offline_info = symbol("aocl_mmd_get_offline_info");
-    get_info = symbol("aocl_mmd_get_info");
-    open = symbol("aocl_mmd_open");
-    close = symbol("aocl_mmd_close");
-    set_interrupt_handler = symbol("aocl_mmd_set_interrupt_handler");
-    set_device_interrupt_handler = symbol("aocl_mmd_set_device_interrupt_handler");
-    set_status_handler = symbol("aocl_mmd_set_status_handler");
-    yield = symbol("aocl_mmd_yield");
-    read = symbol("aocl_mmd_read");
-    write = symbol("aocl_mmd_write");
-    copy = symbol("aocl_mmd_copy");
-    program = symbol("aocl_mmd_program");
-    host_alloc = symbol("aocl_mmd_host_alloc");
-    shared_alloc = symbol("aocl_mmd_shared_alloc");
-    free = symbol("aocl_mmd_free");
-    hostchannel_create = symbol("aocl_mmd_hostchannel_create");
+#define FIND(name) name = symbol("aocl_mmd_" #name);
+    EACH(FIND)
 }
 
 /* A board and some of its memory */
@@ -92,6 +81,7 @@ static void load(void)
 static int board, memory, kernels;
 static size_t begin;
 static int sent[COUNT], got[COUNT];
+static char **arguments; /* of the rule: where the memory begins, and what else it needs */
 
 static int number(aocl_mmd_info_t query)
 {
@@ -100,20 +90,25 @@ static int number(aocl_mmd_info_t query)
     return answer;
 }
 
-static void open_board(const char *where)
+static void open_board(void)
 {
     board = open("acl0");
     must_be(board >= 0, "the board opens");
     memory = number(AOCL_MMD_MEMORY_INTERFACE);
     kernels = number(AOCL_MMD_KERNEL_INTERFACES);
-    begin = strtoull(where, NULL, 0);
+    begin = strtoull(arguments[0], NULL, 0);
     for (int i = 0; i < COUNT; i++)
         sent[i] = 3 * i + 1;
 }
 
+static void send_all(void)
+{
+    must_be(write(board, NULL, BYTES, sent, memory, begin) == 0, "a write");
+}
+
 /* Rules */
 
-static void names_are_told_before_any_board_is_open(char **arguments)
+static void names_are_told_before_any_board_is_open(void)
 {
     char text[200];
     size_t size;
@@ -128,24 +123,22 @@ static void names_are_told_before_any_board_is_open(char **arguments)
             "their names are divided by semicolons");
 }
 
-static void a_name_that_is_none_is_refused(char **arguments)
+static void a_name_that_is_none_is_refused(void)
 {
     must_be(open("acl7") < 0, "there is no such board");
     must_be(open(NULL) < 0, "NULL is no name");
 }
 
-static void interfaces_differ(char **arguments)
+static void interfaces_differ(void)
 {
-    open_board(arguments[0]);
     must_be(memory >= 0 && kernels >= 0 && memory != kernels, "memory and kernels have interfaces");
     must_be(number(AOCL_MMD_PLL_INTERFACES) < 0, "kernels have no clock to set");
 }
 
-static void sizes_are_size_t_and_temperatures_float(char **arguments)
+static void sizes_are_size_t_and_temperatures_float(void)
 {
     size_t alignment = 0, size = 0;
     float celsius = 0;
-    open_board(arguments[0]);
     must_be(get_info(board, AOCL_MMD_MIN_HOST_MEMORY_ALIGNMENT, sizeof alignment, &alignment,
                      &size) == 0 &&
                 size == sizeof alignment && alignment >= 64,
@@ -155,19 +148,17 @@ static void sizes_are_size_t_and_temperatures_float(char **arguments)
             "a temperature");
 }
 
-static void an_answer_without_room_is_refused_and_its_size_told(char **arguments)
+static void an_answer_without_room_is_refused_and_its_size_told(void)
 {
     char text[2] = "";
     size_t size = 0;
-    open_board(arguments[0]);
     must_be(get_info(board, AOCL_MMD_BOARD_NAME, sizeof text, text, &size) < 0, "no room");
     must_be(size > sizeof text && text[0] == '\0', "nothing is written");
 }
 
-static void what_is_written_is_read_and_copied(char **arguments)
+static void what_is_written_is_read_and_copied(void)
 {
-    open_board(arguments[0]);
-    must_be(write(board, NULL, BYTES, sent, memory, begin) == 0, "a write");
+    send_all();
     must_be(copy(board, NULL, BYTES, memory, begin, begin + BYTES) == 0, "a copy");
     must_be(read(board, NULL, BYTES, got, memory, begin + BYTES) == 0, "a read");
     must_be(memcmp(sent, got, BYTES) == 0, "the bytes are there");
@@ -190,10 +181,9 @@ static void await(volatile int *count, int wanted)
         yield(board);
 }
 
-static void the_end_of_a_transfer_with_a_handle_is_told(char **arguments)
+static void the_end_of_a_transfer_with_a_handle_is_told(void)
 {
     int write_op, read_op;
-    open_board(arguments[0]);
     must_be(set_status_handler(board, transfer_ended, sent) == 0, "a handler");
     must_be(write(board, &write_op, BYTES, sent, memory, begin) == 0, "a write begins");
     await(&ended, 1);
@@ -203,11 +193,10 @@ static void the_end_of_a_transfer_with_a_handle_is_told(char **arguments)
     must_be(ended_op == &read_op && memcmp(sent, got, BYTES) == 0, "its bytes are there");
 }
 
-static void a_handle_of_several_transfers_is_told_once(char **arguments)
+static void a_handle_of_several_transfers_is_told_once(void)
 {
     enum { ROWS = 16, ROW = BYTES / ROWS };
     int op;
-    open_board(arguments[0]);
     set_status_handler(board, transfer_ended, sent);
     for (size_t row = 0; row < ROWS; row++)
         must_be(write(board, &op, ROW, (char *)sent + row * ROW, memory, begin + row * ROW) == 0,
@@ -220,10 +209,9 @@ static void a_handle_of_several_transfers_is_told_once(char **arguments)
     must_be(ended == 1, "nothing more is told");
 }
 
-static void handlers_are_called_by_who_yields(char **arguments)
+static void handlers_are_called_by_who_yields(void)
 {
     int op;
-    open_board(arguments[0]);
     set_status_handler(board, transfer_ended, sent);
     must_be(write(board, &op, BYTES, sent, memory, begin) == 0, "a write begins");
     usleep(50000);
@@ -231,38 +219,34 @@ static void handlers_are_called_by_who_yields(char **arguments)
     must_be(yield(board) != 0 && ended == 1, "the end was waiting");
 }
 
-static void blocking_calls_tell_the_status_handler_nothing(char **arguments)
+static void blocking_calls_tell_the_status_handler_nothing(void)
 {
-    open_board(arguments[0]);
     set_status_handler(board, transfer_ended, sent);
-    must_be(write(board, NULL, BYTES, sent, memory, begin) == 0, "a write");
+    send_all();
     must_be(ended == 0, "nobody was told");
 }
 
-static void addresses_that_no_memory_has_are_refused(char **arguments)
+static void addresses_that_no_memory_has_are_refused(void)
 {
-    open_board(arguments[0]);
     must_be(write(board, NULL, BYTES, sent, memory, ~(size_t)0 - 64) != 0, "beyond everything");
     must_be(write(board, NULL, BYTES, sent, 7, begin) != 0, "no such interface");
     must_be(write(board, NULL, BYTES, NULL, memory, begin) != 0, "NULL");
     must_be(read(board + 1, NULL, BYTES, got, memory, begin) != 0, "a board that is not open");
 }
 
-static void a_board_that_was_closed_can_be_opened_again(char **arguments)
+static void a_board_that_was_closed_can_be_opened_again(void)
 {
-    open_board(arguments[0]);
     must_be(open("acl0") < 0, "it is open");
     must_be(close(board) == 0, "it closes");
     must_be(close(board) != 0, "it is closed");
     must_be(read(board, NULL, BYTES, got, memory, begin) != 0, "nothing is read of a closed board");
-    open_board(arguments[0]);
-    must_be(write(board, NULL, BYTES, sent, memory, begin) == 0, "it works");
+    open_board();
+    send_all();
 }
 
-static void host_memory_is_given_aligned_and_taken_back_once(char **arguments)
+static void host_memory_is_given_aligned_and_taken_back_once(void)
 {
     int error = 7;
-    open_board(arguments[0]);
     char *given = host_alloc(&board, 1, 10000, 8192, NULL, &error);
     must_be(given != NULL && error == AOCL_MMD_ERROR_SUCCESS, "memory");
     must_be((uintptr_t)given % 8192 == 0, "it is aligned");
@@ -272,11 +256,10 @@ static void host_memory_is_given_aligned_and_taken_back_once(char **arguments)
     must_be(free(given) == AOCL_MMD_ERROR_INVALID_POINTER, "it is gone");
 }
 
-static void what_host_memory_cannot_be_has_an_error_of_its_own(char **arguments)
+static void what_host_memory_cannot_be_has_an_error_of_its_own(void)
 {
     int error = 7, closed = board + 1;
     aocl_mmd_mem_properties_t bank[] = {AOCL_MMD_MEM_PROPERTIES_MEMORY_BANK, 1, 0};
-    open_board(arguments[0]);
     must_be(!host_alloc(&board, 1, 64, 3, NULL, &error), "no power of two");
     must_be(error == AOCL_MMD_ERROR_UNSUPPORTED_ALIGNMENT, "that is told");
     must_be(!host_alloc(&board, 1, 64, 64, bank, &error), "no such property");
@@ -286,9 +269,8 @@ static void what_host_memory_cannot_be_has_an_error_of_its_own(char **arguments)
     must_be(!host_alloc(&board, 1, 64, 0, NULL, NULL) == 0, "the error need not be asked for");
 }
 
-static void host_channels_are_refused(char **arguments)
+static void host_channels_are_refused(void)
 {
-    open_board(arguments[0]);
     must_be(hostchannel_create(board, "pipe", 1024, 1) < 0, "there are none");
 }
 
@@ -306,30 +288,22 @@ static void set_reg(size_t offset, unsigned value)
     must_be(write(board, NULL, sizeof value, &value, kernels, offset) == 0, "a register is set");
 }
 
-static void the_rom_describes_the_memories(char **arguments)
+static void the_rom_describes_the_memories(void)
 {
     static char rom[4096];
-    open_board(arguments[0]);
     must_be(reg(0) == 0xa0c00001, "the interface is one that runtimes know");
     must_be(read(board, NULL, sizeof rom, rom, kernels, 0x2000) == 0, "the ROM is read");
     must_be(strncmp(rom, "23 ", 3) == 0 && strstr(rom, arguments[1]) != NULL, "autodiscovery");
     must_be(reg(0x30) != 0, "kernels are out of reset");
 }
 
-static void *load_file(const char *path, size_t *size)
+static void program_board(void)
 {
     static char image[1 << 20];
-    FILE *file = fopen(path, "rb");
-    must_be(file != NULL, path);
-    *size = fread(image, 1, sizeof image, file);
+    FILE *file = fopen(arguments[1], "rb");
+    must_be(file != NULL, arguments[1]);
+    size_t size = fread(image, 1, sizeof image, file);
     fclose(file);
-    return image;
-}
-
-static void program_with(const char *path)
-{
-    size_t size;
-    void *image = load_file(path, &size);
     must_be(program(board, image, size, AOCL_MMD_PROGRAM_PRESERVE_GLOBAL_MEM) == board,
             "the board is programmed");
 }
@@ -340,6 +314,12 @@ static void kernel_ended(int handle, void *data)
 {
     must_be(handle == board && data == got, "the handler gets what it was registered with");
     interrupts++;
+}
+
+static void prepare_kernels(void)
+{
+    set_interrupt_handler(board, kernel_ended, got);
+    program_board();
 }
 
 struct launch {
@@ -360,6 +340,12 @@ static void write_launch(uint64_t in, uint64_t out, int add)
             "the invocation image is written");
 }
 
+static void launch(uint64_t in, uint64_t out, int add)
+{
+    write_launch(in, out, add);
+    set_reg(0x1008, 1);
+}
+
 static void expect_added(size_t where, int add)
 {
     must_be(read(board, NULL, BYTES, got, memory, where) == 0, "a read");
@@ -367,13 +353,11 @@ static void expect_added(size_t where, int add)
         must_be(got[i] == sent[i] + add, "the kernel ran");
 }
 
-static void a_kernel_runs_when_its_start_register_is_written(char **arguments)
+static void a_kernel_runs_when_its_start_register_is_written(void)
 {
-    open_board(arguments[0]);
-    set_interrupt_handler(board, kernel_ended, got);
-    program_with(arguments[1]);
+    prepare_kernels();
     must_be(reg(0x1000) >> 16 == 5, "the version of its registers");
-    must_be(write(board, NULL, BYTES, sent, memory, begin) == 0, "a write");
+    send_all();
     write_launch(begin, begin + BYTES, 5);
     set_reg(0x1008, 0);
     must_be(!(reg(0x1000) & 0x8000), "0 starts nothing");
@@ -385,17 +369,13 @@ static void a_kernel_runs_when_its_start_register_is_written(char **arguments)
     expect_added(begin + BYTES, 5);
 }
 
-static void a_kernel_takes_two_launches_at_a_time(char **arguments)
+static void a_kernel_takes_two_launches_at_a_time(void)
 {
     unsigned finished = 0;
-    open_board(arguments[0]);
-    set_interrupt_handler(board, kernel_ended, got);
-    program_with(arguments[1]);
-    must_be(write(board, NULL, BYTES, sent, memory, begin) == 0, "a write");
-    write_launch(begin, begin + BYTES, 5);
-    set_reg(0x1008, 1);
-    write_launch(begin + BYTES, begin + 2 * BYTES, 6);
-    set_reg(0x1008, 1);
+    prepare_kernels();
+    send_all();
+    launch(begin, begin + BYTES, 5);
+    launch(begin + BYTES, begin + 2 * BYTES, 6);
     await(&interrupts, 2);
     finished = reg(0x1030);
     must_be(finished == 2, "both have finished");
@@ -403,65 +383,57 @@ static void a_kernel_takes_two_launches_at_a_time(char **arguments)
     expect_added(begin + 2 * BYTES, 11);
 }
 
-static void kernels_work_on_host_memory(char **arguments)
+static void kernels_work_on_host_memory(void)
 {
     int error;
-    open_board(arguments[0]);
-    set_interrupt_handler(board, kernel_ended, got);
-    program_with(arguments[1]);
+    prepare_kernels();
     int *host = host_alloc(&board, 1, BYTES, 0, NULL, &error);
     must_be(host != NULL, "host memory");
     memcpy(host, sent, BYTES);
-    write_launch((uintptr_t)host, begin, 9);
-    set_reg(0x1008, 1);
+    launch((uintptr_t)host, begin, 9);
     await(&interrupts, 1);
     expect_added(begin, 9);
 }
 
-static void a_kernel_that_cannot_run_ends_all_the_same(char **arguments)
+static void a_kernel_that_cannot_run_ends_all_the_same(void)
 {
-    open_board(arguments[0]);
-    set_interrupt_handler(board, kernel_ended, got);
-    program_with(arguments[1]);
-    write_launch(begin, (uintptr_t)&board, 5); /* memory that no board reaches */
-    set_reg(0x1008, 1);
+    prepare_kernels();
+    launch(begin, (uintptr_t)&board, 5); /* memory that no board reaches */
     await(&interrupts, 1);
     must_be(reg(0x1030) == 1, "boards know no other end");
 }
 
-static void registers_that_are_not_there_are_refused(char **arguments)
+static void registers_that_are_not_there_are_refused(void)
 {
     unsigned value = 0;
-    open_board(arguments[0]);
     must_be(read(board, NULL, 4, &value, kernels, 0x1000) != 0, "no kernel before programming");
     must_be(write(board, NULL, 4, &value, kernels, 0x700) != 0, "no such register");
-    program_with(arguments[1]);
+    program_board();
     must_be(read(board, NULL, 4, &value, kernels, 0x1018) != 0, "no performance counters");
 }
 
-static void an_image_of_a_real_board_is_refused(char **arguments)
+static void an_image_of_a_real_board_is_refused(void)
 {
-    open_board(arguments[0]);
     must_be(program(board, sent, BYTES, 0) < 0, "it holds nothing that could run");
 }
 
-static void the_process_may_end_with_everything_open(char **arguments)
+static void the_process_may_end_with_everything_open(void)
 {
     static int op;
-    open_board(arguments[0]);
-    program_with(arguments[1]);
+    program_board();
     must_be(write(board, &op, BYTES, sent, memory, begin) == 0, "a write begins");
-    write_launch(begin, begin + BYTES, 5);
-    set_reg(0x1008, 1);
+    launch(begin, begin + BYTES, 5);
 }
 
-#define RULE(name) {#name, name}
+#define RULE(name) {#name, name, true}
+#define RULE_WITHOUT_BOARD(name) {#name, name, false}
 static const struct {
     const char *name;
-    void (*check)(char **);
+    void (*check)(void);
+    bool is_open; /* the board, before it */
 } rules[] = {
-    RULE(names_are_told_before_any_board_is_open),
-    RULE(a_name_that_is_none_is_refused),
+    RULE_WITHOUT_BOARD(names_are_told_before_any_board_is_open),
+    RULE_WITHOUT_BOARD(a_name_that_is_none_is_refused),
     RULE(interfaces_differ),
     RULE(sizes_are_size_t_and_temperatures_float),
     RULE(an_answer_without_room_is_refused_and_its_size_told),
@@ -490,7 +462,10 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
         if (argc > 1 && strcmp(argv[1], rules[i].name) == 0) {
             load();
-            rules[i].check(argv + 2);
+            arguments = argv + 2;
+            if (rules[i].is_open)
+                open_board();
+            rules[i].check();
             return 0;
         }
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
