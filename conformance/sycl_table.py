@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gc
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -87,6 +87,24 @@ def numbers() -> np.ndarray:
     return np.arange(N, dtype=np.int32)
 
 
+@pytest.fixture
+def buffer(program: Program) -> Iterator[sycl.Buffer]:
+    """A buffer over the numbers."""
+    with program.buffer(numbers()) as made:
+        yield made
+
+
+def must_hold(buffer: sycl.Buffer, numbers: np.ndarray) -> None:
+    """The host sees these numbers in the buffer."""
+    with buffer.host("read") as view:
+        assert (view == numbers).all()
+
+
+def look(buffer: sycl.Buffer) -> None:
+    with buffer.host("read"):
+        pass
+
+
 def read_only() -> np.ndarray:
     array = numbers()
     array.flags.writeable = False
@@ -122,19 +140,21 @@ def test_memory_is_allocated_once_in_each_context_at_the_first_access_there(prog
 
 
 @pytest.mark.parametrize("mode", MODES_THAT_KEEP)
-def test_unlinked_memory_is_made_without_host_pointer_and_then_written(program: Program, mode: str) -> None:
-    with program.buffer(numbers()) as buffer:
-        program.run("S", buffer, mode)
-        assert program.allocations() == [("host", "the user's memory", False), ("S", "cl_mem", False)]
-        assert program.moved() == ["host->S"]
+def test_unlinked_memory_is_made_without_host_pointer_and_then_written(
+    program: Program, buffer: sycl.Buffer, mode: str
+) -> None:
+    program.run("S", buffer, mode)
+    assert program.allocations() == [("host", "the user's memory", False), ("S", "cl_mem", False)]
+    assert program.moved() == ["host->S"]
 
 
 @pytest.mark.parametrize("mode", MODES_THAT_DISCARD)
-def test_unlinked_memory_is_not_written_when_the_first_access_discards(program: Program, mode: str) -> None:
-    with program.buffer(numbers()) as buffer:
-        program.run("S", buffer, mode)
-        assert program.allocations() == [("S", "cl_mem", False)]
-        assert program.moved() == []
+def test_unlinked_memory_is_not_written_when_the_first_access_discards(
+    program: Program, buffer: sycl.Buffer, mode: str
+) -> None:
+    program.run("S", buffer, mode)
+    assert program.allocations() == [("S", "cl_mem", False)]
+    assert program.moved() == []
 
 
 def test_unlinked_memory_without_host_pointer_is_not_written(program: Program) -> None:
@@ -144,13 +164,14 @@ def test_unlinked_memory_without_host_pointer_is_not_written(program: Program) -
 
 
 @pytest.mark.parametrize("mode", MODES_THAT_KEEP + MODES_THAT_DISCARD)
-def test_linked_memory_is_made_over_the_users_pointer_whatever_the_first_mode(program: Program, mode: str) -> None:
-    with program.buffer(numbers()) as buffer:
-        program.run("U", buffer, mode)
-        assert program.allocations() == [("U", "cl_mem with USE_HOST_PTR", False)]
-        assert program.moved() == []
-        with buffer.host("read"):
-            assert program.allocations()[1:] == [("host", "the user's memory", True)]
+def test_linked_memory_is_made_over_the_users_pointer_whatever_the_first_mode(
+    program: Program, buffer: sycl.Buffer, mode: str
+) -> None:
+    program.run("U", buffer, mode)
+    assert program.allocations() == [("U", "cl_mem with USE_HOST_PTR", False)]
+    assert program.moved() == []
+    with buffer.host("read"):
+        assert program.allocations()[1:] == [("host", "the user's memory", True)]
 
 
 def test_linked_memory_is_made_over_memory_that_was_allocated_for_the_host(program: Program) -> None:
@@ -161,8 +182,7 @@ def test_linked_memory_is_made_over_memory_that_was_allocated_for_the_host(progr
         expected = [("host", "new host memory", False), ("U", "cl_mem with USE_HOST_PTR", True)]
         assert program.allocations() == expected
         assert program.moved() == []
-        with buffer.host("read") as view:
-            assert (view == numbers() + 1).all()
+        must_hold(buffer, numbers() + 1)
 
 
 @pytest.mark.parametrize("kind", UNSUITABLE)
@@ -173,8 +193,7 @@ def test_unsuitable_memory_is_copied_when_it_is_first_needed(program: Program, k
         program.run("U", buffer)
         expected = [("host", "new host memory", False), ("U", "cl_mem with USE_HOST_PTR", True)]
         assert program.allocations() == expected
-        with buffer.host("read") as view:
-            assert (view == before + 1).all()
+        must_hold(buffer, before + 1)
     assert (array == before + array.flags.writeable).all()
 
 
@@ -200,8 +219,7 @@ def test_the_users_memory_is_the_hosts_allocation(program: Program) -> None:
 def test_linked_the_host_does_not_allocate_after_the_device_but_maps(program: Program) -> None:
     with program.buffer() as buffer:
         program.run("U", buffer, "discard_write")
-        with buffer.host("read") as view:
-            assert (view == numbers()).all()
+        must_hold(buffer, numbers())
         assert program.allocations() == [("U", "cl_mem", False), ("host", "from mapping", True)]
         assert program.moved() == ["map U read"]
 
@@ -209,30 +227,27 @@ def test_linked_the_host_does_not_allocate_after_the_device_but_maps(program: Pr
 # Which pairs are linked
 
 
-def test_an_allocation_is_linked_once(program: Program) -> None:
-    with program.buffer(numbers()) as buffer:
-        for queue in "UV":
-            program.run(queue, buffer)
-        expected = [
-            ("U", "cl_mem with USE_HOST_PTR", False),
-            ("V", "cl_mem", False),
-            ("host", "the user's memory", True),
-        ]
-        assert program.allocations() == expected
+def test_an_allocation_is_linked_once(program: Program, buffer: sycl.Buffer) -> None:
+    for queue in "UV":
+        program.run(queue, buffer)
+    expected = [
+        ("U", "cl_mem with USE_HOST_PTR", False),
+        ("V", "cl_mem", False),
+        ("host", "the user's memory", True),
+    ]
+    assert program.allocations() == expected
 
 
-def test_the_hosts_allocation_of_a_pair_is_not_linked_to_another_device(program: Program) -> None:
-    with program.buffer(numbers()) as buffer:
-        program.run("U", buffer)
-        with buffer.host("read"):
-            pass
-        program.run("V", buffer)
-        expected = [
-            ("U", "cl_mem with USE_HOST_PTR", False),
-            ("host", "the user's memory", True),
-            ("V", "cl_mem", False),
-        ]
-        assert program.allocations() == expected
+def test_the_hosts_allocation_of_a_pair_is_not_linked_to_another_device(program: Program, buffer: sycl.Buffer) -> None:
+    program.run("U", buffer)
+    look(buffer)
+    program.run("V", buffer)
+    expected = [
+        ("U", "cl_mem with USE_HOST_PTR", False),
+        ("host", "the user's memory", True),
+        ("V", "cl_mem", False),
+    ]
+    assert program.allocations() == expected
 
 
 def test_allocations_of_different_objects_are_not_linked(program: Program) -> None:
@@ -258,13 +273,11 @@ def test_the_default_criterion_is_host_unified_memory(linking: str, linked: bool
 # Transfers
 
 
-def test_unlinked_transfers_are_reads_and_writes(program: Program) -> None:
-    with program.buffer(numbers()) as buffer:
-        program.run("S", buffer)
-        with buffer.host("read") as view:
-            assert (view == numbers() + 1).all()
-        program.run("S", buffer)
-        assert program.moved() == ["host->S", "S->host", "host->S"]
+def test_unlinked_transfers_are_reads_and_writes(program: Program, buffer: sycl.Buffer) -> None:
+    program.run("S", buffer)
+    must_hold(buffer, numbers() + 1)
+    program.run("S", buffer)
+    assert program.moved() == ["host->S", "S->host", "host->S"]
 
 
 def test_unlinked_devices_meet_through_the_host(program: Program) -> None:
@@ -278,55 +291,49 @@ def test_unlinked_devices_meet_through_the_host(program: Program) -> None:
     ("mode", "mapped"),
     [(m, m) for m in ("read", "read_write", "discard_write", "discard_read_write")] + [("write", "read_write")],
 )
-def test_linked_sides_are_switched_by_map_and_unmap(program: Program, mode: str, mapped: str) -> None:
+def test_linked_sides_are_switched_by_map_and_unmap(
+    program: Program, buffer: sycl.Buffer, mode: str, mapped: str
+) -> None:
     """Mapping for writing brings the contents, too: what is not written stays."""
-    with program.buffer(numbers()) as buffer:
-        program.run("U", buffer)
-        with buffer.host(mode) as view:
-            if mode != "read":
-                view[:] = 5
-        program.run("U", buffer)
-        assert program.moved() == [f"map U {mapped}", "unmap U"]
+    program.run("U", buffer)
+    with buffer.host(mode) as view:
+        if mode != "read":
+            view[:] = 5
+    program.run("U", buffer)
+    assert program.moved() == [f"map U {mapped}", "unmap U"]
 
 
-def test_one_side_of_a_pair_is_active_at_a_time(program: Program) -> None:
-    with program.buffer(numbers()) as buffer:
-        program.run("U", buffer)
-        with buffer.host("read"):
-            device, host = buffer.record.allocations
-            assert (device.active, host.active) == (False, True)
-        program.run("U", buffer)
-        assert (device.active, host.active) == (True, False)
+def test_one_side_of_a_pair_is_active_at_a_time(program: Program, buffer: sycl.Buffer) -> None:
+    program.run("U", buffer)
+    with buffer.host("read"):
+        device, host = buffer.record.allocations
+        assert (device.active, host.active) == (False, True)
+    program.run("U", buffer)
+    assert (device.active, host.active) == (True, False)
 
 
-def test_a_mapping_for_reading_is_renewed_for_writing(program: Program) -> None:
-    with program.buffer(numbers()) as buffer:
-        program.run("U", buffer)
-        with buffer.host("read"):
-            pass
-        with buffer.host("write") as view:
-            view[0] = 100
-        program.run("U", buffer)
-        assert program.moved() == ["map U read", "unmap U", "map U read_write", "unmap U"]
-        with buffer.host("read") as view:
-            assert view[:3].tolist() == [101, 3, 4]
+def test_a_mapping_for_reading_is_renewed_for_writing(program: Program, buffer: sycl.Buffer) -> None:
+    program.run("U", buffer)
+    look(buffer)
+    with buffer.host("write") as view:
+        view[0] = 100
+    program.run("U", buffer)
+    assert program.moved() == ["map U read", "unmap U", "map U read_write", "unmap U"]
+    with buffer.host("read") as view:
+        assert view[:3].tolist() == [101, 3, 4]
 
 
-def test_from_an_unlinked_to_a_linked_device_map_read_unmap(program: Program) -> None:
-    with program.buffer(numbers()) as buffer:
-        program.run("U", buffer)
-        with buffer.host("read"):
-            pass
-        program.run("S", buffer)
-        program.run("U", buffer, "read")
-        with buffer.host("read"):
-            pass
-        program.run("S", buffer)
-        before = program.now
-        program.run("U", buffer)
-        assert program.moved(before) == ["unmap U", "map U discard_write", "S->host", "unmap U"]
-        with buffer.host("read") as view:
-            assert (view == numbers() + 4).all()
+def test_from_an_unlinked_to_a_linked_device_map_read_unmap(program: Program, buffer: sycl.Buffer) -> None:
+    program.run("U", buffer)
+    look(buffer)
+    program.run("S", buffer)
+    program.run("U", buffer, "read")
+    look(buffer)
+    program.run("S", buffer)
+    before = program.now
+    program.run("U", buffer)
+    assert program.moved(before) == ["unmap U", "map U discard_write", "S->host", "unmap U"]
+    must_hold(buffer, numbers() + 4)
 
 
 def test_from_an_unlinked_to_a_linked_device_that_is_active(program: Program) -> None:
@@ -335,38 +342,32 @@ def test_from_an_unlinked_to_a_linked_device_that_is_active(program: Program) ->
         program.run("U", buffer)
         assert program.moved() == ["map U discard_write", "S->host", "unmap U"]
         assert program.allocations()[1:] == [("U", "cl_mem", False), ("host", "from mapping", True)]
-        with buffer.host("read") as view:
-            assert (view == numbers() + 1).all()
+        must_hold(buffer, numbers() + 1)
 
 
-def test_from_a_linked_to_an_unlinked_device_map_write(program: Program) -> None:
-    with program.buffer(numbers()) as buffer:
-        program.run("U", buffer)
-        program.run("S", buffer)
-        assert program.moved() == ["map U read", "host->S"]
-        with buffer.host("read") as view:
-            assert (view == numbers() + 2).all()
+def test_from_a_linked_to_an_unlinked_device_map_write(program: Program, buffer: sycl.Buffer) -> None:
+    program.run("U", buffer)
+    program.run("S", buffer)
+    assert program.moved() == ["map U read", "host->S"]
+    must_hold(buffer, numbers() + 2)
 
 
-def test_between_two_devices_that_could_be_linked_one_is(program: Program) -> None:
-    with program.buffer(numbers()) as buffer:
-        program.run("U", buffer)
-        program.run("V", buffer)
-        program.run("U", buffer)
-        expected = ["map U read", "host->V", "unmap U", "map U discard_write", "V->host", "unmap U"]
-        assert program.moved() == expected
-        with buffer.host("read") as view:
-            assert (view == numbers() + 3).all()
+def test_between_two_devices_that_could_be_linked_one_is(program: Program, buffer: sycl.Buffer) -> None:
+    program.run("U", buffer)
+    program.run("V", buffer)
+    program.run("U", buffer)
+    expected = ["map U read", "host->V", "unmap U", "map U discard_write", "V->host", "unmap U"]
+    assert program.moved() == expected
+    must_hold(buffer, numbers() + 3)
 
 
 @pytest.mark.parametrize("mode", MODES_THAT_DISCARD)
 @pytest.mark.parametrize("queue", ["S", "U"])
-def test_contents_that_are_discarded_do_not_move(program: Program, queue: str, mode: str) -> None:
-    with program.buffer(numbers()) as buffer:
-        program.run("T", buffer)
-        before = program.now
-        program.run(queue, buffer, mode)
-        assert not any("->" in words for words in program.moved(before))
+def test_contents_that_are_discarded_do_not_move(program: Program, buffer: sycl.Buffer, queue: str, mode: str) -> None:
+    program.run("T", buffer)
+    before = program.now
+    program.run(queue, buffer, mode)
+    assert not any("->" in words for words in program.moved(before))
 
 
 # The end of a buffer
@@ -466,8 +467,7 @@ def test_an_update_of_the_host_is_what_a_host_accessor_would_do(program: Program
     program.queues[queue].submit(lambda h: h.update_host(h.access(buffer, "read"))).wait()
     moved = MemCpyCommand if queue == "S" else MapMemObject
     assert [type(c) for c in program.graph.commands[before:]] == [AllocaCommand, moved]
-    with buffer.host("read") as view:
-        assert (view == np.arange(N)).all()
+    must_hold(buffer, np.arange(N))
     assert len(program.graph.commands) == before + 2, "the contents were there"
 
 
@@ -481,8 +481,7 @@ def test_a_host_task_sees_and_changes_the_contents(program: Program) -> None:
 
         program.queues["S"].submit(group)
         program.run("S", buffer)
-        with buffer.host("read") as view:
-            assert (view == numbers() * 2 + 1).all()
+        must_hold(buffer, numbers() * 2 + 1)
 
 
 def test_two_accessors_to_one_buffer_are_one_that_does_both(program: Program) -> None:
@@ -494,16 +493,14 @@ def test_two_accessors_to_one_buffer_are_one_that_does_both(program: Program) ->
         assert program.moved() == ["host->S"]
 
 
-def test_an_access_behind_an_open_host_accessor_is_an_error(program: Program) -> None:
-    with program.buffer(numbers()) as buffer:
-        with buffer.host("read"):
-            with buffer.host("read"):
-                pass
-            with pytest.raises(sycl.SyclError, match="host accessor of buffer 1 is open"):
-                program.run("S", buffer)
-            with pytest.raises(sycl.SyclError, match="is open"):
-                buffer.close()
-        program.run("S", buffer)
+def test_an_access_behind_an_open_host_accessor_is_an_error(program: Program, buffer: sycl.Buffer) -> None:
+    with buffer.host("read"):
+        look(buffer)
+        with pytest.raises(sycl.SyclError, match="host accessor of buffer 1 is open"):
+            program.run("S", buffer)
+        with pytest.raises(sycl.SyclError, match="is open"):
+            buffer.close()
+    program.run("S", buffer)
 
 
 def test_host_accessors_for_reading_do_not_write(program: Program) -> None:

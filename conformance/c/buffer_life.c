@@ -74,9 +74,8 @@ static void around_the_devices(void)
         must(clEnqueueMigrateMemObjects(queues[i], 1, &buffer, 0, 0, NULL, NULL), "migrate");
         MUST(clFinish(queues[i]));
         expect(queues[0], buffer, factor, "contents are kept when migrated to a device");
-        must(clEnqueueMigrateMemObjects(queues[i], 1, &buffer, CL_MIGRATE_MEM_OBJECT_HOST, 0, NULL,
-                                        NULL),
-             "migrate to the host");
+        MUST(clEnqueueMigrateMemObjects(queues[i], 1, &buffer, CL_MIGRATE_MEM_OBJECT_HOST, 0, NULL,
+                                        NULL));
         MUST(clFinish(queues[i]));
         expect(queues[0], buffer, factor, "contents are kept when migrated to the host");
     }
@@ -138,9 +137,8 @@ static void sub_buffers_alias(void)
     cl_uint alignment;
     cl_kernel kernel = kernel_in(program, "sum");
     cl_mem halves[2];
-    must(clGetDeviceInfo(devices[0], CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof alignment, &alignment,
-                         NULL),
-         "CL_DEVICE_MEM_BASE_ADDR_ALIGN");
+    MUST(clGetDeviceInfo(devices[0], CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof alignment, &alignment,
+                         NULL));
     size_t size = alignment / 8;
     while (size < 1024)
         size *= 2;
@@ -156,9 +154,8 @@ static void sub_buffers_alias(void)
     launch(queues[0], kernel, size / sizeof(cl_int), NULL);
     cl_int third[3];
     for (int i = 0; i < 3; i++)
-        must(clEnqueueReadBuffer(queues[0], parent, CL_TRUE, (size_t)i * size, sizeof third[i],
-                                 &third[i], 0, NULL, NULL),
-             "read the parent");
+        MUST(clEnqueueReadBuffer(queues[0], parent, CL_TRUE, (size_t)i * size, sizeof third[i],
+                                 &third[i], 0, NULL, NULL));
     must_be(third[0] == 10 && third[1] == 20 && third[2] == 30, "sub-buffers are their parent");
     clReleaseMemObject(last);
     clReleaseMemObject(halves[0]);

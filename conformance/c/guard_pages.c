@@ -443,15 +443,12 @@ static void binaries(void)
     size_t size;
     if (!begin("clCreateProgramWithBinary/binaries"))
         return;
-    must(clGetProgramInfo(host.program, CL_PROGRAM_BINARY_SIZES, sizeof size,
-                          tight(NULL, sizeof size), NULL),
-         "sizes of binaries");
-    must(clGetProgramInfo(host.program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL),
-         "sizes of binaries");
+    MUST(clGetProgramInfo(host.program, CL_PROGRAM_BINARY_SIZES, sizeof size,
+                          tight(NULL, sizeof size), NULL));
+    MUST(clGetProgramInfo(host.program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL));
     unsigned char *binary = tight(NULL, size);
-    must(clGetProgramInfo(host.program, CL_PROGRAM_BINARIES, sizeof binary,
-                          tight(&binary, sizeof binary), NULL),
-         "binaries");
+    MUST(clGetProgramInfo(host.program, CL_PROGRAM_BINARIES, sizeof binary,
+                          tight(&binary, sizeof binary), NULL));
     cl_program program = clCreateProgramWithBinary(
         host.context, 1, tight(&host.device, sizeof host.device), tight(&size, sizeof size),
         tight(&binary, sizeof binary), tight(NULL, sizeof(cl_int)), &status);

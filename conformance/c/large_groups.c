@@ -19,9 +19,8 @@ enum { MOST = 1 << 15, GROUPS = 3 };
 static size_t largest(cl_kernel kernel)
 {
     size_t size;
-    must(clGetKernelWorkGroupInfo(kernel, host.device, CL_KERNEL_WORK_GROUP_SIZE, sizeof size,
-                                  &size, NULL),
-         "CL_KERNEL_WORK_GROUP_SIZE");
+    MUST(clGetKernelWorkGroupInfo(kernel, host.device, CL_KERNEL_WORK_GROUP_SIZE, sizeof size,
+                                  &size, NULL));
     return size;
 }
 

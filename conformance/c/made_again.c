@@ -77,10 +77,8 @@ static void queries(void)
         must_be(strcmp(name, "add") == 0, "it has its name");
         must(clGetKernelInfo(kernel, CL_KERNEL_NUM_ARGS, sizeof count, &count, NULL), "a number");
         must_be(count == 3, "it has its arguments");
-        must(clGetKernelInfo(kernel, CL_KERNEL_CONTEXT, sizeof context, &context, NULL),
-             "a context");
-        must(clGetKernelInfo(kernel, CL_KERNEL_PROGRAM, sizeof program, &program, NULL),
-             "a program");
+        MUST(clGetKernelInfo(kernel, CL_KERNEL_CONTEXT, sizeof context, &context, NULL));
+        MUST(clGetKernelInfo(kernel, CL_KERNEL_PROGRAM, sizeof program, &program, NULL));
         must_be(context == host.context && program == host.program, "and belongs to both");
         must_be(clGetKernelInfo(kernel, CL_KERNEL_NUM_ARGS, 1, &count, NULL) == CL_INVALID_VALUE,
                 "there is no room for an answer");
@@ -314,8 +312,7 @@ static void regions(void)
         must(clGetMemObjectInfo(half, CL_MEM_SIZE, sizeof size, &size, NULL), "a size");
         must(clGetMemObjectInfo(half, CL_MEM_OFFSET, sizeof origin, &origin, NULL), "an offset");
         must(clGetMemObjectInfo(half, CL_MEM_FLAGS, sizeof flags, &flags, NULL), "flags");
-        must(clGetMemObjectInfo(half, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof other, &other, NULL),
-             "a buffer");
+        MUST(clGetMemObjectInfo(half, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof other, &other, NULL));
         must_be(size == BYTES && origin == BYTES && other == whole && flags == CL_MEM_WRITE_ONLY,
                 "the region is what was asked for");
         MUST(clReleaseMemObject(half));
@@ -483,8 +480,7 @@ static void queues(void)
         cl_uint count;
         cl_event event;
         cl_ulong begin, end;
-        must(clGetCommandQueueInfo(queue, CL_QUEUE_REFERENCE_COUNT, sizeof count, &count, NULL),
-             "count");
+        MUST(clGetCommandQueueInfo(queue, CL_QUEUE_REFERENCE_COUNT, sizeof count, &count, NULL));
         launch(queue, kernel, WORDS, &event);
         MUST(clWaitForEvents(1, &event));
         status = clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, 8, &begin, NULL);

@@ -54,9 +54,8 @@ int main(int count, char **arguments)
 
     launch(host.queue, spin, COUNT, NULL);
     launch(host.queue, add, COUNT, NULL);
-    must(clEnqueueReadBuffer(host.queue, words, CL_FALSE, 0, sizeof found, found, 0, NULL,
-                             &read_event),
-         "clEnqueueReadBuffer");
+    MUST(clEnqueueReadBuffer(host.queue, words, CL_FALSE, 0, sizeof found, found, 0, NULL,
+                             &read_event));
     must(clFlush(host.queue), "clFlush");
     has_thread = count > 1;
     if (has_thread)

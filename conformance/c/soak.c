@@ -55,9 +55,8 @@ static void CL_CALLBACK copy_further(cl_event event, cl_int status, void *data)
     struct callback *callback = data;
     (void)event;
     must(status, "event of a callback");
-    must(clEnqueueCopyBuffer(callback->queue, callback->from, callback->to, 0, 0, BYTES, 0, NULL,
-                             NULL),
-         "clEnqueueCopyBuffer in a callback");
+    MUST(clEnqueueCopyBuffer(callback->queue, callback->from, callback->to, 0, 0, BYTES, 0, NULL,
+                             NULL));
     must(clFlush(callback->queue), "clFlush in a callback");
     atomic_store(&callback->done, 1);
 }

@@ -21,6 +21,11 @@ def k2h() -> KeystoneHeaps:
     return KeystoneHeaps(shipped("k2h"))
 
 
+@pytest.fixture
+def heaps() -> KeystoneHeaps:
+    return k2h()
+
+
 def leave_fixed(heaps: KeystoneHeaps, size: int) -> None:
     """Fills the fixed heap with programs until `size` bytes are free."""
     assert heaps.allocate_program(heaps.free_bytes(FIXED) - size) is not None
@@ -42,8 +47,7 @@ def test_the_runtime_can_use_the_heaps_as_any_boards_memory() -> None:
     assert system.default_memory(1) is None
 
 
-def test_programs_go_to_the_fixed_heap_until_it_is_full() -> None:
-    heaps = k2h()
+def test_programs_go_to_the_fixed_heap_until_it_is_full(heaps: KeystoneHeaps) -> None:
     program = heaps.allocate_program(100 * MIB)
     assert program == MemoryRange(FIXED, 0x8_2500_0000, 100 * MIB)
     leave_fixed(heaps, 4 * KIB)
@@ -70,22 +74,19 @@ def test_programs_go_to_the_fixed_heap_until_it_is_full() -> None:
         (16 * MIB + 1, 64 * MIB, MAPPED),
     ],
 )
-def test_the_thresholds(size: int, free: int, heap: int) -> None:
-    heaps = k2h()
+def test_the_thresholds(heaps: KeystoneHeaps, size: int, free: int, heap: int) -> None:
     if free < 432 * MIB:
         leave_fixed(heaps, free)
     assert heap_of(heaps, size) == heap
 
 
-def test_medium_buffers_stay_out_of_the_last_64_mib_of_the_fixed_heap() -> None:
-    heaps = k2h()
+def test_medium_buffers_stay_out_of_the_last_64_mib_of_the_fixed_heap(heaps: KeystoneHeaps) -> None:
     placed = [heap_of(heaps, 16 * MIB) for _ in range(30)]
     assert placed == [FIXED] * 24 + [MAPPED] * 6
     assert heaps.free_bytes(FIXED) == 48 * MIB
 
 
-def test_large_buffers_never_go_to_the_fixed_heap() -> None:
-    heaps = k2h()
+def test_large_buffers_never_go_to_the_fixed_heap(heaps: KeystoneHeaps) -> None:
     assert heap_of(heaps, 6 * GIB) == MAPPED
     assert heap_of(heaps, 17 * MIB) is None
     assert heap_of(heaps, 16 * MIB) == FIXED
@@ -116,21 +117,18 @@ def test_no_buffer_spans_two_mapped_heaps() -> None:
     assert heap_of(heaps, 2 * GIB) == 2
 
 
-def test_buffers_in_mapped_heaps_are_aligned_to_their_size() -> None:
-    heaps = k2h()
+def test_buffers_in_mapped_heaps_are_aligned_to_their_size(heaps: KeystoneHeaps) -> None:
     placed = [heaps.allocate(size * MIB) for size in (17, 600, 20, 128, 100)]
     found = [(region.address - 0x8_8000_0000) // MIB for region in placed if region is not None]
     assert found == [0, 1024, 32, 128, 256]
 
 
-def test_no_alignment_is_larger_than_the_largest_region() -> None:
-    heaps = k2h()
+def test_no_alignment_is_larger_than_the_largest_region(heaps: KeystoneHeaps) -> None:
     assert heaps.allocate(17 * MIB) == MemoryRange(MAPPED, 0x8_8000_0000, 17 * MIB)
     assert heaps.allocate(3 * GIB) == MemoryRange(MAPPED, 0x8_C000_0000, 3 * GIB)
 
 
-def test_three_buffers_of_2_gib_fit_in_the_mapped_heap() -> None:
-    heaps = k2h()
+def test_three_buffers_of_2_gib_fit_in_the_mapped_heap(heaps: KeystoneHeaps) -> None:
     assert [heap_of(heaps, 2 * GIB) for _ in range(4)] == [MAPPED, MAPPED, MAPPED, None]
 
 
@@ -161,8 +159,7 @@ def test_the_largest_allocation_is_what_fits_and_no_more(steps: list[tuple[int, 
         assert heaps.allocate(largest, memory) is not None
 
 
-def test_free_space_is_told_per_heap() -> None:
-    heaps = k2h()
+def test_free_space_is_told_per_heap(heaps: KeystoneHeaps) -> None:
     assert (heaps.size(FIXED), heaps.size(MAPPED)) == (432 * MIB, 6 * GIB)
     assert [heaps.largest_allocation(index) for index in (FIXED, MAPPED)] == [432 * MIB, 6 * GIB]
     first = heaps.allocate(17 * MIB)
@@ -174,35 +171,30 @@ def test_free_space_is_told_per_heap() -> None:
     assert heaps.largest_allocation(MAPPED) == 6 * GIB
 
 
-def test_programs_are_kept_in_memory_and_banks_are_not_told_apart() -> None:
-    heaps = k2h()
+def test_programs_are_kept_in_memory_and_banks_are_not_told_apart(heaps: KeystoneHeaps) -> None:
     assert heaps.keeps_programs
     assert heaps.banks_of(MemoryRange(MAPPED, 0x9_0000_0000, 1)) == (1, 1)
 
 
-def test_memory_on_the_chip_is_for_who_asks_for_it() -> None:
-    heaps = k2h()
+def test_memory_on_the_chip_is_for_who_asks_for_it(heaps: KeystoneHeaps) -> None:
     assert heaps.memory_for("msmc") == 2
     assert heaps.allocate(4864 * KIB, 2) == MemoryRange(2, 0x0C00_0000, 4864 * KIB)
     assert heaps.allocate(1, 2) is None
     assert (heaps.size(2), heaps.free_bytes(2), heaps.largest_allocation(2)) == (4864 * KIB, 0, 0)
 
 
-def test_a_heap_that_is_asked_for_takes_whatever_fits() -> None:
-    heaps = k2h()
+def test_a_heap_that_is_asked_for_takes_whatever_fits(heaps: KeystoneHeaps) -> None:
     assert heaps.allocate(432 * MIB, FIXED) == MemoryRange(FIXED, 0x8_2500_0000, 432 * MIB)
     assert heaps.allocate(1, FIXED) is None
     assert heaps.allocate(1, MAPPED) == MemoryRange(MAPPED, 0x8_8000_0000, 1)
 
 
-def test_buffers_in_fixed_heaps_follow_each_other_whatever_their_size() -> None:
-    heaps = k2h()
+def test_buffers_in_fixed_heaps_follow_each_other_whatever_their_size(heaps: KeystoneHeaps) -> None:
     placed = [heaps.allocate(size * KIB) for size in (1, 3, 16)]
     assert [region.address - 0x8_2500_0000 for region in placed if region is not None] == [0, KIB, 4 * KIB]
 
 
-def test_small_buffers_in_mapped_heaps_begin_at_multiples_of_a_kibibyte() -> None:
-    heaps = k2h()
+def test_small_buffers_in_mapped_heaps_begin_at_multiples_of_a_kibibyte(heaps: KeystoneHeaps) -> None:
     placed = [heaps.allocate(size, MAPPED) for size in (1, 100, 1024, 1025, 1)]
     assert [region.address - 0x8_8000_0000 for region in placed if region is not None] == [0, 1024, 2048, 4096, 3072]
 

@@ -129,24 +129,15 @@ class Forgetful(Living[Thing]):
         super()._remove_destroyed()
 
 
-def test_the_dead_are_looked_for_when_more_were_added_than_the_least() -> None:
+@pytest.mark.parametrize(("alive", "looks"), [(Living.LEAST, 0), (2 * (Living.LEAST + 1), 1)])
+def test_the_dead_are_looked_for_beyond_the_least_and_when_twice_as_many_are_there(alive: int, looks: int) -> None:
     living = Forgetful()
-    kept = [Thing() for _ in range(Living.LEAST + 1)]
+    kept = [Thing() for _ in range(alive + 1)]
     for thing in kept[:-1]:
         living.add(thing)
-    assert living.looks == 0
+    assert living.looks == looks
     living.add(kept[-1])
-    assert living.looks == 1
-
-
-def test_the_dead_are_looked_for_again_when_twice_as_many_are_there() -> None:
-    living = Forgetful()
-    kept = [Thing() for _ in range(2 * (Living.LEAST + 1) + 1)]
-    for thing in kept[:-1]:
-        living.add(thing)
-    assert living.looks == 1
-    living.add(kept[-1])
-    assert living.looks == 2
+    assert living.looks == looks + 1
 
 
 def test_the_dead_are_looked_for_no_more_often_when_few_are_alive() -> None:

@@ -212,6 +212,11 @@ def bench(boards: Boards) -> Iterator[Benches]:
             FAULTS.detach(device)
 
 
+@pytest.fixture
+def made(bench: Benches) -> Bench:
+    return bench()
+
+
 CHOICES = [
     ("write:fail", "xxxxxxxxxx"),
     ("write:fail:nth=3", "..x......."),
@@ -229,8 +234,7 @@ CHOICES = [
 
 
 @pytest.mark.parametrize(("text", "hits"), CHOICES)
-def test_conditions_choose_among_the_calls(bench: Benches, text: str, hits: str) -> None:
-    made = bench()
+def test_conditions_choose_among_the_calls(made: Bench, text: str, hits: str) -> None:
     buffer = made.machine.buffer(64)
     with fpgart.faults.injecting(text) as faults:
         found = [made.status(lambda: made.machine.write(buffer, DATA[:64])) for _ in hits]
@@ -245,22 +249,19 @@ def pattern(made: Bench, text: str, count: int = 200) -> str:
         return "".join(".x"[made.status(lambda: made.machine.write(buffer, DATA[:64])) != 0] for _ in range(count))
 
 
-def test_a_fraction_is_about_that_many_and_its_seed_makes_it_repeat(bench: Benches) -> None:
-    made = bench()
+def test_a_fraction_is_about_that_many_and_its_seed_makes_it_repeat(made: Bench) -> None:
     first = pattern(made, "write:fail:fraction=0.3;seed=1")
     assert 30 < first.count("x") < 90
     assert pattern(made, "write:fail:fraction=0.3;seed=1") == first
     assert pattern(made, "write:fail:fraction=0.3;seed=2") != first
 
 
-def test_what_a_rule_hits_does_not_depend_on_other_rules(bench: Benches) -> None:
-    made = bench()
+def test_what_a_rule_hits_does_not_depend_on_other_rules(made: Bench) -> None:
     alone = pattern(made, "write:fail:fraction=0.3;seed=1")
     assert pattern(made, "read:fail:fraction=0.5;write:delay=1us:fraction=0.5;write:fail:fraction=0.3;seed=1") == alone
 
 
-def test_without_faults_nothing_is_wrapped(bench: Benches) -> None:
-    made = bench()
+def test_without_faults_nothing_is_wrapped(made: Bench) -> None:
     mmd, memories = made.device.mmd, made.device.memories
     with fpgart.faults.injecting("write:fail"), fpgart.faults.injecting("read:fail"):
         assert made.device.mmd is not mmd
@@ -269,8 +270,7 @@ def test_without_faults_nothing_is_wrapped(bench: Benches) -> None:
     assert made.device.before_kernel is None
 
 
-def test_clear_ends_all_faults_and_counts_anew(bench: Benches) -> None:
-    made = bench()
+def test_clear_ends_all_faults_and_counts_anew(made: Bench) -> None:
     buffer = made.buffer()
     fpgart.faults.add("read:fail")
     assert made.status(lambda: made.machine.read(buffer)) == cl.CL_OUT_OF_RESOURCES
@@ -280,8 +280,7 @@ def test_clear_ends_all_faults_and_counts_anew(bench: Benches) -> None:
     assert made.machine.read(buffer) == DATA
 
 
-def test_faults_that_end_leave_the_others_in_force(bench: Benches) -> None:
-    made = bench()
+def test_faults_that_end_leave_the_others_in_force(made: Bench) -> None:
     buffer = made.buffer()
     with fpgart.faults.injecting("read:fail"):
         with fpgart.faults.injecting("write:fail"):
@@ -304,8 +303,7 @@ def test_a_device_that_goes_has_no_faults_and_the_others_keep_theirs(bench: Benc
     assert second.before_kernel is None
 
 
-def test_a_call_that_shall_take_longer_and_fail_does_both(bench: Benches) -> None:
-    made = bench()
+def test_a_call_that_shall_take_longer_and_fail_does_both(made: Bench) -> None:
     buffer = made.machine.buffer(64)
     with fpgart.faults.injecting("write:fail;write:delay=20ms"):
         begin = time.monotonic()
@@ -383,8 +381,7 @@ def test_a_failing_piece_of_a_copy_between_boards_ends_the_copy(bench: Benches) 
     assert made.machine.read(target) == data
 
 
-def test_the_words_name_the_fault(bench: Benches) -> None:
-    made = bench()
+def test_the_words_name_the_fault(made: Bench) -> None:
     told: list[str] = []
     made.machine.context._notify = lambda error: told.append(str(error))
     buffer = made.buffer()
@@ -405,8 +402,7 @@ def test_a_call_is_told_by_its_name_in_the_mmd_if_it_has_one(call: Call, words: 
     assert in_words(call, "k") == words
 
 
-def test_what_could_not_be_mapped_is_not_written_back(bench: Benches) -> None:
-    made = bench()
+def test_what_could_not_be_mapped_is_not_written_back(made: Bench) -> None:
     buffer = made.buffer()
     region = (0, SIZE, cl.CL_MAP_READ | cl.CL_MAP_WRITE)
     pointer = buffer.map(*region)
@@ -439,8 +435,7 @@ def test_board_memory_can_run_out_at_a_size(bench: Benches) -> None:
     made.machine.bind(big)
 
 
-def test_board_memory_can_be_smaller_in_all(bench: Benches) -> None:
-    made = bench()
+def test_board_memory_can_be_smaller_in_all(made: Bench) -> None:
     made.machine.bind(first := made.machine.buffer(MIB))
     with fpgart.faults.injecting("alloc:fail:total=2M"):
         second, third = made.machine.buffer(MIB), made.machine.buffer(1)
@@ -516,9 +511,8 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_a_board_that_cannot_keep_its_memory_is_programmed_with_the_contents_saved(
-    bench: Benches, tried: list[str]
+    made: Bench, tried: list[str]
 ) -> None:
-    made = bench()
     x, y = made.buffer(), made.buffer(OTHER)
     kernel = made.machine.kernel(increment, "", given=[x])
     with fpgart.faults.injecting("program:fail:nth=1"):
@@ -532,8 +526,7 @@ PROGRAM_FAULTS = ["program:fail", "program:fail:nth=1;read:fail:nth=2", "program
 
 
 @pytest.mark.parametrize("text", PROGRAM_FAULTS)
-def test_a_board_that_cannot_be_programmed_fails_the_launch_and_keeps_all_buffers(bench: Benches, text: str) -> None:
-    made = bench()
+def test_a_board_that_cannot_be_programmed_fails_the_launch_and_keeps_all_buffers(made: Bench, text: str) -> None:
     x, y = made.buffer(), made.buffer(OTHER)
     kernel = made.machine.kernel(increment, "", given=[x])
     with fpgart.faults.injecting(text):
@@ -572,10 +565,7 @@ def test_a_launch_that_fails_leaves_its_buffers_as_they_were(bench: Benches, tex
     made.machine.run(kernel)
 
 
-def test_what_follows_a_failed_command_in_its_queue_runs_and_what_waits_for_it_fails(
-    bench: Benches,
-) -> None:
-    made = bench()
+def test_what_follows_a_failed_command_in_its_queue_runs_and_what_waits_for_it_fails(made: Bench) -> None:
     x = made.buffer()
     kernel = made.machine.kernel(increment, "", given=[x])
     queue = made.machine.queue
@@ -608,8 +598,7 @@ def test_a_hung_kernel_keeps_other_queues_and_transfers_going(bench: Benches) ->
     assert hung.status == cl.CL_OUT_OF_RESOURCES
 
 
-def test_the_end_of_the_process_does_not_wait_for_a_hung_kernel(bench: Benches) -> None:
-    made = bench()
+def test_the_end_of_the_process_does_not_wait_for_a_hung_kernel(made: Bench) -> None:
     buffer = made.buffer()
     kernel = made.machine.kernel(increment, "", given=[buffer])
     fpgart.faults.add("kernel:hang:limit=600s")
@@ -620,8 +609,7 @@ def test_the_end_of_the_process_does_not_wait_for_a_hung_kernel(bench: Benches) 
     assert made.machine.scheduler.close(1e6)
 
 
-def test_a_delay_takes_its_time_and_changes_nothing(bench: Benches) -> None:
-    made = bench()
+def test_a_delay_takes_its_time_and_changes_nothing(made: Bench) -> None:
     buffer = made.buffer()
     with fpgart.faults.injecting("read:delay=50ms:nth=1"):
         begin = time.monotonic()
@@ -633,8 +621,7 @@ def test_a_delay_takes_its_time_and_changes_nothing(bench: Benches) -> None:
 
 
 @pytest.mark.parametrize(("mask", "heard"), [(1, [1]), (2, [2]), (3, [1, 2]), (0, [])])
-def test_the_host_is_told_of_the_exceptions_that_it_listens_to(bench: Benches, mask: int, heard: list[int]) -> None:
-    made = bench()
+def test_the_host_is_told_of_the_exceptions_that_it_listens_to(made: Bench, mask: int, heard: list[int]) -> None:
     buffer = made.buffer()
     told: list[int] = []
     made.device.when_exception(mask, told.append)
@@ -648,10 +635,7 @@ def wrong_bits(data: bytes, right: bytes = DATA) -> list[int]:
     return [(a ^ b).bit_count() for a, b in zip(data, right, strict=True) if a != b]
 
 
-def test_correctable_errors_are_corrected_and_others_change_two_bits_of_what_was_moved(
-    bench: Benches,
-) -> None:
-    made = bench()
+def test_correctable_errors_are_corrected_and_others_change_two_bits_of_what_was_moved(made: Bench) -> None:
     x, y = made.buffer(), made.machine.buffer(SIZE)
     made.machine.bind(y)
     with fpgart.faults.injecting("read:ecc=correctable"):
@@ -673,9 +657,8 @@ def test_correctable_errors_are_corrected_and_others_change_two_bits_of_what_was
 
 @pytest.mark.parametrize(("place", "changed"), [(0.0, 0), (0.5, SIZE // 2), (0.9999, SIZE - 1)])
 def test_the_wrong_bits_may_be_anywhere_in_what_was_moved(
-    bench: Benches, monkeypatch: pytest.MonkeyPatch, place: float, changed: int
+    made: Bench, monkeypatch: pytest.MonkeyPatch, place: float, changed: int
 ) -> None:
-    made = bench()
     x = made.buffer()
     faults = Faults()
     monkeypatch.setattr(faults, "strike", lambda *_: (EccError(Ecc.NON_CORRECTABLE, place),))
@@ -684,8 +667,7 @@ def test_the_wrong_bits_may_be_anywhere_in_what_was_moved(
     assert [index for index, byte in enumerate(found) if byte != DATA[index]] == [changed]
 
 
-def test_a_kernel_can_meet_an_exception(bench: Benches) -> None:
-    made = bench()
+def test_a_kernel_can_meet_an_exception(made: Bench) -> None:
     told: list[int] = []
     made.device.when_exception(3, told.append)
     buffer = made.buffer()
@@ -695,8 +677,7 @@ def test_a_kernel_can_meet_an_exception(bench: Benches) -> None:
     assert told == [2]
 
 
-def test_faults_from_many_threads_are_counted_one_by_one(bench: Benches) -> None:
-    made = bench()
+def test_faults_from_many_threads_are_counted_one_by_one(made: Bench) -> None:
     buffers = [made.machine.buffer(64) for _ in range(4)]
     failures: list[int] = []
 
@@ -926,8 +907,7 @@ print(made(), fpgart.faults.injected())
     assert result.stdout.split() == ["0", "0", "-6", "0", "1", "3", "0", "1"], result.stderr
 
 
-def test_boards_are_not_wrapped_for_calls_of_the_api(bench: Benches) -> None:
-    made = bench()
+def test_boards_are_not_wrapped_for_calls_of_the_api(made: Bench) -> None:
     mmd = made.device.mmd
     with fpgart.faults.injecting("api:clFinish:CL_OUT_OF_RESOURCES"):
         assert made.device.mmd is mmd

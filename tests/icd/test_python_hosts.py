@@ -412,9 +412,10 @@ def test_what_a_signal_handler_raises_arrives_in_the_hosts_code_and_the_command_
     assert run_on_board(SIGNALS, mode) == ["timeout True", "still works"]
 
 
-def test_a_storm_of_signals_loses_none_and_hurts_nothing() -> None:
-    """Signals of a kind that are pending at once are one; the last one is always handled."""
-    program = """
+PROGRAMS = [
+    # rule, a program, what it prints
+    # Signals of a kind that are pending at once are one; the last one is always handled.
+    ("a storm of signals loses none and hurts nothing", """
 set_up()
 handled, last = [0], []
 def count(*_): handled[0] += 1
@@ -439,12 +440,8 @@ while sender.poll() is None or rounds < 20:
     rounds += 1
 os.kill(os.getpid(), signal.SIGUSR2)
 print(0 < handled[0] <= 100_000, last)
-"""
-    assert run_on_board(program) == ["True [1]"]
-
-
-def test_the_hosts_collector_is_the_hosts() -> None:
-    program = """
+""", ["True [1]"]),
+    ("the host's collector is the host's", """
 set_up()
 big, target = cl.Buffer(context, cl.mem_flags.READ_WRITE, 1 << 20), np.zeros(1 << 20, np.uint8)
 ended, copies = [], 0
@@ -467,36 +464,15 @@ for _ in range(100):
 ended.append(1)
 thread.join()
 print(seen_off, seen_on)
-"""
-    assert run_on_board(program) == ["0 0"]
-
-
-def test_the_driver_starts_where_a_capsule_was_asked_for_an_attribute() -> None:
-    """Python gives the type of capsules a version for that, which cffi takes for a lock that somebody holds."""
-    words = (
-        HEAD
-        + """
-import datetime
-print(hasattr(datetime.datetime_CAPI, "version"))
-print(bool(Host(loader).device))
-"""
-    )
-    assert run(words).stdout.split() == ["False", "True"]
-
-
-def test_the_hosts_modules_and_paths_stay_as_they_were() -> None:
-    program = """
+""", ["0 0"]),
+    ("the host's modules and paths stay as they were", """
 paths = list(sys.path)
 set_up()
 kernel(queue, (1,), None, buffer, np.uint32(1)); queue.finish()
 print(sys.path == paths, [name for name in sys.modules if name.partition(".")[0] in ("fpgart", "_fpgart_icd")])
-"""
-    assert run_on_board(program) == ["True []"]
-
-
-def test_reference_cycles_of_pyopencl_are_destroyed_while_the_driver_works() -> None:
-    """Their destructors wait for events, unmap and release."""
-    program = """
+""", ["True []"]),
+    # Their destructors wait for events, unmap and release.
+    ("reference cycles of pyopencl are destroyed while the driver works", """
 set_up()
 gc.set_threshold(5)
 flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
@@ -513,13 +489,9 @@ for turn in range(60):
 gc.collect()
 queue.finish()
 print("done")
-"""
-    assert run_on_board(program) == ["done"]
-
-
-def test_a_host_that_computes_does_not_keep_the_driver_from_its_work() -> None:
-    """All interpreters of a process share one lock; the host's does not notice by itself that the driver waits."""
-    program = """
+""", ["done"]),
+    # All interpreters of a process share one lock; the host's does not notice by itself that the driver waits.
+    ("a host that computes does not keep the driver from its work", """
 set_up()
 told = []
 for _ in range(5):
@@ -530,8 +502,71 @@ queue.flush()
 while not told:
     pass  # no call of OpenCL
 print(told)
+""", ["[0]"]),
+    # Also if the thread has Python's lock meanwhile. The driver's Python has no part in such a callback before.
+    ("callbacks in python may call from the thread that sets a user event", """
+import ctypes
+set_up()
+for _ in range(4):
+    kernel(queue, (1,), None, buffer, np.uint32(1))
+    cl.enqueue_copy(queue, np.empty(1, np.uint32), buffer)
+found = np.zeros(1, np.uint32)
+@ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
+def reads(event, status, data):
+    cl.enqueue_copy(queue, found, buffer)
+    print(status, found[0], threading.current_thread() is threading.main_thread())
+def opens(library):
+    user = cl.UserEvent(context)
+    assert library.clSetEventCallback(ctypes.c_void_p(user.int_ptr), 0, reads, None) == 0
+    assert library.clSetUserEventStatus(ctypes.c_void_p(user.int_ptr), 0) == 0
+for opener in ctypes.CDLL, ctypes.PyDLL:
+    cl.enqueue_fill_buffer(queue, buffer, np.uint32(7), 0, 4)
+    library = opener("libOpenCL.so.1")
+    opens(library)
+    thread = threading.Thread(target=opens, args=(library,))
+    thread.start()
+    thread.join()
+""", ["0 7 True", "0 7 False"] * 2),
+    ("a host ends in silence when destructors wait for what has ended", """
+set_up()
+data = np.zeros(64, np.uint8)
+event = cl.enqueue_copy(queue, data, buffer, is_blocking=False)
+queue.finish()
+print("end")
+""", ["end"]),
+    ("threads that end leave no state behind", """
+set_up()
+import resource
+def grown(threads):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for _ in range(threads):
+        thread = threading.Thread(target=lambda: kernel(queue, (1,), None, buffer, np.uint32(1)).wait())
+        thread.start()
+        thread.join()
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+grown(1000)
+# What the system keeps for threads that meet others comes once; a state of each thread, in each of the three.
+print(min(grown(1500) for _ in range(3)) < 512)  # KiB
+""", ["True"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("program", "printed"), [each[1:] for each in PROGRAMS], ids=[each[0] for each in PROGRAMS])
+def test_a_program_works_as_without_the_driver(program: str, printed: list[str]) -> None:
+    assert run_on_board(program) == printed
+
+
+def test_the_driver_starts_where_a_capsule_was_asked_for_an_attribute() -> None:
+    """Python gives the type of capsules a version for that, which cffi takes for a lock that somebody holds."""
+    words = (
+        HEAD
+        + """
+import datetime
+print(hasattr(datetime.datetime_CAPI, "version"))
+print(bool(Host(loader).device))
 """
-    assert run_on_board(program) == ["[0]"]
+    )
+    assert run(words).stdout.split() == ["False", "True"]
 
 
 def test_callbacks_in_python_may_call_back_from_the_drivers_threads() -> None:
@@ -560,45 +595,6 @@ os._exit(0)  # pyopencl's own threads may still be on their way out of the callb
     assert said == ["(0, 'fpgart', False) True"]
 
 
-def test_callbacks_in_python_may_call_from_the_thread_that_sets_a_user_event() -> None:
-    """Also if the thread has Python's lock meanwhile. The driver's Python has no part in such a callback before."""
-    program = """
-import ctypes
-set_up()
-for _ in range(4):
-    kernel(queue, (1,), None, buffer, np.uint32(1))
-    cl.enqueue_copy(queue, np.empty(1, np.uint32), buffer)
-found = np.zeros(1, np.uint32)
-@ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
-def reads(event, status, data):
-    cl.enqueue_copy(queue, found, buffer)
-    print(status, found[0], threading.current_thread() is threading.main_thread())
-def opens(library):
-    user = cl.UserEvent(context)
-    assert library.clSetEventCallback(ctypes.c_void_p(user.int_ptr), 0, reads, None) == 0
-    assert library.clSetUserEventStatus(ctypes.c_void_p(user.int_ptr), 0) == 0
-for opener in ctypes.CDLL, ctypes.PyDLL:
-    cl.enqueue_fill_buffer(queue, buffer, np.uint32(7), 0, 4)
-    library = opener("libOpenCL.so.1")
-    opens(library)
-    thread = threading.Thread(target=opens, args=(library,))
-    thread.start()
-    thread.join()
-"""
-    assert run_on_board(program) == ["0 7 True", "0 7 False"] * 2
-
-
-def test_a_host_ends_in_silence_when_destructors_wait_for_what_has_ended() -> None:
-    program = """
-set_up()
-data = np.zeros(64, np.uint8)
-event = cl.enqueue_copy(queue, data, buffer, is_blocking=False)
-queue.finish()
-print("end")
-"""
-    assert run_on_board(program) == ["end"]
-
-
 def test_arrays_in_unified_shared_memory_that_live_to_the_end_are_freed_in_silence(tmp_path: Path) -> None:
     host = tmp_path / "host.py"
     host.write_text("""
@@ -610,21 +606,3 @@ device = usm.device_empty(context, 16, np.int32)
 """)
     said = fpgart("run", "--leaks", "--trace", tmp_path / "t.json", "--", sys.executable, host, PYTHONPATH=str(ROOT))
     assert (said.returncode, said.stderr) == (0, "fpgart: nothing is alive at the end\n")
-
-
-def test_threads_that_end_leave_no_state_behind() -> None:
-    program = """
-set_up()
-import resource
-def grown(threads):
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    for _ in range(threads):
-        thread = threading.Thread(target=lambda: kernel(queue, (1,), None, buffer, np.uint32(1)).wait())
-        thread.start()
-        thread.join()
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-grown(1000)
-# What the system keeps for threads that meet others comes once; a state of each thread, in each of the three.
-print(min(grown(1500) for _ in range(3)) < 512)  # KiB
-"""
-    assert run_on_board(program) == ["True"]

@@ -134,25 +134,57 @@ def test_words_of_fpga_compilers_have_their_meaning(board: Machine, statements: 
     assert ints(board, source, 5, 7)[0] == expected
 
 
-def test_integers_of_any_width_wrap_at_that_width(board: Machine) -> None:
-    source = """
+PROGRAMS = [
+    # rule, a program with a kernel k, the numbers that it gets, and options; the first numbers afterwards
+    ("integers of any width wrap at that width", """
 #include "ihc_apint.h"
 typedef ap_uint<3 * 4> twelve;
 kernel void k(global int *x) {
     twelve a = x[0]; ap_int<5> b = x[1]; uint3_t c = x[2]; int40_t d = (int40_t)x[3] << 30;
     x[0] = a; x[1] = b; x[2] = c; x[3] = d >> 30;
-}"""
-    assert ints(board, source, 4099, 17, 9, 300) == [3, -15, 1, 300]
-
-
-def test_integers_whose_width_is_an_attribute_wrap_at_that_width(board: Machine) -> None:
-    source = """
+}""", [4099, 17, 9, 300], "", [3, -15, 1, 300]),
+    ("integers whose width is an attribute wrap at that width", """
 typedef uint __attribute__((__ap_int(4 + 4))) byte;
 kernel void k(global int *x) {
     byte a[3] = {x[0]}; int __attribute__((__ap_int(5))) b = x[1];
     x[0] = a[0]; x[1] = b; x[2] = sizeof(a);
-}"""
-    assert ints(board, source, 259, 17, 0) == [3, -15, 3]
+}""", [259, 17, 0], "", [3, -15, 3]),
+    ("functions have local variables of their own", """
+int inner(int a);
+int outer(global int *x, int a) {
+    __local int table[4], last; table[a] = x[a]; last = inner(a); return table[a] + last;
+}
+int inner(int a) { local int table[2][2]; table[1][a & 1] = 10 * a; return table[1][a & 1] + sizeof(table); }
+kernel void k(global int *x) { local int mine[2]; mine[1] = outer(x, 1); x[0] = mine[1] + outer(x, 2); }""",
+     [0, 3, 4], "", [(3 + 10 + 16) + (4 + 20 + 16)]),
+    ("kernels that call kernels have local variables of their own", """
+int f(int a) { local int t; t = a; return t; }
+kernel void inner(global int *x) { if (x[0]) { local int t; t = f(x[0]); x[0] = t + 1; } }
+kernel void k(global int *x) { inner(x); { local int t[2]; t[1] = f(x[0]); x[0] = 10 * t[1]; } }""", [3], "", [40]),
+    ("program scope variables are pointers and atomic too", """global int y[2] = {3, 5};
+global int *global p[2] = {&y[1],
+ &y[0]};
+global int *global *global q = &p[0];
+global int *global later;
+global atomic_int z = ATOMIC_VAR_INIT(7);
+kernel void k(global int *x) {
+    x[0] = **q; *q = p[1]; x[1] = **q;
+    x[2] = later == 0; later = y; x[3] = ++later[1];
+    x[4] = atomic_fetch_add(&z, 1); x[5] = atomic_load(&z);
+}""", [0] * 6, "-cl-std=CL3.0", [5, 3, 1, 6, 7, 8]),
+    ("program scope pointers are declared with other variables", """global int *global p, x = 3, *global q, y[2];
+kernel void k(global int *a) { p = &x; q = y; q[1] = *p + 1; a[0] = x; a[1] = y[1]; a[2] = sizeof(p) + sizeof(y); }""",
+     [0] * 3, "-cl-std=CL3.0", [3, 4, 16]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("source", "numbers", "options", "expected"), [p[1:] for p in PROGRAMS], ids=[p[0] for p in PROGRAMS]
+)
+def test_programs_mean_what_they_do_elsewhere(
+    board: Machine, source: str, numbers: list[int], options: str, expected: list[int]
+) -> None:
+    assert ints(board, source, *numbers, options=options)[: len(expected)] == expected
 
 
 @pytest.mark.parametrize("bits", [65, 70, 71, 100, 128])
@@ -177,25 +209,6 @@ kernel void k(global half *x) {
 }"""
     data = launched(board, built(board, source), pack("4e", 2048, 1, 0, 0), "k")
     assert unpack("4e", data) == (2048, 2048, 2048, 6)
-
-
-def test_functions_have_local_variables_of_their_own(board: Machine) -> None:
-    source = """
-int inner(int a);
-int outer(global int *x, int a) {
-    __local int table[4], last; table[a] = x[a]; last = inner(a); return table[a] + last;
-}
-int inner(int a) { local int table[2][2]; table[1][a & 1] = 10 * a; return table[1][a & 1] + sizeof(table); }
-kernel void k(global int *x) { local int mine[2]; mine[1] = outer(x, 1); x[0] = mine[1] + outer(x, 2); }"""
-    assert ints(board, source, 0, 3, 4)[0] == (3 + 10 + 16) + (4 + 20 + 16)
-
-
-def test_kernels_that_call_kernels_have_local_variables_of_their_own(board: Machine) -> None:
-    source = """
-int f(int a) { local int t; t = a; return t; }
-kernel void inner(global int *x) { if (x[0]) { local int t; t = f(x[0]); x[0] = t + 1; } }
-kernel void k(global int *x) { inner(x); { local int t[2]; t[1] = f(x[0]); x[0] = 10 * t[1]; } }"""
-    assert ints(board, source, 3) == [40]
 
 
 def test_private_arrays_may_be_larger_than_a_threads_stack(board: Machine) -> None:
@@ -311,27 +324,6 @@ kernel void b(global int *x) {{ x[1] = read_channel_intel(link); }}"""
 def test_program_scope_variables_are_found_in_any_declaration(board: Machine, declaration: str) -> None:
     source = f"{declaration}\nkernel void k(global int *x) {{ x[0] = ++y[3]; x[1] = sizeof(y); }}"
     assert ints(board, source, 0, 0) == [1, 16]
-
-
-def test_program_scope_variables_are_pointers_and_atomic_too(board: Machine) -> None:
-    source = """global int y[2] = {3, 5};
-global int *global p[2] = {&y[1],
- &y[0]};
-global int *global *global q = &p[0];
-global int *global later;
-global atomic_int z = ATOMIC_VAR_INIT(7);
-kernel void k(global int *x) {
-    x[0] = **q; *q = p[1]; x[1] = **q;
-    x[2] = later == 0; later = y; x[3] = ++later[1];
-    x[4] = atomic_fetch_add(&z, 1); x[5] = atomic_load(&z);
-}"""
-    assert ints(board, source, *[0] * 6, options="-cl-std=CL3.0") == [5, 3, 1, 6, 7, 8]
-
-
-def test_program_scope_pointers_are_declared_with_other_variables(board: Machine) -> None:
-    source = """global int *global p, x = 3, *global q, y[2];
-kernel void k(global int *a) { p = &x; q = y; q[1] = *p + 1; a[0] = x; a[1] = y[1]; a[2] = sizeof(p) + sizeof(y); }"""
-    assert ints(board, source, *[0] * 3, options="-cl-std=CL3.0") == [3, 4, 16]
 
 
 @pytest.mark.parametrize(

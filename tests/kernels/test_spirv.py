@@ -21,6 +21,11 @@ def kernel_of(module: Source, *types: int, name: str = "k") -> list[int]:
     return parameters
 
 
+@pytest.fixture
+def module() -> Source:
+    return Source()
+
+
 @pytest.mark.parametrize(
     ("storage", "address"),
     [
@@ -31,15 +36,13 @@ def kernel_of(module: Source, *types: int, name: str = "k") -> list[int]:
         (5937, cl.CL_KERNEL_ARG_ADDRESS_GLOBAL),
     ],
 )
-def test_the_storage_class_of_a_pointer_is_the_address_space(storage: int, address: int) -> None:
-    module = Source()
+def test_the_storage_class_of_a_pointer_is_the_address_space(module: Source, storage: int, address: int) -> None:
     kernel_of(module, module.pointer(storage, module.integer()))
     (argument,) = interfaces(Module(module.bytes()))["k"].arguments
     assert argument.address_qualifier == address
 
 
-def test_numbers_and_structures_are_passed_by_value() -> None:
-    module = Source()
+def test_numbers_and_structures_are_passed_by_value(module: Source) -> None:
     structure = module.structure(module.integer(), module.integer(64))
     by_value = kernel_of(module, module.integer(64), module.pointer(Storage.FUNCTION, structure))[1]
     module.decorate(by_value, 38, 2)
@@ -47,14 +50,12 @@ def test_numbers_and_structures_are_passed_by_value() -> None:
     assert [a.address_qualifier for a in found] == [cl.CL_KERNEL_ARG_ADDRESS_PRIVATE] * 2
 
 
-def test_a_sampler_is_told_by_its_type_name() -> None:
-    module = Source()
+def test_a_sampler_is_told_by_its_type_name(module: Source) -> None:
     kernel_of(module, module.sampler())
     assert interfaces(Module(module.bytes()))["k"].arguments[0].type_name == "sampler_t"
 
 
-def test_the_parameters_decorations_are_its_qualifiers() -> None:
-    module = Source()
+def test_the_parameters_decorations_are_its_qualifiers(module: Source) -> None:
     pointer = module.pointer(Storage.GLOBAL, module.integer())
     plain, const, both = kernel_of(module, pointer, pointer, pointer)
     del plain
@@ -68,8 +69,7 @@ def test_the_parameters_decorations_are_its_qualifiers() -> None:
     ]
 
 
-def test_a_buffer_location_is_the_number_of_a_memory() -> None:
-    module = Source()
+def test_a_buffer_location_is_the_number_of_a_memory(module: Source) -> None:
     pointer = module.pointer(Storage.GLOBAL, module.integer())
     module.decorate(kernel_of(module, pointer, pointer)[1], 5921, 1)
     assert [a.buffer_location for a in interfaces(Module(module.bytes()))["k"].arguments] == ["", "1"]
@@ -84,8 +84,7 @@ def test_a_memory_is_found_by_its_number_as_by_its_name() -> None:
         memories.memory_for(str(len(board.memories)))
 
 
-def test_names_of_arguments_and_of_their_types_are_read_where_the_compiler_wrote_them() -> None:
-    module = Source()
+def test_names_of_arguments_and_of_their_types_are_read_where_the_compiler_wrote_them(module: Source) -> None:
     data, count = kernel_of(module, module.pointer(Storage.GLOBAL, module.integer()), module.integer(), name="a.b")
     module.put(Section.DEBUG, 7, module.new(), *literal("kernel_arg_type.a.b.uint*,uint,"))
     module.put(Section.DEBUG, 5, data, *literal("data"))
@@ -94,15 +93,13 @@ def test_names_of_arguments_and_of_their_types_are_read_where_the_compiler_wrote
     assert [(a.name, a.type_name) for a in found] == [("data", "uint*"), ("n", "uint")]
 
 
-def test_arguments_of_sycl_kernels_have_the_names_of_the_source() -> None:
-    module = Source()
+def test_arguments_of_sycl_kernels_have_the_names_of_the_source(module: Source) -> None:
     (data,) = kernel_of(module, module.pointer(Storage.GLOBAL, module.integer()))
     module.put(Section.DEBUG, 5, data, *literal("_arg_data"))
     assert [a.name for a in interfaces(Module(module.bytes()))["k"].arguments] == ["data"]
 
 
-def test_execution_modes_are_the_attributes_for_hardware() -> None:
-    module = Source()
+def test_execution_modes_are_the_attributes_for_hardware(module: Source) -> None:
     kernel, _ = module.begin_kernel("k", module.integer())
     module.end_kernel()
     kernel_of(module, module.integer(), name="plain")
@@ -120,8 +117,7 @@ def test_execution_modes_are_the_attributes_for_hardware() -> None:
 
 
 @pytest.mark.parametrize("order", "<>")
-def test_names_that_a_module_does_not_define_are_its_imports(order: str) -> None:
-    module = Source()
+def test_names_that_a_module_does_not_define_are_its_imports(module: Source, order: str) -> None:
     kernel_of(module)
     for name, kind in (("elsewhere", 1), ("here", 0), ("far away", 1)):
         module.decorate(module.new(), Decoration.LINKAGE, *literal(name), kind)
@@ -129,8 +125,7 @@ def test_names_that_a_module_does_not_define_are_its_imports(order: str) -> None
     assert imports(Module(b"no SPIR-V")) == []
 
 
-def test_every_kernel_has_its_own_arguments_and_work_group_size() -> None:
-    module = Source()
+def test_every_kernel_has_its_own_arguments_and_work_group_size(module: Source) -> None:
     first, _ = module.begin_kernel("first", module.integer())
     module.end_kernel()
     module.put(Section.MODES, 16, first, 17, 8, 4, 2)
@@ -141,8 +136,7 @@ def test_every_kernel_has_its_own_arguments_and_work_group_size() -> None:
     assert found["second"].required_work_group_size == (0, 0, 0)
 
 
-def test_the_byte_order_of_a_module_does_not_matter() -> None:
-    module = Source()
+def test_the_byte_order_of_a_module_does_not_matter(module: Source) -> None:
     kernel_of(module, module.pointer(Storage.GLOBAL, module.integer()), name="some name of a kernel")
     assert interfaces(Module(module.bytes(">"))) == interfaces(Module(module.bytes("<"))) != {}
 

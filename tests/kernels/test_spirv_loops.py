@@ -16,16 +16,15 @@ from fpgart.kernels.spirv_facts import LoopControl
 PRIVATE, GLOBAL, SPEC_ID = 7, 5, 1
 FUNCTION_END = 56
 Line = tuple[int | str, ...]
+ENTER: tuple[Line, ...] = ((Op.LABEL, "entry"), (Op.BRANCH, "loop"), (Op.LABEL, "loop"))
+LEAVE: tuple[Line, ...] = ((Op.LABEL, "exit"), (Op.RETURN,))
 COUNTED: tuple[Line, ...] = (
-    (Op.LABEL, "entry"),
-    (Op.BRANCH, "loop"),
-    (Op.LABEL, "loop"),
+    *ENTER,
     (Op.PHI, "int", "i", "0", "entry", "next", "loop"),
     (Op.ADD, "int", "next", "i", "1"),
     (Op.EQUAL, "bool", "done", "next", "n"),
     (Op.BRANCH_CONDITIONAL, "done", "exit", "loop"),
-    (Op.LABEL, "exit"),
-    (Op.RETURN,),
+    *LEAVE,
 )
 """A kernel's body with a loop of n iterations; `loop` is its begin and its end."""
 
@@ -68,6 +67,19 @@ def with_lines(body: tuple[Line, ...], behind: Line, *lines: Line) -> tuple[Line
     """Returns the body with more lines behind one of it."""
     at = body.index(behind) + 1
     return (*body[:at], *lines, *body[at:])
+
+
+def guarded(body: tuple[Line, ...], left: str, right: str) -> tuple[Line, ...]:
+    """Returns a body that is run if `left` is greater than `right`."""
+    return (
+        (Op.LABEL, "first"),
+        (Op.S_GREATER, "bool", "large", left, right),
+        (Op.BRANCH_CONDITIONAL, "large", "entry", "end"),
+        *body[:-1],
+        (Op.BRANCH, "end"),
+        (Op.LABEL, "end"),
+        (Op.RETURN,),
+    )
 
 
 def test_a_loop_takes_a_cycle_for_each_iteration() -> None:
@@ -116,15 +128,12 @@ def test_iterations_follow_from_the_first_value_the_step_and_the_bound(
 ) -> None:
     targets = ("loop", "exit") if goes_on else ("exit", "loop")
     body: tuple[Line, ...] = (
-        (Op.LABEL, "entry"),
-        (Op.BRANCH, "loop"),
-        (Op.LABEL, "loop"),
+        *ENTER,
         (Op.PHI, "int", "i", first, "entry", "next", "loop"),
         (step[0], "int", "next", "i", step[1]),
         (condition[0], "bool", "more", *condition[1:]),
         (Op.BRANCH_CONDITIONAL, "more", *targets),
-        (Op.LABEL, "exit"),
-        (Op.RETURN,),
+        *LEAVE,
     )
     assert loops(*body).cycles({"n": 100}) == cycles
 
@@ -140,17 +149,14 @@ def test_a_loop_that_tests_first_runs_as_often_as_its_condition_holds() -> None:
         (Op.LABEL, "body"),
         (Op.ADD, "int", "next", "i", "1"),
         (Op.BRANCH, "test"),
-        (Op.LABEL, "exit"),
-        (Op.RETURN,),
+        *LEAVE,
     )
     assert loops(*body).cycles({"n": 100}) == 100
 
 
 def test_a_loop_with_two_ways_out_is_not_counted() -> None:
     body: tuple[Line, ...] = (
-        (Op.LABEL, "entry"),
-        (Op.BRANCH, "loop"),
-        (Op.LABEL, "loop"),
+        *ENTER,
         (Op.PHI, "int", "i", "0", "entry", "next", "end"),
         (Op.LOAD, "int", "value", "x"),
         (Op.EQUAL, "bool", "found", "value", "0"),
@@ -159,8 +165,7 @@ def test_a_loop_with_two_ways_out_is_not_counted() -> None:
         (Op.ADD, "int", "next", "i", "1"),
         (Op.EQUAL, "bool", "done", "next", "n"),
         (Op.BRANCH_CONDITIONAL, "done", "exit", "loop"),
-        (Op.LABEL, "exit"),
-        (Op.RETURN,),
+        *LEAVE,
     )
     found = loops(*body)
     assert found.body is None
@@ -168,15 +173,7 @@ def test_a_loop_with_two_ways_out_is_not_counted() -> None:
 
 
 def test_the_branch_that_the_arguments_choose_counts() -> None:
-    body: tuple[Line, ...] = (
-        (Op.LABEL, "first"),
-        (Op.S_GREATER, "bool", "large", "n", "50"),
-        (Op.BRANCH_CONDITIONAL, "large", "entry", "end"),
-        *COUNTED[:-1],
-        (Op.BRANCH, "end"),
-        (Op.LABEL, "end"),
-        (Op.RETURN,),
-    )
+    body = guarded(COUNTED, "n", "50")
     assert loops(*body).cycles({"n": 100}) == 100
     assert loops(*body).cycles({"n": 40}) == 1
 
@@ -262,9 +259,7 @@ def test_an_index_from_memory_is_random() -> None:
 def test_neighbouring_elements_are_one_access() -> None:
     """A compiler that unrolls a loop by two leaves one with two accesses."""
     found = loops(
-        (Op.LABEL, "entry"),
-        (Op.BRANCH, "loop"),
-        (Op.LABEL, "loop"),
+        *ENTER,
         (Op.PHI, "int", "i", "0", "entry", "next", "loop"),
         (Op.PTR_ACCESS_CHAIN, "int*", "even", "x", "i"),
         (Op.STORE, "even", "n"),
@@ -274,8 +269,7 @@ def test_neighbouring_elements_are_one_access() -> None:
         (Op.ADD, "int", "next", "i", "2"),
         (Op.EQUAL, "bool", "done", "next", "n"),
         (Op.BRANCH_CONDITIONAL, "done", "exit", "loop"),
-        (Op.LABEL, "exit"),
-        (Op.RETURN,),
+        *LEAVE,
     )
     assert [(touch.element, touch.index) for touch in found.touches] == [(8, "i0 * 2")]
     assert patterns(found, {"n": 100}, 1, 1) == []
@@ -283,18 +277,8 @@ def test_neighbouring_elements_are_one_access() -> None:
 
 def test_the_test_in_front_of_a_loop_does_not_make_its_accesses_uncertain() -> None:
     inside = with_lines(COUNTED, (Op.PHI, "int", "i", "0", "entry", "next", "loop"), (Op.STORE, "x", "i"))
-    body: tuple[Line, ...] = (
-        (Op.LABEL, "first"),
-        (Op.S_GREATER, "bool", "any", "n", "0"),
-        (Op.BRANCH_CONDITIONAL, "any", "entry", "end"),
-        *inside[:-1],
-        (Op.BRANCH, "end"),
-        (Op.LABEL, "end"),
-        (Op.RETURN,),
-    )
-    other = tuple((*line[:3], "n", "7") if line[0] == Op.S_GREATER else line for line in body)
-    assert [touch.times for touch in loops(*body).touches] == [1]
-    assert [touch.times for touch in loops(*other).touches] == [0]
+    assert [touch.times for touch in loops(*guarded(inside, "n", "0")).touches] == [1]
+    assert [touch.times for touch in loops(*guarded(inside, "n", "7")).touches] == [0]
 
 
 PIPE: tuple[Line, ...] = (

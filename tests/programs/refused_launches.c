@@ -15,8 +15,7 @@ static const char *source = "kernel void put(global int *x, int place, int value
 static int is_right(cl_event event, int found, int written, int *failed)
 {
     cl_int status = CL_QUEUED;
-    must(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL),
-         "status");
+    MUST(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL));
     *failed += status < 0;
     return status <= CL_COMPLETE && (status == CL_COMPLETE) == (found == written);
 }

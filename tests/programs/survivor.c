@@ -89,9 +89,8 @@ static void *work(void *data)
             say("runs");
         compare(queue, from, in, 1);
         if (factor % 16 == 0)
-            must(clEnqueueWriteBuffer(queue, from, CL_FALSE, 0, COUNT * sizeof *in, in, 0, NULL,
-                                      NULL),
-                 "write");
+            MUST(clEnqueueWriteBuffer(queue, from, CL_FALSE, 0, COUNT * sizeof *in, in, 0, NULL,
+                                      NULL));
     }
     return NULL;
 }

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from c_hosts import plain_environment
@@ -156,29 +157,27 @@ def machine(tmp_path: Path) -> Machine:
 
 
 SILENT = 'echo "W: some index" >&2; echo "E: no name server answers" >&2; exit 100'
+MISSING = "missing on this machine; install as root: apt install gcc "
+REASON = " (E: no name server answers)"
 
 
-def test_what_the_build_needs_is_named_in_one_line_to_users_who_are_not_root(machine: Machine) -> None:
-    said = machine("build", user=1000)
-    assert said.returncode == 1
+@pytest.mark.parametrize(
+    ("words", "more", "code", "begin", "end"),
+    [
+        ("build", {"user": 1000}, 1, MISSING + "libc6-dev g++ make clinfo", ""),
+        ("build", {"user": 0, "update": SILENT}, 1, MISSING, REASON),
+        ("tests", {"user": 0, "update": SILENT}, 0, "not installed for the tests: chromium ", REASON),
+    ],
+    ids=["a user who is not root", "a registry that does not answer", "only for some tests"],
+)
+def test_what_cannot_be_had_is_named_in_one_line(
+    machine: Machine, words: str, more: dict[str, Any], code: int, begin: str, end: str
+) -> None:
+    said = machine(words, **more)
+    assert said.returncode == code
     (line,) = said.stderr.splitlines()
-    assert line.startswith("missing on this machine; install as root: apt install gcc libc6-dev g++ make clinfo")
-
-
-def test_a_registry_that_does_not_answer_is_one_line_with_its_reason(machine: Machine) -> None:
-    said = machine("build", user=0, update=SILENT)
-    assert said.returncode == 1
-    (line,) = said.stderr.splitlines()
-    assert line.startswith("missing on this machine; install as root: apt install gcc ")
-    assert line.endswith(" (E: no name server answers)")
-
-
-def test_what_only_some_tests_need_is_no_failure_where_it_cannot_be_had(machine: Machine) -> None:
-    said = machine("tests", user=0, update=SILENT)
-    assert said.returncode == 0
-    (line,) = said.stderr.splitlines()
-    assert line.startswith("not installed for the tests: chromium ")
-    assert line.endswith(" (E: no name server answers)")
+    assert line.startswith(begin)
+    assert line.endswith(end)
 
 
 def test_the_list_after_the_tests_names_what_was_not_here_in_one_line(machine: Machine) -> None:

@@ -34,6 +34,11 @@ MIB = 1 << 20
 DATA = bytes(range(256)) * 16
 
 
+@pytest.fixture
+def hetero(boards: Boards) -> Machine:
+    return boards("hetero")
+
+
 def first_byte(machine: Machine, buffer: object) -> int:
     return machine.read(buffer, 1)[0]  # type: ignore[arg-type]
 
@@ -51,16 +56,15 @@ def test_a_read_is_one_mmd_call_of_its_size(machine: Machine) -> None:
     assert machine.calls() == {"read": (1, 100)}
 
 
-def test_a_copy_within_a_board_is_the_boards_own(boards: Boards) -> None:
-    machine = boards("hetero")
-    source, target = machine.buffer(4096), machine.buffer(4096, location=1)
-    machine.write(source, DATA)
-    machine.bind(target)
-    machine.queue.run(
-        cl.CL_COMMAND_COPY_BUFFER, CopyBuffer(machine.device, source, target, [(0, 0, 4096)]), blocking=True
+def test_a_copy_within_a_board_is_the_boards_own(hetero: Machine) -> None:
+    source, target = hetero.buffer(4096), hetero.buffer(4096, location=1)
+    hetero.write(source, DATA)
+    hetero.bind(target)
+    hetero.queue.run(
+        cl.CL_COMMAND_COPY_BUFFER, CopyBuffer(hetero.device, source, target, [(0, 0, 4096)]), blocking=True
     )
-    assert machine.calls() == {"write": (1, 4096), "copy": (1, 4096)}
-    assert machine.read(target) == DATA
+    assert hetero.calls() == {"write": (1, 4096), "copy": (1, 4096)}
+    assert hetero.read(target) == DATA
 
 
 @pytest.mark.parametrize(("size", "pieces"), [(4096, 1), (8 * MIB, 1), (8 * MIB + 1, 2), (16 * MIB + 5, 3)])
@@ -159,29 +163,26 @@ def test_where_memories_agree_no_call_order_costs_a_copy(machine: Machine) -> No
     assert machine.calls() == {"write": (1, 4096)}
 
 
-def test_a_buffer_that_was_never_written_is_not_copied_for_a_launch(boards: Boards) -> None:
-    machine = boards("hetero")
-    kernel, buffer = machine.kernel(increment, "QDR"), machine.buffer(4096)
+def test_a_buffer_that_was_never_written_is_not_copied_for_a_launch(hetero: Machine) -> None:
+    kernel, buffer = hetero.kernel(increment, "QDR"), hetero.buffer(4096)
     kernel.set_buffer(0, buffer)
-    machine.run(kernel)
-    assert machine.calls() == {}
+    hetero.run(kernel)
+    assert hetero.calls() == {}
 
 
-def test_the_block_that_was_left_is_freed(boards: Boards) -> None:
-    machine = boards("hetero")
-    buffer = machine.written(DATA)
-    machine.run(machine.kernel(increment, "HBM", given=[buffer]))
-    assert [block.address for block in machine.watcher.freed] == [0x400]
+def test_the_block_that_was_left_is_freed(hetero: Machine) -> None:
+    buffer = hetero.written(DATA)
+    hetero.run(hetero.kernel(increment, "HBM", given=[buffer]))
+    assert [block.address for block in hetero.watcher.freed] == [0x400]
     assert buffer.memory == 1
 
 
-def test_the_room_for_a_launch_is_reserved_when_it_is_enqueued(boards: Boards) -> None:
-    machine = boards("hetero")
-    buffer = machine.written(DATA)
-    kernel = machine.kernel(increment, "HBM", given=[buffer])
-    event = machine.enqueue(kernel)
-    assert [block.memory for block in machine.watcher.reserved] == [0, 1]
-    machine.queue.finish()
+def test_the_room_for_a_launch_is_reserved_when_it_is_enqueued(hetero: Machine) -> None:
+    buffer = hetero.written(DATA)
+    kernel = hetero.kernel(increment, "HBM", given=[buffer])
+    event = hetero.enqueue(kernel)
+    assert [block.memory for block in hetero.watcher.reserved] == [0, 1]
+    hetero.queue.finish()
     assert event.status == 0
 
 
@@ -314,14 +315,13 @@ def test_the_mmd_says_what_the_board_is(boards: Boards, board: str, ways: int, h
         assert mmd.get_offline_info(offline) is not None
 
 
-def test_a_buffer_given_twice_is_in_one_place(boards: Boards) -> None:
-    machine = boards("hetero")
-    buffer = machine.buffer(4096)
-    kernel = machine.kernel(increment, "HBM", "DDR", given=[buffer, buffer])
-    machine.write(buffer, bytes(4096))
-    machine.run(kernel)
-    assert first_byte(machine, buffer) == 2
-    assert len(machine.watcher.reserved) == 1
+def test_a_buffer_given_twice_is_in_one_place(hetero: Machine) -> None:
+    buffer = hetero.buffer(4096)
+    kernel = hetero.kernel(increment, "HBM", "DDR", given=[buffer, buffer])
+    hetero.write(buffer, bytes(4096))
+    hetero.run(kernel)
+    assert first_byte(hetero, buffer) == 2
+    assert len(hetero.watcher.reserved) == 1
 
 
 def test_a_skipped_migration_is_told_and_costs_nothing(machine: Machine) -> None:
@@ -334,11 +334,10 @@ def test_a_skipped_migration_is_told_and_costs_nothing(machine: Machine) -> None
     assert machine.calls() == {"write": (1, 4096)}
 
 
-def test_each_buffer_argument_of_a_launch_is_told_once_as_moved_or_as_in_its_place(boards: Boards) -> None:
-    machine = boards("hetero")
-    elsewhere, in_place = machine.written(DATA), machine.written(DATA)
-    machine.run(machine.kernel(increment, "HBM", "", "HBM", given=[elsewhere, in_place, elsewhere]))
-    told = [(reason.split()[1], source is target) for reason, source, target in machine.watcher.migrations]
+def test_each_buffer_argument_of_a_launch_is_told_once_as_moved_or_as_in_its_place(hetero: Machine) -> None:
+    elsewhere, in_place = hetero.written(DATA), hetero.written(DATA)
+    hetero.run(hetero.kernel(increment, "HBM", "", "HBM", given=[elsewhere, in_place, elsewhere]))
+    told = [(reason.split()[1], source is target) for reason, source, target in hetero.watcher.migrations]
     assert sorted(told) == [("0", False), ("1", True), ("2", True)]
 
 
@@ -350,14 +349,13 @@ def test_each_memory_argument_of_a_launch_is_migrated_to_its_memory(boards: Boar
     assert places == [("0", 1, 2), ("1", 1, 0), ("2", 1, 1)]
 
 
-def test_one_launch_is_programming_migrations_and_the_kernel_in_that_order(boards: Boards) -> None:
-    machine = boards("hetero")
-    buffer = machine.written(DATA)
-    kernel = machine.kernel(increment, "HBM", given=[buffer])
-    machine.watcher.operations.clear()
-    machine.run(kernel)
-    machine.run(kernel)
-    stages = machine.watcher.operations
+def test_one_launch_is_programming_migrations_and_the_kernel_in_that_order(hetero: Machine) -> None:
+    buffer = hetero.written(DATA)
+    kernel = hetero.kernel(increment, "HBM", given=[buffer])
+    hetero.watcher.operations.clear()
+    hetero.run(kernel)
+    hetero.run(kernel)
+    stages = hetero.watcher.operations
     assert stages[0] == "program"
     assert stages[-1] == "kernel"
     assert [stage for stage in stages if stage == "migration"] != []
@@ -551,10 +549,9 @@ def test_operations_exclude_each_other_as_the_conflict_matrix_says(
     assert machine.device.occupancy.moving == Direction.NONE
 
 
-def test_a_transfer_does_not_pass_programming_that_waits_for_transfers_alone(boards: Boards) -> None:
-    machine = boards("hetero")
-    machine.run(machine.kernel(increment, source="loaded"))
-    busy = Busy(machine)
+def test_a_transfer_does_not_pass_programming_that_waits_for_transfers_alone(hetero: Machine) -> None:
+    hetero.run(hetero.kernel(increment, source="loaded"))
+    busy = Busy(hetero)
     under_way, programming, younger = busy.operation("write"), busy.operation("program"), busy.operation("read")
     assert under_way.claim() is Claim.TAKEN
     assert programming.claim() is Claim.WAITS
@@ -574,37 +571,34 @@ def test_a_transfer_passes_programming_that_waits_for_a_kernel(machine: Machine)
     assert busy.operation("write").claim() is Claim.TAKEN
 
 
-def test_a_migration_yields_to_transfers_while_a_kernel_uses_its_block(boards: Boards) -> None:
-    machine = boards("hetero")
-    buffer = machine.written(DATA)
-    kernel = machine.kernel(increment, "", given=[buffer])
-    machine.run(kernel)
-    running = machine.launch_of(kernel)
-    moving = Migration(machine.device, [(buffer, buffer.reserve(machine.device, 1))], "test")
+def test_a_migration_yields_to_transfers_while_a_kernel_uses_its_block(hetero: Machine) -> None:
+    buffer = hetero.written(DATA)
+    kernel = hetero.kernel(increment, "", given=[buffer])
+    hetero.run(kernel)
+    running = hetero.launch_of(kernel)
+    moving = Migration(hetero.device, [(buffer, buffer.reserve(hetero.device, 1))], "test")
     assert running.claim() is Claim.TAKEN
     assert moving.claim() is Claim.YIELDS
     running.release(None)
     assert moving.claim() is Claim.TAKEN
 
 
-def test_contents_that_are_no_longer_in_the_hosts_memory_are_not_moved_from_there(boards: Boards) -> None:
-    machine = boards("hetero")
-    buffer = machine.written(DATA)
+def test_contents_that_are_no_longer_in_the_hosts_memory_are_not_moved_from_there(hetero: Machine) -> None:
+    buffer = hetero.written(DATA)
     home = buffer.home
-    MoveFromHost(machine.device, buffer, buffer.reserve(machine.device, 1)).run()
+    MoveFromHost(hetero.device, buffer, buffer.reserve(hetero.device, 1)).run()
     assert buffer.home is home
 
 
 @pytest.mark.parametrize("where", ["the host", "another memory"])
-def test_a_kernel_does_not_begin_while_its_buffer_moves(boards: Boards, where: str) -> None:
-    machine = boards("hetero")
-    buffer = machine.written(DATA)
-    kernel = machine.kernel(increment, "", given=[buffer])
-    machine.run(kernel)
-    moving: Operation = MigrateToHost(machine.device, [buffer], keep=True)
+def test_a_kernel_does_not_begin_while_its_buffer_moves(hetero: Machine, where: str) -> None:
+    buffer = hetero.written(DATA)
+    kernel = hetero.kernel(increment, "", given=[buffer])
+    hetero.run(kernel)
+    moving: Operation = MigrateToHost(hetero.device, [buffer], keep=True)
     if where != "the host":
-        moving = Migration(machine.device, [(buffer, buffer.reserve(machine.device, 1))], "test")
-    launch = machine.launch_of(kernel)
+        moving = Migration(hetero.device, [(buffer, buffer.reserve(hetero.device, 1))], "test")
+    launch = hetero.launch_of(kernel)
     assert moving.claim() is Claim.TAKEN
     assert launch.claim() is Claim.TAKEN
     migration = launch.run()
@@ -619,7 +613,7 @@ def test_a_kernel_does_not_begin_while_its_buffer_moves(boards: Boards, where: s
     assert launch.claim() is Claim.TAKEN
     assert launch.run() is None
     launch.release(None)
-    assert first_byte(machine, buffer) == 2
+    assert first_byte(hetero, buffer) == 2
 
 
 # The invocation image

@@ -18,6 +18,16 @@ pytestmark = pytest.mark.machine("a10_ref")
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 
 
+@pytest.fixture
+def hetero(boards: Boards) -> Machine:
+    return boards("hetero")
+
+
+@pytest.fixture
+def usm_s10(boards: Boards) -> Machine:
+    return boards("usm_s10")
+
+
 def two_banks(bank: int = 16 * MIB, begin: int = 32 * MIB) -> BoardDescription:
     """One memory of two separate banks, away from address 0."""
     text = f"""<board name="two_banks"><global_mem name="DDR" interleaved_bytes="0" allocation_type="device">
@@ -101,12 +111,11 @@ def test_buffers_begin_at_multiples_of_1024_bytes(machine: Machine) -> None:
     assert [machine.bind(buffer) for buffer in buffers] == [0x400 * (1 + index) for index in range(8)]
 
 
-def test_consecutive_buffers_are_adjacent(boards: Boards) -> None:
-    machine = boards("usm_s10")
+def test_consecutive_buffers_are_adjacent(usm_s10: Machine) -> None:
     sizes = [5, 1024, 1025, 4 * MIB]
-    buffers = [machine.buffer(size) for size in sizes]
+    buffers = [usm_s10.buffer(size) for size in sizes]
     begin = 0x1000000000000
-    assert [machine.bind(buffer) - begin for buffer in buffers] == [0, 0x400, 0x800, 0x1000]
+    assert [usm_s10.bind(buffer) - begin for buffer in buffers] == [0, 0x400, 0x800, 0x1000]
 
 
 def test_creating_a_buffer_reserves_nothing(machine: Machine) -> None:
@@ -136,50 +145,44 @@ def test_a_preferred_bank_is_where_the_search_begins(bank: int, address: int, ma
 
 
 @pytest.mark.parametrize("bank", range(1, 8))
-def test_each_hbm_bank_has_its_own_begin(boards: Boards, bank: int) -> None:
-    machine = boards("hetero")
-    buffer = machine.buffer(4096, bank=bank, location=1)
-    assert machine.bind(buffer) == 0x100000000 + (bank - 1) * 0x10000000
+def test_each_hbm_bank_has_its_own_begin(hetero: Machine, bank: int) -> None:
+    buffer = hetero.buffer(4096, bank=bank, location=1)
+    assert hetero.bind(buffer) == 0x100000000 + (bank - 1) * 0x10000000
 
 
 @pytest.mark.parametrize("bank", [1, 3, 7])
-def test_a_bank_is_no_place_in_an_interleaved_memory(boards: Boards, bank: int) -> None:
-    machine = boards("usm_s10")
-    assert machine.bind(machine.buffer(4096, bank=bank)) == 0x1000000000000
+def test_a_bank_is_no_place_in_an_interleaved_memory(usm_s10: Machine, bank: int) -> None:
+    assert usm_s10.bind(usm_s10.buffer(4096, bank=bank)) == 0x1000000000000
 
 
-def test_a_bank_is_a_place_once_the_binary_keeps_the_banks_apart(boards: Boards) -> None:
-    machine = boards("usm_s10")
-    machine.device.interleaving = (False,) * len(machine.device.interleaving)
-    assert machine.bind(machine.buffer(4096, bank=3)) == 0x1000200000000
+def test_a_bank_is_a_place_once_the_binary_keeps_the_banks_apart(usm_s10: Machine) -> None:
+    usm_s10.device.interleaving = (False,) * len(usm_s10.device.interleaving)
+    assert usm_s10.bind(usm_s10.buffer(4096, bank=3)) == 0x1000200000000
 
 
-def test_a_bank_that_has_no_effect_is_told(boards: Boards) -> None:
-    machine = boards("usm_s10")
-    machine.bind(machine.buffer(4096, bank=2))
-    machine.bind(machine.buffer(4096))
-    assert machine.watcher.ignored == [2]
+def test_a_bank_that_has_no_effect_is_told(usm_s10: Machine) -> None:
+    usm_s10.bind(usm_s10.buffer(4096, bank=2))
+    usm_s10.bind(usm_s10.buffer(4096))
+    assert usm_s10.watcher.ignored == [2]
 
 
-def test_the_memory_that_a_buffer_goes_to_says_whether_a_bank_is_a_place(boards: Boards) -> None:
-    machine = boards("hetero")
-    in_default, in_hbm = machine.buffer(4096, bank=2), machine.buffer(4096, bank=2)
-    machine.kernel(nothing, "HBM").set_buffer(0, in_hbm)
-    assert machine.bind(in_default) == 0x400
-    assert machine.bind(in_hbm) == 0x110000000
-    assert machine.watcher.ignored == [2]
+def test_the_memory_that_a_buffer_goes_to_says_whether_a_bank_is_a_place(hetero: Machine) -> None:
+    in_default, in_hbm = hetero.buffer(4096, bank=2), hetero.buffer(4096, bank=2)
+    hetero.kernel(nothing, "HBM").set_buffer(0, in_hbm)
+    assert hetero.bind(in_default) == 0x400
+    assert hetero.bind(in_hbm) == 0x110000000
+    assert hetero.watcher.ignored == [2]
 
 
-def test_the_binary_of_a_launch_says_whether_a_bank_is_a_place(boards: Boards) -> None:
+def test_the_binary_of_a_launch_says_whether_a_bank_is_a_place(usm_s10: Machine) -> None:
     """It is not loaded yet when its buffers are placed."""
-    machine = boards("usm_s10")
-    buffer = machine.buffer(4096, bank=3)
-    kernel = machine.kernel(nothing, "")
+    buffer = usm_s10.buffer(4096, bank=3)
+    kernel = usm_s10.kernel(nothing, "")
     kernel.program.origin.interleaving = (False, False)
     kernel.set_buffer(0, buffer)
-    machine.run(kernel)
-    assert machine.bind(buffer) == 0x1000200000000
-    assert machine.watcher.ignored == []
+    usm_s10.run(kernel)
+    assert usm_s10.bind(buffer) == 0x1000200000000
+    assert usm_s10.watcher.ignored == []
 
 
 def test_a_block_that_straddles_banks_says_so(machine: Machine) -> None:
@@ -189,10 +192,9 @@ def test_a_block_that_straddles_banks_says_so(machine: Machine) -> None:
     assert [block.banks for block in machine.watcher.missed] == [(1, 2)]
 
 
-def test_banks_that_are_interleaved_are_not_straddled(boards: Boards) -> None:
-    machine = boards("usm_s10")
-    machine.bind(machine.keep(machine.buffer(5 * GIB)))
-    assert [block.banks for block in machine.watcher.reserved] == [(1, 1)]
+def test_banks_that_are_interleaved_are_not_straddled(usm_s10: Machine) -> None:
+    usm_s10.bind(usm_s10.keep(usm_s10.buffer(5 * GIB)))
+    assert [block.banks for block in usm_s10.watcher.reserved] == [(1, 1)]
 
 
 def test_a_buffer_may_straddle_banks(machine: Machine) -> None:
@@ -266,72 +268,64 @@ HETERO_LOCATIONS = [("DDR", 0x400), ("HBM", 0x100000000), ("QDR", 0x300000000), 
 
 
 @pytest.mark.parametrize(("location", "address"), HETERO_LOCATIONS)
-def test_buffer_location_of_a_kernel_argument_chooses_the_memory(boards: Boards, location: str, address: int) -> None:
-    machine = boards("hetero")
-    buffer = machine.buffer(4096)
-    machine.kernel(nothing, location, given=[buffer])
-    assert machine.bind(buffer) == address
+def test_buffer_location_of_a_kernel_argument_chooses_the_memory(hetero: Machine, location: str, address: int) -> None:
+    buffer = hetero.buffer(4096)
+    hetero.kernel(nothing, location, given=[buffer])
+    assert hetero.bind(buffer) == address
 
 
-def test_a_buffer_can_be_where_a_kernel_reaches_the_hosts_memory(boards: Boards) -> None:
-    machine = boards("usm_s10")
+def test_a_buffer_can_be_where_a_kernel_reaches_the_hosts_memory(usm_s10: Machine) -> None:
 
     def invert(address: int) -> None:
         data = (ctypes.c_ubyte * 4096).from_address(address)
         data[:] = [byte ^ 255 for byte in data]
 
-    buffer = machine.buffer(4096)
-    kernel = machine.kernel(invert, "host", given=[buffer])
-    machine.write(buffer, b"\x0f" * 4096)
-    machine.run(kernel)
-    assert machine.read(buffer) == b"\xf0" * 4096
-    assert machine.bind(buffer) < 0x1000000000000
+    buffer = usm_s10.buffer(4096)
+    kernel = usm_s10.kernel(invert, "host", given=[buffer])
+    usm_s10.write(buffer, b"\x0f" * 4096)
+    usm_s10.run(kernel)
+    assert usm_s10.read(buffer) == b"\xf0" * 4096
+    assert usm_s10.bind(buffer) < 0x1000000000000
 
 
-def test_a_buffer_moves_to_where_a_kernel_reaches_the_hosts_memory(boards: Boards) -> None:
-    machine = boards("usm_s10")
+def test_a_buffer_moves_to_where_a_kernel_reaches_the_hosts_memory(usm_s10: Machine) -> None:
     seen: list[bytes] = []
-    buffer = machine.buffer(4096)
-    machine.write(buffer, b"\x55" * 4096)
-    machine.run(machine.kernel(lambda address: seen.append(ctypes.string_at(address, 4096)), "host", given=[buffer]))
+    buffer = usm_s10.buffer(4096)
+    usm_s10.write(buffer, b"\x55" * 4096)
+    usm_s10.run(usm_s10.kernel(lambda address: seen.append(ctypes.string_at(address, 4096)), "host", given=[buffer]))
     assert seen == [b"\x55" * 4096]
 
 
 @pytest.mark.parametrize(("index", "address"), [(0, 0x400), (1, 0x100000000), (2, 0x300000000)])
-def test_the_buffer_location_property_chooses_the_memory(boards: Boards, index: int, address: int) -> None:
-    machine = boards("hetero")
-    assert machine.bind(machine.buffer(4096, location=index)) == address
+def test_the_buffer_location_property_chooses_the_memory(hetero: Machine, index: int, address: int) -> None:
+    assert hetero.bind(hetero.buffer(4096, location=index)) == address
 
 
-def test_a_buffer_too_large_for_the_first_memory_goes_to_the_first_that_holds_it(boards: Boards) -> None:
-    machine = boards("hetero")
-    assert machine.bind(machine.buffer(5 * GIB)) == 0x100000000
+def test_a_buffer_too_large_for_the_first_memory_goes_to_the_first_that_holds_it(hetero: Machine) -> None:
+    assert hetero.bind(hetero.buffer(5 * GIB)) == 0x100000000
 
 
-def test_a_placed_buffer_keeps_its_place_when_it_is_set_as_an_argument(boards: Boards) -> None:
-    machine = boards("hetero")
-    buffer = machine.buffer(4096)
-    machine.write(buffer, bytes(4096))
-    machine.kernel(nothing, "HBM", given=[buffer])
-    assert machine.bind(buffer) == 0x400
-    assert len(machine.watcher.reserved) == 1
+def test_a_placed_buffer_keeps_its_place_when_it_is_set_as_an_argument(hetero: Machine) -> None:
+    buffer = hetero.buffer(4096)
+    hetero.write(buffer, bytes(4096))
+    hetero.kernel(nothing, "HBM", given=[buffer])
+    assert hetero.bind(buffer) == 0x400
+    assert len(hetero.watcher.reserved) == 1
 
 
-def test_the_first_argument_with_a_location_decides(boards: Boards) -> None:
-    machine = boards("hetero")
-    buffer = machine.buffer(4096)
+def test_the_first_argument_with_a_location_decides(hetero: Machine) -> None:
+    buffer = hetero.buffer(4096)
     for location in ("", "QDR", "HBM"):
-        machine.kernel(nothing, location).set_buffer(0, buffer)
-    assert machine.bind(buffer) == 0x300000000
+        hetero.kernel(nothing, location).set_buffer(0, buffer)
+    assert hetero.bind(buffer) == 0x300000000
 
 
-def test_a_buffer_tells_its_memory_before_it_has_a_place(boards: Boards) -> None:
-    machine = boards("hetero")
-    buffer = machine.buffer(4096)
+def test_a_buffer_tells_its_memory_before_it_has_a_place(hetero: Machine) -> None:
+    buffer = hetero.buffer(4096)
     assert buffer.memory == 0
-    machine.kernel(nothing, "QDR").set_buffer(0, buffer)
+    hetero.kernel(nothing, "QDR").set_buffer(0, buffer)
     assert buffer.memory == 2
-    machine.bind(buffer)
+    hetero.bind(buffer)
     assert buffer.memory == 2
 
 

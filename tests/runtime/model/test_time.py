@@ -73,6 +73,11 @@ SINK = ctypes.create_string_buffer(16 * MIB)
 HOST = ctypes.addressof(SINK)
 
 
+@pytest.fixture
+def a10_ref(boards: Boards) -> Machine:
+    return boards("a10_ref", modelled=True)
+
+
 @dataclass
 class Listener:
     """The steps of each command that the clock reports."""
@@ -228,10 +233,9 @@ __attribute__((reqd_work_group_size(64, 1, 1))) void k(__global int *x) {}
 """
 
 
-def test_simd_and_compute_units_take_more_work_items_per_cycle(boards: Boards) -> None:
-    machine = boards("a10_ref", modelled=True)
-    kernel = kernel_on(machine, machine.buffer(1024), source=ATTRIBUTES)
-    assert duration(launch(machine.queue, kernel, MIB)) == 240 + 218_454
+def test_simd_and_compute_units_take_more_work_items_per_cycle(a10_ref: Machine) -> None:
+    kernel = kernel_on(a10_ref, a10_ref.buffer(1024), source=ATTRIBUTES)
+    assert duration(launch(a10_ref.queue, kernel, MIB)) == 240 + 218_454
 
 
 LOOP = """
@@ -256,40 +260,35 @@ def looping(machine: Machine, source: str, count: int) -> Kernel:
     return kernel
 
 
-def test_a_task_takes_a_cycle_per_iteration_of_its_loops(boards: Boards) -> None:
+def test_a_task_takes_a_cycle_per_iteration_of_its_loops(a10_ref: Machine) -> None:
     """A million by fours are 262,144 cycles of 1/300 us."""
-    machine = boards("a10_ref", modelled=True)
-    assert duration(launch(machine.queue, looping(machine, LOOP, MIB), 1)) == 240 + 873_814
+    assert duration(launch(a10_ref.queue, looping(a10_ref, LOOP, MIB), 1)) == 240 + 873_814
 
 
-def test_the_depth_of_a_pipeline_counts_once_however_many_iterations_there_are(boards: Boards) -> None:
+def test_the_depth_of_a_pipeline_counts_once_however_many_iterations_there_are(a10_ref: Machine) -> None:
     """Four multiplications one after the other: 8 cycles behind 20, or 1000."""
-    machine = boards("a10_ref", modelled=True)
     deep = "__kernel void k(__global int *x, int a1) { for (int i = 0; i < a1; i++) x[i] = i * i * i * i * i; }"
-    assert duration(launch(machine.queue, looping(machine, deep, 20), 1)) == 240 + 94
-    assert duration(launch(machine.queue, looping(machine, deep, 1000), 1)) == 240 + 3360
+    assert duration(launch(a10_ref.queue, looping(a10_ref, deep, 20), 1)) == 240 + 94
+    assert duration(launch(a10_ref.queue, looping(a10_ref, deep, 1000), 1)) == 240 + 3360
 
 
-def test_work_items_of_an_ndrange_enter_its_loops_one_after_the_other(boards: Boards) -> None:
-    machine = boards("a10_ref", modelled=True)
-    assert duration(launch(machine.queue, looping(machine, LOOP, 1000), 3000)) == 240 + 2_500_000
+def test_work_items_of_an_ndrange_enter_its_loops_one_after_the_other(a10_ref: Machine) -> None:
+    assert duration(launch(a10_ref.queue, looping(a10_ref, LOOP, 1000), 3000)) == 240 + 2_500_000
 
 
-def test_a_kernel_whose_loops_cannot_be_counted_says_so(boards: Boards) -> None:
-    machine = boards("a10_ref", modelled=True)
+def test_a_kernel_whose_loops_cannot_be_counted_says_so(a10_ref: Machine) -> None:
     with listening(Listener()) as told:
-        launch(machine.queue, looping(machine, LOOP.replace("i < a1", "i < x[0]"), 1000), 1)
-        launch(machine.queue, looping(machine, LOOP, 1000), 1)
-        launch(machine.queue, looping(machine, f'#include "missing.h"\n{LOOP}', 1000), 1)
-        launch(machine.queue, kernel_on(machine, machine.buffer(1024), source="KERNEL(k)"), 1)
-        launch(machine.queue, kernel_on(machine, machine.buffer(1024), source="KERNEL(k) for"), 1)
+        launch(a10_ref.queue, looping(a10_ref, LOOP.replace("i < a1", "i < x[0]"), 1000), 1)
+        launch(a10_ref.queue, looping(a10_ref, LOOP, 1000), 1)
+        launch(a10_ref.queue, looping(a10_ref, f'#include "missing.h"\n{LOOP}', 1000), 1)
+        launch(a10_ref.queue, kernel_on(a10_ref, a10_ref.buffer(1024), source="KERNEL(k)"), 1)
+        launch(a10_ref.queue, kernel_on(a10_ref, a10_ref.buffer(1024), source="KERNEL(k) for"), 1)
     assert [step.uncounted for step in told.steps if step.kernel] == [True, False, True, False, True]
 
 
-def test_a_kernel_does_not_end_before_its_buffers_went_through_memory_once(boards: Boards) -> None:
-    machine = boards("a10_ref", modelled=True)
-    kernel = kernel_on(machine, machine.buffer(16 * MIB))
-    assert duration(launch(machine.queue, kernel, 1)) == 240 + 1_044_491
+def test_a_kernel_does_not_end_before_its_buffers_went_through_memory_once(a10_ref: Machine) -> None:
+    kernel = kernel_on(a10_ref, a10_ref.buffer(16 * MIB))
+    assert duration(launch(a10_ref.queue, kernel, 1)) == 240 + 1_044_491
 
 
 def test_separate_banks_are_as_fast_as_one_and_share_the_work_if_the_host_spreads_it(boards: Boards) -> None:
@@ -321,18 +320,17 @@ def test_rows_cost_an_mmd_call_and_whole_words_each() -> None:
     ("kind", "command"),
     [(WriteRect, cl.CL_COMMAND_WRITE_BUFFER_RECT), (ReadRect, cl.CL_COMMAND_READ_BUFFER_RECT)],
 )
-def test_a_box_takes_what_its_pieces_take(boards: Boards, kind: type[RectTransfer], command: int) -> None:
-    machine = boards("a10_ref", modelled=True)
-    buffer = machine.buffer(MIB)
-    machine.write(buffer, bytes(MIB))
+def test_a_box_takes_what_its_pieces_take(a10_ref: Machine, kind: type[RectTransfer], command: int) -> None:
+    buffer = a10_ref.buffer(MIB)
+    a10_ref.write(buffer, bytes(MIB))
     rows, whole = Box((0, 0, 0), 1024, MIB), Box((0, 0, 0), 512, MIB)
     took = [
         duration(
-            machine.queue.enqueue(command, kind(machine.device, buffer, box, HOST, Box((0, 0, 0), 512, MIB), region))
+            a10_ref.queue.enqueue(command, kind(a10_ref.device, buffer, box, HOST, Box((0, 0, 0), 512, MIB), region))
         )
         for box, region in ((rows, (512, 100, 1)), (whole, (512, 100, 1)))
     ]
-    link = machine_pace(machine).link_time(51_200)
+    link = machine_pace(a10_ref).link_time(51_200)
     assert took == [pytest.approx(100 * 23_000 + link, abs=100), 23_000 + link]
 
 
@@ -410,10 +408,9 @@ def test_channels_are_those_of_the_spirv_where_a_program_has_any(monkeypatch: py
     assert asked == [((b"il",), {1: b"x"})]
 
 
-def test_first_launch_programs_the_board_before_its_start(boards: Boards) -> None:
-    machine = boards("a10_ref", modelled=True)
-    kernel = kernel_on(machine, machine.buffer(1024))
-    first, second = launch(machine.queue, kernel, 1), launch(machine.queue, kernel, 1)
+def test_first_launch_programs_the_board_before_its_start(a10_ref: Machine) -> None:
+    kernel = kernel_on(a10_ref, a10_ref.buffer(1024))
+    first, second = launch(a10_ref.queue, kernel, 1), launch(a10_ref.queue, kernel, 1)
     latency = 10_000
     assert times(first)[2] - times(first)[1] == 2_000 * MS + latency
     assert times(second)[2] - times(first)[3] == latency
@@ -504,17 +501,16 @@ def test_mapping_in_place_moves_nothing(boards: Boards) -> None:
     assert took == [0, 23_000 + 145_600]
 
 
-def test_a_container_without_source_tells_its_vector_lanes(boards: Boards) -> None:
-    machine = boards("a10_ref", modelled=True)
+def test_a_container_without_source_tells_its_vector_lanes(a10_ref: Machine) -> None:
     kernel = system.DescribedKernel("vadd", vector_lanes=4)
-    text = written(system.Autodiscovery("b" * 40, "a10_ref", memories_of(machine.device.board), (kernel,)))
+    text = written(system.Autodiscovery("b" * 40, "a10_ref", memories_of(a10_ref.device.board), (kernel,)))
     made = {
         container.BOARD: b"a10_ref",
         container.AUTODISCOVERY: text.encode(),
         container.RANDOM_HASH: b"b" * 40,
         container.BOARD_IMAGE: b"bits of a real board",
     }
-    program = from_binary(machine.context, machine.devices, container.Container(made).encode())
+    program = from_binary(a10_ref.context, a10_ref.devices, container.Container(made).encode())
     assert widths(program) == {"vadd": 4}
 
 

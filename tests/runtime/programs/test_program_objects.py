@@ -105,6 +105,16 @@ def engined() -> Iterator[Boards]:
         next(each, None)
 
 
+@pytest.fixture
+def a10_ref(engined: Boards) -> Machine:
+    return engined("a10_ref")
+
+
+@pytest.fixture
+def two_boards(engined: Boards) -> Machine:
+    return engined("a10_ref", "hetero")
+
+
 def built(machine: Machine, source: str, options: str = "", device: int | None = None) -> Program:
     devices = machine.devices if device is None else [machine.devices[device]]
     program = Program(machine.context, devices, source=source)
@@ -146,39 +156,37 @@ def test_a_build_that_succeeds_shows_nothing_of_the_build_before_it(
 # By device
 
 
-def test_a_program_has_the_binary_of_each_device(engined: Boards) -> None:
-    machine = engined("a10_ref", "hetero")
+def test_a_program_has_the_binary_of_each_device(two_boards: Machine) -> None:
     both = ONE, f"{ONE} // other"
     binaries = [
-        built(machine, source, device=index).binary(machine.devices[index]) for index, source in enumerate(both)
+        built(two_boards, source, device=index).binary(two_boards.devices[index]) for index, source in enumerate(both)
     ]
-    program = from_binaries(machine.context, list(zip(machine.devices, binaries, strict=True)))
-    assert program.devices == machine.devices
-    assert [program.on(device).listing for device in machine.devices] == [*both]
+    program = from_binaries(two_boards.context, list(zip(two_boards.devices, binaries, strict=True)))
+    assert program.devices == two_boards.devices
+    assert [program.on(device).listing for device in two_boards.devices] == [*both]
     program.claim(program.devices)
     program.build(program.devices, "-w")
-    for device, source in zip(machine.devices, both, strict=True):
+    for device, source in zip(two_boards.devices, both, strict=True):
         made: Any = program.on(device).made
         assert (made.text, made.options) == (source, [device.board.build_options("-w")])
         assert program.builds[device] == program.on(device).builds[device]
         assert program.builds[device].status == cl.CL_BUILD_SUCCESS
-        assert from_binary(machine.context, [device], program.binary(device)).listing == source
+        assert from_binary(two_boards.context, [device], program.binary(device)).listing == source
 
 
 @pytest.mark.parametrize("broken", [0, 1])
-def test_a_binary_that_does_not_build_leaves_that_of_another_device_built(engined: Boards, broken: int) -> None:
-    machine = engined("a10_ref", "hetero")
+def test_a_binary_that_does_not_build_leaves_that_of_another_device_built(two_boards: Machine, broken: int) -> None:
     binaries = []
-    for index, device in enumerate(machine.devices):
-        binary = built(machine, ONE, device=index).binary(device)
+    for index, device in enumerate(two_boards.devices):
+        binary = built(two_boards, ONE, device=index).binary(device)
         binaries.append(
             replace(ProgramBinary.decode(binary), payload=BROKEN.encode()).encode() if index == broken else binary
         )
-    program = from_binaries(machine.context, list(zip(machine.devices, binaries, strict=True)))
+    program = from_binaries(two_boards.context, list(zip(two_boards.devices, binaries, strict=True)))
     program.claim(program.devices)
     with pytest.raises(BuildProgramFailure):
         program.build(program.devices, "")
-    statuses = [program.builds[device].status for device in machine.devices]
+    statuses = [program.builds[device].status for device in two_boards.devices]
     assert statuses[broken] == cl.CL_BUILD_ERROR
     assert statuses[1 - broken] == cl.CL_BUILD_SUCCESS
 
@@ -190,16 +198,16 @@ def test_one_binary_for_two_devices_is_one_program(engined: Boards) -> None:
     assert [program.on(device) for device in machine.devices] == [program, program]
 
 
-def test_binaries_of_one_program_may_have_different_kernels(engined: Boards) -> None:
-    machine = engined("a10_ref", "hetero")
+def test_binaries_of_one_program_may_have_different_kernels(two_boards: Machine) -> None:
     binaries = [
-        built(machine, source, device=index).binary(machine.devices[index]) for index, source in enumerate((ONE, TWO))
+        built(two_boards, source, device=index).binary(two_boards.devices[index])
+        for index, source in enumerate((ONE, TWO))
     ]
-    program = from_binaries(machine.context, list(zip(machine.devices, binaries, strict=True)))
+    program = from_binaries(two_boards.context, list(zip(two_boards.devices, binaries, strict=True)))
     program.claim(program.devices)
     program.build(program.devices, "")
     assert list(program.interfaces()) == ["one", "two"]
-    has = [[program.has_kernel(name, device) for device in machine.devices] for name in ("one", "two")]
+    has = [[program.has_kernel(name, device) for device in two_boards.devices] for name in ("one", "two")]
     assert has == [[True, False], [False, True]]
 
 
@@ -260,12 +268,11 @@ def test_a_device_that_keeps_programs_in_its_memory_knows_them(engined: Boards, 
     assert machine.device.programs.all() == [program] * knows
 
 
-def test_a_program_is_loaded_when_that_was_asked_for_and_returned(engined: Boards) -> None:
-    machine = engined("a10_ref")
-    program = built(machine, ONE)
-    assert program.identity not in machine.device.loaded
-    program_device(machine.context, machine.device, program)
-    assert program.identity in machine.device.loaded
+def test_a_program_is_loaded_when_that_was_asked_for_and_returned(a10_ref: Machine) -> None:
+    program = built(a10_ref, ONE)
+    assert program.identity not in a10_ref.device.loaded
+    program_device(a10_ref.context, a10_ref.device, program)
+    assert program.identity in a10_ref.device.loaded
 
 
 # Linking
@@ -279,14 +286,13 @@ def test_a_program_is_loaded_when_that_was_asked_for_and_returned(engined: Board
     ],
 )
 def test_what_was_linked_is_an_executable_or_a_library_with_all_its_parts(
-    engined: Boards, options: str, kind: int
+    two_boards: Machine, options: str, kind: int
 ) -> None:
-    machine = engined("a10_ref", "hetero")
-    parts = [built(machine, source) for source in (ONE, TWO)]
-    program, failure = link(machine.context, machine.devices, options, parts)
+    parts = [built(two_boards, source) for source in (ONE, TWO)]
+    program, failure = link(two_boards.context, two_boards.devices, options, parts)
     assert failure is None
     assert program.linked
-    assert program.devices == machine.devices
+    assert program.devices == two_boards.devices
     for build in program.builds.values():
         assert (build.status, build.options, build.log, build.kind) == (cl.CL_BUILD_SUCCESS, options, "linked", kind)
     assert program.listing == f"{ONE}\n{TWO}"
@@ -294,23 +300,21 @@ def test_what_was_linked_is_an_executable_or_a_library_with_all_its_parts(
     assert made.text == f"{ONE}\n{TWO}"
 
 
-def test_the_listing_of_what_was_linked_is_unknown_where_that_of_a_part_is(engined: Boards) -> None:
-    machine = engined("a10_ref")
+def test_the_listing_of_what_was_linked_is_unknown_where_that_of_a_part_is(a10_ref: Machine) -> None:
     made: Any = Made(TWO)
-    unknown = Program(machine.context, machine.devices, made=made)
-    program, _ = link(machine.context, machine.devices, "", [built(machine, ONE), unknown])
+    unknown = Program(a10_ref.context, a10_ref.devices, made=made)
+    program, _ = link(a10_ref.context, a10_ref.devices, "", [built(a10_ref, ONE), unknown])
     assert unknown.listing is None
     assert program.listing is None
-    assert link(machine.context, machine.devices, "", [built(machine, "")])[0].listing == ""
+    assert link(a10_ref.context, a10_ref.devices, "", [built(a10_ref, "")])[0].listing == ""
 
 
-def test_what_does_not_link_is_a_program_with_the_log(engined: Boards) -> None:
-    machine = engined("a10_ref")
-    program, failure = link(machine.context, machine.devices, "-w", [])
+def test_what_does_not_link_is_a_program_with_the_log(a10_ref: Machine) -> None:
+    program, failure = link(a10_ref.context, a10_ref.devices, "-w", [])
     assert isinstance(failure, LinkProgramFailure)
     assert str(failure) == "the programs do not link: error: no program"
     assert program.linked
-    build = program.builds[machine.device]
+    build = program.builds[a10_ref.device]
     assert (build.status, build.options, build.log) == (cl.CL_BUILD_ERROR, "-w", "ld: nothing\nerror: no program")
 
 
@@ -329,29 +333,26 @@ def test_the_first_line_of_a_log_that_names_an_error_says_why(log: str, line: st
     assert first_error(log) == line
 
 
-def test_the_options_of_a_program_are_those_of_its_last_build(engined: Boards) -> None:
-    machine = engined("a10_ref")
-    program = built(machine, ONE, "-DA=1")
+def test_the_options_of_a_program_are_those_of_its_last_build(a10_ref: Machine) -> None:
+    program = built(a10_ref, ONE, "-DA=1")
     assert program.options == "-DA=1"
-    program.build(machine.devices, "-DA=2")
+    program.build(a10_ref.devices, "-DA=2")
     assert program.options == "-DA=2"
 
 
-def test_a_container_keeps_the_options_that_it_was_made_with(engined: Boards) -> None:
-    machine = engined("a10_ref")
-    program = from_binary(machine.context, machine.devices, container_for(machine, ("-DA=1",)))
-    program.claim(machine.devices)
-    program.build(machine.devices, "-DA=2")
+def test_a_container_keeps_the_options_that_it_was_made_with(a10_ref: Machine) -> None:
+    program = from_binary(a10_ref.context, a10_ref.devices, container_for(a10_ref, ("-DA=1",)))
+    program.claim(a10_ref.devices)
+    program.build(a10_ref.devices, "-DA=2")
     assert program.options == "-DA=1"
 
 
-def test_a_source_that_does_not_build_says_why_and_keeps_the_log(engined: Boards) -> None:
-    machine = engined("a10_ref")
-    program = Program(machine.context, machine.devices, source=BROKEN)
-    program.claim(machine.devices)
+def test_a_source_that_does_not_build_says_why_and_keeps_the_log(a10_ref: Machine) -> None:
+    program = Program(a10_ref.context, a10_ref.devices, source=BROKEN)
+    program.claim(a10_ref.devices)
     with pytest.raises(BuildProgramFailure, match=r"^the program does not build: error: #error nothing here$"):
-        program.build(machine.devices, "-w")
-    build = program.builds[machine.device]
+        program.build(a10_ref.devices, "-w")
+    build = program.builds[a10_ref.device]
     assert (build.status, build.options, build.kind) == (cl.CL_BUILD_ERROR, "-w", cl.CL_PROGRAM_BINARY_TYPE_NONE)
     assert build.log.splitlines()[-1] == "error: and more"
 
@@ -359,15 +360,14 @@ def test_a_source_that_does_not_build_says_why_and_keeps_the_log(engined: Boards
 # Binaries
 
 
-def test_bytes_of_clGetProgramInfo_are_a_binary_for_any_board(engined: Boards) -> None:
-    machine = engined("a10_ref", "hetero")
-    binary = built(machine, ONE).binary(machine.devices[0])
-    for device in machine.devices:
+def test_bytes_of_clGetProgramInfo_are_a_binary_for_any_board(two_boards: Machine) -> None:
+    binary = built(two_boards, ONE).binary(two_boards.devices[0])
+    for device in two_boards.devices:
         check_binary(device, binary)
     with pytest.raises(InvalidBinary, match="checksum"):
-        check_binary(machine.device, binary[:-1])
+        check_binary(two_boards.device, binary[:-1])
     with pytest.raises(InvalidBinary, match="signature is missing"):
-        check_binary(machine.device, b"nothing")
+        check_binary(two_boards.device, b"nothing")
 
 
 def container_for(machine: Machine, options: tuple[str, ...] = ()) -> bytes:
@@ -376,14 +376,13 @@ def container_for(machine: Machine, options: tuple[str, ...] = ()) -> bytes:
     return compile_source(ONE, machine.device.board, Options(options), machine.platform.engine).encode()
 
 
-def test_a_container_is_a_binary_for_the_board_that_it_was_made_for(engined: Boards) -> None:
-    machine = engined("a10_ref", "hetero")
-    data = container_for(machine)
-    check_binary(machine.devices[0], data)
+def test_a_container_is_a_binary_for_the_board_that_it_was_made_for(two_boards: Machine) -> None:
+    data = container_for(two_boards)
+    check_binary(two_boards.devices[0], data)
     with pytest.raises(InvalidBinary, match="a10_ref"):
-        check_binary(machine.devices[1], data)
+        check_binary(two_boards.devices[1], data)
     with pytest.raises(InvalidBinary):
-        check_binary(machine.devices[0], data[:-100])
+        check_binary(two_boards.devices[0], data[:-100])
 
 
 def test_a_program_from_source_is_not_linked_from_others(engined: Boards) -> None:
@@ -417,13 +416,12 @@ def test_a_program_of_the_library_is_in_a_folder_of_its_digits(engined: Boards) 
 
 
 def test_a_program_that_is_built_into_the_library_is_there_for_the_contexts_first_device(
-    engined: Boards, tmp_path: Path
+    two_boards: Machine, tmp_path: Path
 ) -> None:
-    machine = engined("a10_ref", "hetero")
-    context: Any = machine.context
+    context: Any = two_boards.context
     context.compiler_mode, context.library_root = CompilerMode.CREATE_LIBRARY.value, str(tmp_path)
-    built(machine, ONE, "-DA=1")
-    folder = library.folder_of(str(tmp_path), machine.devices[0].board, "-DA=1", ONE)
+    built(two_boards, ONE, "-DA=1")
+    folder = library.folder_of(str(tmp_path), two_boards.devices[0].board, "-DA=1", ONE)
     assert {file.name: file.read_text() for file in folder.iterdir() if file.suffix != ".aocx"} == {
         "kernels.cl": ONE,
         "build.cmd": "fpgart aoc kernels.cl -board=a10_ref -DA=1\n",
@@ -432,12 +430,11 @@ def test_a_program_that_is_built_into_the_library_is_there_for_the_contexts_firs
     data = (folder / "kernels.aocx").read_bytes()
     assert Container.decode(data).text(".acl.board") == "a10_ref"
     context.compiler_mode = CompilerMode.USE_LIBRARY.value
-    assert built(machine, ONE, "-DA=1", device=0).binary(machine.device) == data
+    assert built(two_boards, ONE, "-DA=1", device=0).binary(two_boards.device) == data
 
 
-def test_what_the_library_cannot_keep_or_has_not_is_told(engined: Boards, tmp_path: Path) -> None:
-    machine = engined("a10_ref")
-    board, engine = machine.device.board, machine.platform.engine
+def test_what_the_library_cannot_keep_or_has_not_is_told(a10_ref: Machine, tmp_path: Path) -> None:
+    board, engine = a10_ref.device.board, a10_ref.platform.engine
     (tmp_path / "file").touch()
     with pytest.raises(BuildFailed) as kept:
         library.create(str(tmp_path / "file"), board, "", ONE, engine)
@@ -502,22 +499,20 @@ def test_an_engine_that_says_no_limits_has_those_of_4096_work_items() -> None:
         ("kernel void f(global int *x) { again: if (!atomic_or(x, 0)) goto again; }", True),
     ],
 )
-def test_a_kernel_may_poll_unless_its_source_shows_that_it_does_not(engined: Boards, source: str, polls: bool) -> None:
-    machine = engined("a10_ref")
-    assert Program(machine.context, machine.devices, source=source).may_poll() == polls
+def test_a_kernel_may_poll_unless_its_source_shows_that_it_does_not(a10_ref: Machine, source: str, polls: bool) -> None:
+    assert Program(a10_ref.context, a10_ref.devices, source=source).may_poll() == polls
 
 
-def test_a_kernel_may_poll_if_the_options_say_so_or_the_source_is_unknown(engined: Boards) -> None:
-    machine = engined("a10_ref")
+def test_a_kernel_may_poll_if_the_options_say_so_or_the_source_is_unknown(a10_ref: Machine) -> None:
     program = Program(
-        machine.context, machine.devices, source=f"{ONE}\nvoid waits(MODE global int *x) {{ while (*x) ; }}"
+        a10_ref.context, a10_ref.devices, source=f"{ONE}\nvoid waits(MODE global int *x) {{ while (*x) ; }}"
     )
     assert not program.may_poll()
-    program.build(machine.devices, "-DMODE=volatile")
+    program.build(a10_ref.devices, "-DMODE=volatile")
     assert program.may_poll()
     counting = f"{ONE}\nvoid waits(global volatile int *x) {{ for (int i = 0; i < LIMIT; i++); }}"
     for limit, polls in (("4", False), ("(*x)", True)):
-        program = Program(machine.context, machine.devices, source=counting)
-        program.build(machine.devices, f"-DLIMIT={limit}")
+        program = Program(a10_ref.context, a10_ref.devices, source=counting)
+        program.build(a10_ref.devices, f"-DLIMIT={limit}")
         assert program.may_poll() == polls
-    assert Program(machine.context, machine.devices, il=b"\3\2\43\7").may_poll()
+    assert Program(a10_ref.context, a10_ref.devices, il=b"\3\2\43\7").may_poll()

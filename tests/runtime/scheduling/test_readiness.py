@@ -36,6 +36,11 @@ def commands() -> Iterator[Commands]:
     made.close()
 
 
+@pytest.fixture
+def gate(commands: Commands) -> Event:
+    return commands.user_event()
+
+
 def work_of(event: Event) -> Work:
     work = event.operation
     assert isinstance(work, Work)
@@ -62,8 +67,7 @@ def test_a_command_is_ready_when_the_last_that_it_waits_for_has_ended(commands: 
     assert list(commands.transfers) == [event]
 
 
-def test_a_command_waits_for_the_one_before_it_and_for_its_wait_list(commands: Commands) -> None:
-    gate = commands.user_event()
+def test_a_command_waits_for_the_one_before_it_and_for_its_wait_list(gate: Event, commands: Commands) -> None:
     first = commands.transfer(queue=commands.in_order)
     second = commands.transfer(gate, queue=commands.in_order)
     commands.end(gate)
@@ -73,8 +77,7 @@ def test_a_command_waits_for_the_one_before_it_and_for_its_wait_list(commands: C
     assert second.status == SUBMITTED
 
 
-def test_what_has_ended_is_not_waited_for(commands: Commands) -> None:
-    gate = commands.user_event()
+def test_what_has_ended_is_not_waited_for(gate: Event, commands: Commands) -> None:
     commands.end(gate)
     assert commands.transfer(gate).status == SUBMITTED
 
@@ -101,8 +104,7 @@ def test_commands_die_that_wait_for_a_user_event_that_nobody_can_set(commands: C
     assert not commands.core.commands
 
 
-def test_a_marker_ends_when_what_it_follows_has_ended_with_one_time_for_all(commands: Commands) -> None:
-    gate = commands.user_event()
+def test_a_marker_ends_when_what_it_follows_has_ended_with_one_time_for_all(gate: Event, commands: Commands) -> None:
     marker = commands.enter(None, gate)
     assert marker.status == QUEUED
     commands.end(gate)
@@ -115,8 +117,7 @@ def test_a_marker_that_follows_nothing_ends_at_once(commands: Commands) -> None:
     assert commands.enter(None).status == COMPLETE
 
 
-def test_a_long_chain_of_markers_ends_with_its_first(commands: Commands) -> None:
-    gate = commands.user_event()
+def test_a_long_chain_of_markers_ends_with_its_first(gate: Event, commands: Commands) -> None:
     chain = [gate]
     for _ in range(5000):
         chain.append(commands.enter(None, chain[-1]))
@@ -163,8 +164,7 @@ def test_a_command_whose_wait_list_failed_ends_with_that_and_is_given_up(command
     assert not commands.transfers
 
 
-def test_a_failure_goes_on_through_wait_lists(commands: Commands) -> None:
-    gate = commands.user_event()
+def test_a_failure_goes_on_through_wait_lists(gate: Event, commands: Commands) -> None:
     marker = commands.enter(None, gate)
     last = commands.transfer(marker)
     commands.end(gate, -5)
@@ -316,8 +316,7 @@ def test_a_command_that_may_not_begin_stays_where_it_is(commands: Commands) -> N
 # What is due
 
 
-def test_a_due_command_makes_due_what_stands_before_it(commands: Commands) -> None:
-    gate = commands.user_event()
+def test_a_due_command_makes_due_what_stands_before_it(gate: Event, commands: Commands) -> None:
     late = commands.transfer(gate)
     commands.readiness.make_due(late.queued_ns)
     first = commands.transfer()
@@ -361,8 +360,7 @@ def test_what_is_ready_later_than_a_time_is_known_by_the_youngest(commands: Comm
     assert not readiness.any_later_than(0)
 
 
-def test_an_empty_list_forgets_how_young_its_commands_were(commands: Commands) -> None:
-    gate = commands.user_event()
+def test_an_empty_list_forgets_how_young_its_commands_were(gate: Event, commands: Commands) -> None:
     old = commands.transfer(gate)
     commands.take(commands.transfer())
     commands.end(gate)
@@ -445,9 +443,8 @@ def test_who_waits_for_two_of_which_one_runs_runs_the_other(commands: Commands) 
     assert needed(commands, commands.kernel(running, awaited)) is awaited
 
 
-def test_who_waits_runs_nothing_out_of_its_turn(commands: Commands) -> None:
+def test_who_waits_runs_nothing_out_of_its_turn(gate: Event, commands: Commands) -> None:
     """Not even what was enqueued before the one whose turn it is, but became ready after it."""
-    gate = commands.user_event()
     event = commands.transfer(gate)
     commands.transfer()
     commands.end(gate)
@@ -564,15 +561,13 @@ def test_an_abnormal_end_counts_as_every_status_but_is_told_as_it_is(commands: C
     assert statuses(commands) == [SUBMITTED, -1, -1]
 
 
-def test_a_user_event_passes_the_statuses_in_their_order_at_its_end(commands: Commands) -> None:
-    gate = commands.user_event()
+def test_a_user_event_passes_the_statuses_in_their_order_at_its_end(gate: Event, commands: Commands) -> None:
     gate.callbacks = [(COMPLETE, nothing), (RUNNING, nothing)]
     commands.end(gate)
     assert statuses(commands) == [RUNNING, COMPLETE]
 
 
-def test_a_command_whose_wait_list_failed_is_never_told_to_run(commands: Commands) -> None:
-    gate = commands.user_event()
+def test_a_command_whose_wait_list_failed_is_never_told_to_run(gate: Event, commands: Commands) -> None:
     commands.enter(Work(commands.transfers), gate, told=ALL_THREE)
     commands.end(gate, -5)
     assert statuses(commands) == [SUBMITTED, FAILED, FAILED]
