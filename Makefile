@@ -52,7 +52,7 @@ help:
 	@echo "make picture  docs/pictures/runtime.svg: which modules of the runtime import each other; needs Graphviz"
 	@echo "make gallery  the pictures of docs/gallery.md; needs Chromium with chromedriver and Graphviz"
 	@echo "make coverage which lines the tests in tests/ reach"
-	@echo "make mutants  whether the tests notice changes of the driver; MODULES=\"runtime/scheduling/order api/usm core/wait.c\" for a part,"
+	@echo "make mutants  whether the tests notice changes of the driver; MODULES=\"kernels runtime/scheduling/order core/wait.c\" for a part,"
 	@echo "              SAMPLE=3 for three changes of each module"
 	@echo "make ledger   whether the tests of docs/descriptions fail when their statements no longer hold; ONLY=\"003.fill\" for a part"
 	@echo "make wheels   the source distribution and a wheel for any Linux in dist/, tried in all kinds of Pythons;"

@@ -1,19 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that the tests notice changes of the driver: `make mutants`, for a part with MODULES="board/mmd board/csr".
+"""Checks that the tests notice changes of the driver: `make mutants`, for a part with MODULES="board/mmd kernels".
 
-Each mutant of a module is run with the fast tests that reach its lines. Where only a function differs its code is
-exchanged in a process that has collected all tests; what survives there is tried again with a module that is imported
-as the mutant has it, because imports call functions too. One that no test notices has *survived*; it
-needs a better test, or an explanation in tests/mutants.json. Results are kept in build/mutants, and a module's as long
-as its source stays as it is: a run that was broken off goes on where it was, and a survivor is tried again when the
-tests that reach it have changed. Which tests reach a line is measured again when the tests have changed. Without that
-folder all begins anew.
-
-What tests reach only through the driver's library, in processes of its hosts, is mutated in copies of the tree, in
-build/mutants/copies: fpgart/api, fpgart/bridge and C files, which are named with their folders, as core/steps.c.
+A mutant is run with the tests that reach its lines. Where only a function of Python differs, its code is exchanged in
+a process that has collected those tests for which no other process runs the driver: that is quick. What survives there,
+and all other mutants, are made in a copy of the tree, build/mutants/copies, and run with all tests that reach them.
+One that no test notices has *survived*; it needs a better test, or an explanation in tests/mutants.json. Results are
+kept in build/mutants, and a module's as long as its source stays as it is: a run that was broken off goes on where it
+was, and a survivor is tried again when the tests that reach it have changed. Which tests reach a line is measured
+again when the tests have changed. Without that folder all begins anew.
 
 With --sample only some mutants of each module are run, the same ones for the same --seed and source. With --tests only
-some test files are: that is much quicker for the files of a module's own. What survives these is tried again with all.
+some test files are used: that is much quicker for the files of a module's own. What survives these is tried again with
+all.
 """
 
 from __future__ import annotations
@@ -48,13 +46,11 @@ DATA = Path("tests/mutants.json")
 KILLED, TIMEOUT, EXPLAINED, SURVIVED, UNREACHED = "killed", "timeouts", "explained", "survived", "no test"
 REFUSED, LEFT_OUT = "refused", "not run"
 IDENTITY = ("module", "function", "before", "after")
-ALL = ("fpgart/runtime", "fpgart/board", "fpgart/serving", "fpgart/api", "fpgart/bridge")
-BEHIND_THE_LIBRARY = ("api/", "bridge/")
-"""The modules that hosts call."""
+NOT_MUTATED = ("fpgart/base/opencl.py", "fpgart/version.py")
+"""Constants of the standard, which scripts/generate_constants.py writes, and the number of the version."""
 C_FILES = ("core/*.c", "icd/entry/*.c", "fpgart/engine/carrier.c")
 PARAMETERS = re.compile(r"def |self, |\w+: [^=]+=.*,$")
 """The beginning of lines with a function's parameters, whose defaults are made when the module is imported."""
-OF_THE_ENGINE = ["kernels/interface", "engine/interface", "engine/mirrors", "engine/copying/resident"]
 
 
 @dataclass
@@ -71,11 +67,6 @@ class Module:
     @property
     def path(self) -> Path:
         return path_of(self.name)
-
-    @property
-    def is_behind_library(self) -> bool:
-        """True if tests reach it through the driver's library, in processes of their own."""
-        return is_behind_library(self.name)
 
     @property
     def kept(self) -> Path:
@@ -98,9 +89,6 @@ class Module:
         self.left_out += len(self.mutants) - len(sample)
         self.mutants = sample
 
-    def mutated(self, code: str) -> sandbox.Mutated:
-        return sandbox.Mutated(f"fpgart.{self.name.replace('/', '.')}", self.path, code)
-
     def outcome(self, mutant: mutate.Mutant) -> str:
         return self.results[mutant.key]["outcome"]
 
@@ -109,20 +97,15 @@ def path_of(name: str) -> Path:
     return Path(name) if name.endswith(".c") else Path(f"fpgart/{name}.py")
 
 
-def is_behind_library(name: str) -> bool:
-    return name.endswith(".c") or name.startswith(BEHIND_THE_LIBRARY)
-
-
 def module_names() -> list[str]:
-    paths = [path for folder in ALL for path in sorted(Path(folder).rglob("*.py")) if path.name != "__init__.py"]
-    modules = [str(path.relative_to("fpgart").with_suffix("")) for path in paths] + OF_THE_ENGINE
+    """Returns the names of all files that are mutated; the __init__.py of packages only import."""
+    paths = [path for path in sorted(Path("fpgart").rglob("*.py")) if path.name != "__init__.py"]
+    modules = [str(path.relative_to("fpgart").with_suffix("")) for path in paths if str(path) not in NOT_MUTATED]
     return modules + [str(path) for pattern in C_FILES for path in sorted(Path().glob(pattern))]
 
 
 def read_module(name: str) -> Module:
     path = path_of(name)
-    if not path.exists():
-        raise SystemExit(f"there is no module {path}")
     source = path.read_text()
     mutants_of = mutate_c.mutants_of if path.suffix == ".c" else mutate.mutants_of
     module = Module(name, mutants_of(name, source), hashlib.sha256(source.encode()).hexdigest())
@@ -130,19 +113,13 @@ def read_module(name: str) -> Module:
     return module
 
 
-def reach_of_tests(data: dict[str, Any], only: list[str] | None, at_once: int, wanted: list[Path]) -> covering.Covering:
-    """Finds which tests reach which lines of the modules that they import."""
-    files = covering.chosen_files(data["tests"], only)
-    return covering.measure(files, data["without"], FOLDER / "covering", at_once, wanted)
-
-
-def reach_of_hosts(data: dict[str, Any], only: list[str] | None, at_once: int, wanted: list[Path]) -> covering.Covering:
-    """Finds which tests reach which lines of what is mutated in copies of the tree."""
-    paths = [path_of(name) for name in module_names() if is_behind_library(name)]
-    marked = tree_copies.Copies("marked", at_once, paths)
-    every = [str(file) for folder in data["hosts"] for file in sorted(Path(folder).glob("**/test_*.py"))]
-    files, folder = covering.chosen_files(every, only), FOLDER / "covering.hosts"
-    return covering.measure(files, data["without"], folder, at_once, wanted, marked.measure_file, marked.mark)
+def reach_of_tests(only: list[str], at_once: int, wanted: list[Path]) -> covering.Covering:
+    """Finds which tests reach which lines; those of docs/ and of the project test no code of the driver."""
+    found = (path for folder in ("tests", "conformance") for path in Path(folder).rglob("test_*.py"))
+    every = sorted(str(path) for path in found if path.parts[1] not in ("docs", "project"))
+    marked = tree_copies.Copies("marked", at_once, [path_of(name) for name in module_names()])
+    files, names = covering.chosen(every, only), map(str, wanted)
+    return covering.measure(files, FOLDER / "covering", at_once, names, marked.mark, marked.measure_file)
 
 
 def tests_for(mutant: mutate.Mutant, module: Module, reached: covering.Covering) -> dict[str, float]:
@@ -156,32 +133,21 @@ def digest_of(tests: dict[str, float], versions: dict[str, str]) -> str:
     return hashlib.sha256("\n".join(words).encode()).hexdigest()
 
 
-def passes(module: Module, code: str, tests: dict[str, float], copies: tree_copies.Copies) -> bool:
-    """Runs tests of a module with other contents: in a copy of the tree, or imported."""
-    if module.is_behind_library:
-        return copies.passes(module.path, code, tests)
-    return sandbox.passes(tests, module.mutated(code))
-
-
-def check_unchanged(
-    modules: list[Module], reached: covering.Covering, at_once: int, copies: tree_copies.Copies
-) -> None:
-    """Checks that an unchanged module, tested as mutants are, passes: one of those that are mutated in copies.
+def check_unchanged(modules: list[Module], reached: covering.Covering, copies: tree_copies.Copies) -> None:
+    """Checks that the first module that tests reach passes some of them unchanged, tested as mutants are.
 
     Raises SystemExit if not.
     """
-
-    def children() -> Iterator[tuple[str, sandbox.Child]]:
-        for number, module in enumerate(modules[:1] if modules[0].is_behind_library else modules):
-            found = reached.tests_of(str(module.path), 0, -1, importing=True)
-            tests = dict(list(found.items())[:5])
-            if tests:
-                work = partial(passes, module, module.path.read_text(), tests, copies)
-                yield module.name, sandbox.fork(work, FOLDER / f"unchanged.{number}")
-
-    for name, status in sandbox.each(children(), at_once):
-        if status:
-            raise SystemExit(f"tests of {name} fail in a sandbox without any change")
+    for module in modules:
+        tests = reached.tests_of(str(module.path), 0, -1, importing=True)
+        if tests:
+            work = partial(copies.passes, module.path, module.path.read_text(), dict(list(tests.items())[:5]))
+            ((_, status),) = sandbox.each(iter([(None, sandbox.fork(work, FOLDER / "unchanged"))]), 1)
+            if status:
+                raise SystemExit(
+                    f"tests of {module.name} fail in a copy without any change, see {FOLDER / 'unchanged'}"
+                )
+            return
 
 
 def explain(modules: list[Module], entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -239,8 +205,8 @@ def unjudged(modules: list[Module], reached: covering.Covering) -> list[Work]:
     return left
 
 
-def judge(left: list[Work], at_once: int, copies: tree_copies.Copies) -> None:
-    """Runs what has no result yet: first what can be exchanged, then what cannot, or survived that."""
+def judge(left: list[Work], inside: set[str], at_once: int, copies: tree_copies.Copies) -> None:
+    """Runs what has no result yet: first what can be exchanged, with the tests `inside` this process, then the rest."""
     done = 0
 
     def note(work: Work, status: int) -> None:
@@ -253,12 +219,14 @@ def judge(left: list[Work], at_once: int, copies: tree_copies.Copies) -> None:
     sources = {work.module.name: work.module.path.read_text() for work in left}
     others, trials, tried = [], [], []
     for work in left:
-        source = sources[work.module.name]
-        swap = None if work.module.is_behind_library else swapping.swap_of(work.module.path, source, work.mutant.code)
+        tests = {name: seconds for name, seconds in work.tests.items() if name in inside}
+        swap = None
+        if tests and work.module.path.suffix == ".py":
+            swap = swapping.swap_of(work.module.path, sources[work.module.name], work.mutant.code)
         if swap is None:
             others.append(work)
         else:
-            trials.append(sandbox.Trial(swap, work.tests))
+            trials.append(sandbox.Trial(swap, tests))
             tried.append(work)
     if trials:
         for number, status in sandbox.try_swaps(trials, FOLDER, at_once):
@@ -269,7 +237,7 @@ def judge(left: list[Work], at_once: int, copies: tree_copies.Copies) -> None:
 
     def children() -> Iterator[tuple[Work, sandbox.Child]]:
         for number, work in enumerate(others):
-            run = partial(passes, work.module, work.mutant.code, work.tests, copies)
+            run = partial(copies.passes, work.module.path, work.mutant.code, work.tests)
             yield work, sandbox.fork(run, FOLDER / f"output.{number % 64}")
 
     for work, status in sandbox.each(children(), at_once):
@@ -290,7 +258,7 @@ def report(modules: list[Module], idle: list[dict[str, Any]]) -> int:
             outcome = SURVIVED if module.outcome(mutant) == UNREACHED else module.outcome(mutant)
             counts[outcome] += 1
             if outcome == SURVIVED:
-                reached = "" if module.outcome(mutant) == SURVIVED else ", which no fast test reaches"
+                reached = "" if module.outcome(mutant) == SURVIVED else ", which no test reaches"
                 print(f"survived: {module.path}:{mutant.first} in {mutant.function}{reached}")
                 print(f"    - {mutant.before}\n    + {mutant.after}")
         totals += counts
@@ -307,30 +275,26 @@ _COLUMNS = ("mutants", LEFT_OUT, KILLED, TIMEOUT, EXPLAINED, SURVIVED)
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("modules", nargs="*", help="as runtime/scheduling/order; all when none is named")
+    parser.add_argument("modules", nargs="*", help="as runtime/scheduling/order, or a room; all when none is named")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2, help="how many at once")
     parser.add_argument("--sample", type=int, metavar="N", help="at most so many mutants of each module, at random")
     parser.add_argument("--seed", type=int, default=1, help="which ones --sample chooses (default: 1)")
-    parser.add_argument("--tests", nargs="+", metavar="FILE", help="only these of the fast tests' files")
+    parser.add_argument(
+        "--tests", nargs="+", default=[], metavar="FILE", help="only these files of tests, or those in these folders"
+    )
     chosen = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("broken off"))
-    data = json.loads(DATA.read_text())
-    modules = [read_module(name) for name in chosen.modules or module_names()]
+    modules = [read_module(name) for name in covering.chosen(module_names(), chosen.modules)]
     sandbox.warm_up()
-    idle = explain(modules, data["explained"])
+    idle = explain(modules, json.loads(DATA.read_text()))
     if chosen.sample is not None:
         for module in modules:
             module.leave(mutate.sample(module.mutants, chosen.sample, chosen.seed))
     copies = tree_copies.Copies("copies", chosen.jobs)
-    for reach, some in (
-        (reach_of_tests, [module for module in modules if not module.is_behind_library]),
-        (reach_of_hosts, [module for module in modules if module.is_behind_library]),
-    ):
-        if some:
-            reached = reach(data, chosen.tests, chosen.jobs, [module.path for module in some])
-            copies.make()
-            check_unchanged(some, reached, chosen.jobs, copies)
-            judge(unjudged(some, reached), chosen.jobs, copies)
+    reached = reach_of_tests(chosen.tests, chosen.jobs, [module.path for module in modules])
+    copies.make()
+    check_unchanged(modules, reached, copies)
+    judge(unjudged(modules, reached), reached.inside, chosen.jobs, copies)
     return 1 if report(modules, idle) else 0
 
 

@@ -1,76 +1,83 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lines that each test reaches, and its duration; kept from run to run, by test file.
+"""The blocks of the driver's code that each test enters, and its duration; kept from run to run, by test file.
 
 A test file is measured again when it has changed, or what it shares with others. When only the driver has changed, the
-lines of the old text are looked up in the new one: measuring takes longer than most runs.
+blocks of the old text are looked up in the new one: measuring takes longer than most runs.
 """
 
 from __future__ import annotations
 
-import _thread
-import contextlib
 import difflib
 import hashlib
 import json
 import os
 import re
-import sys
-import threading
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
-import pytest
+import marking
 import sandbox
 
 TEXTS = "texts"
 """The folder of the driver's files as they were measured, by their digests."""
-Run = Callable[[str, list[str], Path], bool]
-"""Runs a test file without some of its tests, and keeps what it reached in another file; False if it cannot."""
+
+
+@dataclass
+class Measured:
+    """What the tests of a file entered."""
+
+    digest: str
+    """Changes with what it is valid for."""
+    ran: dict[str, tuple[str, int]]
+    """The driver's files, each with the digest of its text and the number of its first block."""
+    seconds: dict[str, float]
+    """Of the processor, by test."""
+    blocks: dict[str, str]
+    """By test: a hexadecimal number that has a bit for each block."""
+    inside: list[str]
+    """Tests for which no other process ran code of the driver."""
 
 
 class Covering:
-    """The reach of tests: `lines` by test and source file, and `seconds` of the processor by test."""
+    """The reach of tests, by `tests_of`."""
 
-    def __init__(self) -> None:
+    def __init__(self, texts: Path) -> None:
+        """`texts` is the folder with the sources as they were measured."""
         self.seconds: dict[str, float] = {}
-        self._tests: dict[tuple[str, int], set[str]] = {}
-        self._reach: dict[str, set[str]] = {}
+        """Of the processor, by test."""
+        self.inside: set[str] = set()
+        """Tests for which no other process ran code of the driver."""
+        self._texts = texts
+        self._entered: list[tuple[dict[str, tuple[str, int]], dict[str, int]]] = []
         self._importers: dict[str, set[str]] = {}
-        self._changed: dict[str, set[int]] = {}
-        """The lines of files that are others than when their tests were measured."""
-        self._places_now = cache(places_now)
+        self._places = cache(self._read_places)
 
-    def add(self, measured: dict[str, Any], texts: Path) -> None:
-        """Adds what the tests of a file reached, whose sources were in the folder `texts`."""
-        self.seconds |= measured["seconds"]
-        now = {file: self._places_now(Path(file), texts / digest) for file, digest in measured["ran"].items()}
-        for file, places in now.items():
-            if places is not None:
-                self._changed.setdefault(file, set()).update(places.changed)
-        for test, files in measured["lines"].items():
-            for file, lines in files.items():
-                self._reach.setdefault(file, set()).add(test)
-                places = now[file]
-                for line in lines:
-                    for place in (line,) if places is None else places.of.get(line, ()):
-                        self._tests.setdefault((file, place), set()).add(test)
+    def add(self, measured: Measured) -> None:
+        self.seconds |= measured.seconds
+        self.inside.update(measured.inside)
+        self._entered.append((measured.ran, {test: int(bits, 16) for test, bits in measured.blocks.items()}))
 
     def tests_of(self, file: str, first: int, last: int, *, importing: bool) -> dict[str, float]:
-        """Returns the tests that reach lines of a file, the shortest first.
+        """Returns the tests that enter the blocks of a file's lines, the shortest first.
 
-        For what its import runs (`importing`): all that reach the file, or stand in a test file that imports from it,
-        because defaults and constants are read without reaching a line. For lines that are new since the tests were
-        measured, and not beside any that a test reached: all that reach the file.
+        For what its import runs (`importing`): all that enter a block of the file, or stand in a test file that imports
+        from it, because defaults and constants are read without entering one. For lines that are new since the tests
+        were measured, and not beside any block: all that enter a block of the file.
         """
-        found = set(self._reach.get(file, ())) | self._importing(file) if importing else set()
-        for line in range(first, last + 1):
-            found |= self._tests.get((file, line), set())
-        if not found and not self._changed.get(file, set()).isdisjoint(range(first, last + 1)):
-            found = set(self._reach.get(file, ()))
+        found = self._importing(file) if importing else set()
+        for ran, entered in self._entered:
+            digest, begin = ran[file]
+            places = self._places(file, digest)
+            blocks = places.all if importing else places.blocks(range(first, last + 1))
+            mask = sum(1 << begin + block for block in blocks)
+            found |= {test for test, bits in entered.items() if bits & mask}
         return {test: self.seconds[test] for test in sorted(found, key=lambda test: (self.seconds[test], test))}
+
+    def _read_places(self, file: str, digest: str) -> Places:
+        path, before = Path(file), (self._texts / digest).read_text()
+        return Places(marking.marked(file, before, 0)[1], before, path.read_text() if path.exists() else "")
 
     def _importing(self, file: str) -> set[str]:
         if file not in self._importers:
@@ -82,98 +89,67 @@ class Covering:
 
 
 class Places:
-    """Where the lines of a text are in another: `of` each line, and the lines there that are `changed`."""
+    """Where the blocks of a text, which are known by its lines, are in another."""
 
-    def __init__(self, before: str, after: str) -> None:
-        self.of: dict[int, list[int]] = {}
-        self.changed: set[int] = set()
+    def __init__(self, of: dict[int, int], before: str, after: str) -> None:
+        self.all = set(of.values())
+        self._of: dict[int, set[int]] = {}
+        self._changed: set[int] = set()
         matcher = difflib.SequenceMatcher(None, before.splitlines(), after.splitlines(), autojunk=False)
         for tag, begin, end, new_begin, new_end in matcher.get_opcodes():
             new = range(new_begin + 1, new_end + 1)  # lines count from 1
             if tag == "equal":
                 for line, place in zip(range(begin + 1, end + 1), new, strict=True):
-                    self.of.setdefault(line, []).append(place)
+                    self._of[place] = {of[line]} if line in of else set()
             else:  # new lines have the tests of those that they replace, and of the neighbours
-                self.changed.update(new)
-                for line in range(begin, end + 2):
-                    self.of.setdefault(line, []).extend(new)
+                self._changed.update(new)
+                beside = {of[line] for line in range(begin, end + 2) if line in of}
+                self._of.update(dict.fromkeys(new, beside))
+
+    def blocks(self, lines: Collection[int]) -> set[int]:
+        """Returns the blocks of lines of the new text."""
+        found = set().union(*(self._of.get(line, ()) for line in lines))
+        return found if found or self._changed.isdisjoint(lines) else self.all
 
 
-def places_now(file: Path, before: Path) -> Places | None:
-    """Returns where the lines are that a file had before; None if it has not changed."""
-    old, new = before.read_text(), file.read_text() if file.exists() else ""
-    return None if old == new else Places(old, new)
+def chosen(every: list[str], words: list[str]) -> list[str]:
+    """Returns the names that are among the words, or in folders that are; all without words.
 
-
-class Measuring:
-    """A pytest plugin: times each test, and has its lines counted apart."""
-
-    def __init__(self, measured: Any) -> None:
-        self._coverage = measured
-        self.seconds: dict[str, float] = {}
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_protocol(self, item: Any) -> Iterator[None]:
-        self._coverage.switch_context(item.nodeid)
-        begin = time.process_time()
-        result = yield
-        self.seconds[item.nodeid] = round(time.process_time() - begin, 3)
-        return result
-
-
-@contextlib.contextmanager
-def all_threads_traced() -> Iterator[None]:
-    """Lets tracers see threads that are made without `threading`, as the driver's workers are."""
-    start = _thread.start_new_thread
-
-    def start_traced(work: Callable[..., object], *given: Any) -> int:
-        def begin(*arguments: Any, **named: Any) -> None:
-            sys.settrace(threading.gettrace())
-            work(*arguments, **named)
-
-        return start(begin, *given)
-
-    _thread.start_new_thread = start_traced
-    try:
-        yield
-    finally:
-        _thread.start_new_thread = start
-
-
-def chosen_files(fast: list[str], chosen: list[str] | None) -> list[str]:
-    """Returns the chosen files of the fast tests, or all if none was chosen. Raises SystemExit for other files."""
-    if strange := set(chosen or ()) - set(fast):
-        raise SystemExit(f"tests/mutants.json does not list {', '.join(sorted(strange))} among the fast tests")
-    return [file for file in fast if chosen is None or file in chosen]
+    Raises SystemExit for a word that chooses nothing.
+    """
+    found: set[str] = set()
+    for word in words:
+        some = {name for name in every if name == word or name.startswith(f"{word.rstrip('/')}/")}
+        if not some:
+            raise SystemExit(f"there is no {word}")
+        found |= some
+    return [name for name in every if name in found or not words]
 
 
 def measure(
     files: Iterable[str],
-    without: list[str],
     folder: Path,
     at_once: int,
-    wanted: Iterable[Path],
-    run: Run | None = None,
-    prepare: Callable[[], None] = lambda: None,
+    wanted: Iterable[str],
+    prepare: Callable[[], None],
+    run: Callable[[str, Path], bool],
 ) -> Covering:
     """Runs the test files that have changed since they were last run; `run` does it for one, in a child.
 
     It runs those, too, with which one of the `wanted` sources was not measured, as it was not there. `prepare` is
-    called before, if there are any. Raises SystemExit when `run` returns False, which it does, where no other is given,
-    if a test fails.
+    called before, if there are any. Raises SystemExit when `run` returns False.
     """
-    run = run or _measure_file
-    folder.mkdir(parents=True, exist_ok=True)
-    covering, stale, needed = Covering(), {}, {str(path) for path in wanted}
+    covering, stale, needed = Covering(folder / TEXTS), {}, set(wanted)
     for file in files:
-        kept = folder / f"{Path(file).stem}.json"
-        known = json.loads(kept.read_text()) if kept.exists() else {}
-        if known.get("digest") == _digest(file, without) and needed <= known["ran"].keys():
-            covering.add(known, folder / TEXTS)
+        kept = folder / f"{file.replace('/', '.')}.json"
+        known = Measured(**json.loads(kept.read_text())) if kept.exists() else None
+        if known and known.digest == version(file) and needed <= known.ran.keys():
+            covering.add(known)
         else:
             stale[file] = kept
 
     if stale:
+        (folder / TEXTS).mkdir(parents=True, exist_ok=True)
         prepare()
 
     def children() -> Iterator[tuple[str, sandbox.Child]]:
@@ -181,74 +157,39 @@ def measure(
             print(f"measuring {file}", flush=True)
 
             def work(file: str = file, kept: Path = kept) -> bool:
-                return run(file, without, kept)
+                return run(file, kept)
 
             yield file, sandbox.fork(work, kept.with_suffix(".log"))
 
     for file, status in sandbox.each(children(), at_once):
         kept = stale[file]
         if status:
-            raise SystemExit(f"{file} fails without any mutant, see {kept.with_suffix('.log')}")
-        covering.add(json.loads(kept.read_text()), folder / TEXTS)
+            raise SystemExit(f"{file} cannot be run, see {kept.with_suffix('.log')}")
+        covering.add(Measured(**json.loads(kept.read_text())))
     return covering
-
-
-def _measure_file(file: str, without: list[str], kept: Path) -> bool:
-    import coverage
-
-    measured = coverage.Coverage(
-        data_file=None, config_file=False, source=["fpgart"], concurrency=_concurrency(file), messages=False
-    )
-    measuring = Measuring(measured)
-    options = ["-x", "-q", "--tb=short", *sandbox.PLUGINS, *(f"--deselect={name}" for name in without)]
-    measured.start()
-    with all_threads_traced():
-        status = pytest.main([*options, file], plugins=[measuring])
-    measured.stop()
-    if status != pytest.ExitCode.OK:
-        return False
-    data = measured.get_data()
-    lines: dict[str, dict[str, list[int]]] = {test: {} for test in measuring.seconds}
-    ran = sorted(str(Path(path).relative_to(Path.cwd())) for path in data.measured_files())
-    for name in ran:
-        path = str(Path.cwd() / name)
-        for line, tests in data.contexts_by_lineno(path).items():
-            for test in tests:
-                if test in lines:
-                    lines[test].setdefault(name, []).append(line)
-    keep(kept, file, without, measuring.seconds, lines, ran)
-    return True
 
 
 def keep(
     kept: Path,
     file: str,
-    without: list[str],
     seconds: dict[str, float],
-    lines: dict[str, dict[str, list[int]]],
-    ran: list[str],
+    entered: dict[str, Collection[int]],
+    inside: list[str],
+    first_blocks: dict[str, int],
 ) -> None:
-    """Keeps what the tests of a file reached in those of the driver's that they `ran`, with what it is valid for."""
+    """Keeps which blocks the tests of a file entered, in files of the driver's whose first blocks are given."""
     texts = kept.parent / TEXTS
-    texts.mkdir(exist_ok=True)
-    digests = {}
-    for name in ran:
+    ran = {}
+    for name, begin in first_blocks.items():
         text = Path(name).read_bytes()
-        digests[name] = hashlib.sha256(text).hexdigest()
-        if not (texts / digests[name]).exists():
+        digest = hashlib.sha256(text).hexdigest()
+        ran[name] = (digest, begin)
+        if not (texts / digest).exists():
             new = texts / f"new.{os.getpid()}"
             new.write_bytes(text)
-            new.replace(texts / digests[name])
-    measured = {"digest": _digest(file, without), "ran": digests, "seconds": seconds, "lines": lines}
-    kept.write_text(json.dumps(measured))
-
-
-def _concurrency(file: str) -> list[str]:
-    """Returns the kinds of threads in the tests of a file.
-
-    Greenlets only if it has any: a tracer that supports them can hang when a thread of the system ends.
-    """
-    return ["greenlet", "thread"] if re.search(r"\binterleavings\b", Path(file).read_text()) else ["thread"]
+            new.replace(texts / digest)
+    blocks = {test: f"{sum(1 << number for number in numbers):x}" for test, numbers in entered.items()}
+    kept.write_text(json.dumps(asdict(Measured(version(file), ran, seconds, blocks, inside))))
 
 
 def sources_of(file: str) -> list[Path]:
@@ -262,8 +203,3 @@ def sources_of(file: str) -> list[Path]:
 def version(file: str) -> str:
     """Changes with the sources of a test file."""
     return hashlib.sha256(b"".join(path.read_bytes() for path in sources_of(file))).hexdigest()
-
-
-def _digest(file: str, without: list[str]) -> str:
-    """Changes with the test file, and with what the tests share."""
-    return hashlib.sha256(f"{version(file)} {[name for name in without if name.startswith(file)]}".encode()).hexdigest()

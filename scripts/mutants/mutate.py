@@ -122,6 +122,10 @@ def mutants_of(module: str, source: str, functions: Container[str] | None = None
     begins = [0]
     for line in lines:
         begins.append(begins[-1] + len(line))
+
+    def offset(position: tuple[int, int]) -> int:
+        return begins[position[0] - 1] + position[1]
+
     found: list[Mutant] = []
     seen: set[str] = set()
     numbers: Counter[tuple[str, str, str]] = Counter()
@@ -129,13 +133,14 @@ def mutants_of(module: str, source: str, functions: Container[str] | None = None
         function = _function_of(node) or "(module)"
         if functions is not None and function not in functions:
             continue
+        whole = _outermost(node)
+        begin, end = offset(node.start_pos), offset(node.end_pos)
+        whole_begin, whole_end = offset(whole.start_pos), offset(whole.end_pos)  # the rest of the module compiles
         for operator in operators:
             for index, _ in enumerate(operator.mutation_positions(node)):
-                begin = begins[node.start_pos[0] - 1] + node.start_pos[1]
-                end = begins[node.end_pos[0] - 1] + node.end_pos[1]
                 after = operator.mutate(_copy(node), index).get_code().lstrip()
                 code = source[:begin] + after + source[end:]
-                if code in seen or not _compiles(code):
+                if code in seen or not _compiles(source[whole_begin:begin] + after + source[end:whole_end]):
                     continue
                 seen.add(code)
                 first, last, was, now = _difference(lines, code.splitlines(keepends=True))
@@ -177,6 +182,13 @@ def _is_protocol(node: Any) -> bool:
     """True if a class is a protocol: none of its lines is run."""
     bases = node.get_super_arglist() if node.type == "classdef" else None
     return bases is not None and "Protocol" in bases.get_code()
+
+
+def _outermost(node: Any) -> Any:
+    """Returns the statement of the module that a node is in, or the module."""
+    while node.parent is not None and node.parent.parent is not None:
+        node = node.parent
+    return node
 
 
 def _function_of(node: Any) -> str | None:

@@ -1,18 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests in a process of their own, forked from one that has imported all but the driver: that costs little.
 
-Nothing is written to the source: the child imports a mutant in place of its module, or has the driver and the tests
-from its parent and exchanges the code of a function. Each test has a time limit, after which the system ends the child,
-whatever it is doing.
+The child has the driver and the tests from its parent and exchanges the code of a function, or imports them from a copy
+of the tree. Each test has a time limit, after which the system ends the child, whatever it is doing.
 """
 
 from __future__ import annotations
 
 import contextlib
 import gc
-import importlib.abc
-import importlib.machinery
-import importlib.util
 import itertools
 import json
 import os
@@ -22,7 +18,7 @@ import signal
 import sys
 import time
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -65,24 +61,6 @@ def warm_up() -> None:
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     os.environ.setdefault("FPGART_TEST_SCHEDULES", FEW_SCHEDULES)
     assert hypothesis.stateful is not None
-
-
-class Mutated(importlib.abc.MetaPathFinder, importlib.machinery.SourceFileLoader):
-    """Finds and loads one module with another source."""
-
-    def __init__(self, name: str, path: Path, code: str) -> None:
-        super().__init__(name, str(path))
-        self._code = code
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        if fullname != self.name:
-            return None
-        return importlib.util.spec_from_file_location(fullname, self.path, loader=self)
-
-    def get_code(self, fullname: str) -> types.CodeType:
-        return compile(self._code, self.path, "exec", dont_inherit=True)
 
 
 @dataclass
@@ -140,11 +118,9 @@ def by_file(tests: dict[str, float]) -> list[dict[str, float]]:
     return sorted(files.values(), key=lambda file: sum(file.values()))
 
 
-def passes(tests: dict[str, float], mutated: Mutated | None = None) -> bool:
-    """Runs tests of a mutant, which they import, or find; in a child of fork()."""
+def passes(tests: dict[str, float]) -> bool:
+    """Runs tests of a mutant, which they import; in a child of fork()."""
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
-    if mutated is not None:
-        sys.meta_path.insert(0, mutated)
     for chosen in by_file(tests):
         limit(5)
         if pytest.main([*OPTIONS, file_of(chosen)], plugins=[Chosen(chosen)]) != pytest.ExitCode.OK:
@@ -222,7 +198,7 @@ def try_swaps(trials: list[Trial], folder: Path, at_once: int) -> Iterator[tuple
     """Runs the tests of each change in a child of a process that has collected them all; yields numbers and statuses.
 
     The status is 0 also where the function is not there, or where the test that failed does so without the change:
-    such a change has to be imported instead. Raises SystemExit where the tests cannot be collected.
+    such a change is made in a copy instead. Raises SystemExit where the tests cannot be collected.
     """
     files = sorted({name.split("::")[0] for trial in trials for name in trial.tests})
     reader, writer = os.pipe()

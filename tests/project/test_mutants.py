@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import _thread
 import json
 import os
 import signal
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from types import FrameType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -22,6 +20,7 @@ pytest.importorskip("cosmic_ray", reason="comes with fpgart[mutants]")
 sys.path[:0] = [str(ROOT / "scripts" / "mutants"), str(ROOT / "scripts")]
 
 import covering  # type: ignore[import-not-found]  # noqa: E402
+import marking  # type: ignore[import-not-found]  # noqa: E402
 import mutate  # noqa: E402
 import mutate_c  # noqa: E402
 import sandbox  # noqa: E402
@@ -149,13 +148,13 @@ def test_statements_conditions_operators_and_constants_of_c_are_mutated_each_by_
 
 def test_each_block_of_c_marks_a_byte_and_lines_stay_where_they_are() -> None:
     """The cases of a switch and the body of a loop without braces belong to the block around them."""
-    marked, blocks = tree_copies.marked_c(C_SOURCE, 7)
+    marked, blocks = marking.marked_c(C_SOURCE, 7)
     added = dict(zip(C_SOURCE.split("\n"), marked.split("\n"), strict=True))
     marks = {was.strip(): now.removeprefix(was) for was, now in added.items() if was and was != now}
     assert marks == {
-        "{": f" {tree_copies.MARKED}[10] = 1;",
-        "item > 0) {": f" {tree_copies.MARKED}[8] = 1;",
-        "do {": f" {tree_copies.MARKED}[9] = 1;",
+        "{": f" {marking.MARKED}[10] = 1;",
+        "item > 0) {": f" {marking.MARKED}[8] = 1;",
+        "do {": f" {marking.MARKED}[9] = 1;",
     }
     inside: dict[int, list[str]] = {}
     for at, line in enumerate(C_SOURCE.split("\n"), 1):
@@ -170,9 +169,9 @@ def test_each_block_of_a_module_marks_a_byte_when_it_is_entered(monkeypatch: pyt
     source = '"""Words."""\nfrom __future__ import annotations\ndef find(of, key):\n    """More."""\n'
     source += "    try:\n        if key:\n            return of[key]\n        else:\n            return 0\n"
     source += "    except KeyError:\n        return None\nclass Item:\n    size = find({}, 0)\n"
-    marked, blocks = tree_copies.marked_python(source, 3)
+    marked, blocks = marking.marked_python(source, 3)
     marks = bytearray(16)
-    monkeypatch.setitem(sys.modules, f"fpgart.{tree_copies.MARKED}", SimpleNamespace(**{tree_copies.MARKED: marks}))
+    monkeypatch.setitem(sys.modules, f"fpgart.{marking.MARKED}", SimpleNamespace(**{marking.MARKED: marks}))
     module: dict[str, Any] = {}
     exec(marked, module)
     entered: list[set[int]] = []
@@ -185,7 +184,7 @@ def test_each_block_of_a_module_marks_a_byte_when_it_is_entered(monkeypatch: pyt
 
 
 def test_each_explanation_has_a_reason_and_fits_a_mutant() -> None:
-    entries = json.loads((ROOT / "tests" / "mutants.json").read_text())["explained"]
+    entries = json.loads((ROOT / "tests" / "mutants.json").read_text())
     functions: dict[str, set[str]] = {}
     for entry in entries:
         functions.setdefault(entry["module"], set()).add(entry["function"])
@@ -221,6 +220,21 @@ def test_all_work_is_done_so_many_at_once(tmp_path: Path, count: int, at_once: i
     assert found == {number: number % 2 for number in range(count)}
 
 
+SEVERAL = "A = 1\nB = 2\ndef one():\n    pass\ndef two():\n    pass\ndef three():\n    pass\n"
+
+
+def reach(ran: str, **entered: int) -> covering.Covering:
+    """Returns what tests reach in a file with `SEVERAL`: each a block, by the name of its file."""
+    for name in entered:
+        Path(f"test_{name}.py").touch()
+    Path("text").write_text(SEVERAL)
+    reached = covering.Covering(Path())
+    tests = {f"test_{name}.py::test": block for name, block in entered.items()}
+    blocks = {test: f"{1 << 10 + block:x}" for test, block in tests.items()}
+    reached.add(covering.Measured("", {ran: ("text", 10)}, dict.fromkeys(tests, 1.0), blocks, [*tests][:1]))
+    return reached
+
+
 @pytest.mark.parametrize(
     "line", ["from fpgart.board.mmd import Traffic", "from fpgart.board import mmd as doors, timing"]
 )
@@ -228,39 +242,15 @@ def test_what_an_import_runs_is_tested_by_the_files_that_import_it_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("test_one.py").write_text(f"import os\n{line}\n")
+    reached = reach("fpgart/board/mmd.py", one=0, other=-1, second=1, third=-1)
+    Path("test_third.py").write_text(f"import os\n{line}\n")
     Path("test_other.py").write_text("from fpgart.board.mmdx import Traffic\nfrom fpgart.board import mmdx\n")
-    Path("text").touch()
-    reached = covering.Covering()
-    reached.add({
-        "ran": {"fpgart/board/mmd.py": "text"},
-        "seconds": {"test_one.py::a": 2.0, "test_one.py::b": 1.0, "test_other.py::c": 1.0, "test_third.py::d": 3.0},
-        "lines": {"test_one.py::b": {"fpgart/board/mmd.py": [7]}, "test_third.py::d": {"fpgart/board/mmd.py": [8]}},
-    }, tmp_path)  # fmt: skip
-    Path("test_third.py").touch()
-    assert [*reached.tests_of("fpgart/board/mmd.py", 7, 7, importing=False)] == ["test_one.py::b"]
-    found = reached.tests_of("fpgart/board/mmd.py", 7, 7, importing=True)
-    assert [*found] == ["test_one.py::b", "test_one.py::a", "test_third.py::d"]
-
-
-def test_threads_that_are_made_without_the_module_for_threads_are_traced_too() -> None:
-    traced: list[str] = []
-    ended = threading.Event()
-
-    def work(words: str, *, last: str) -> None:
-        ended.set()
-
-    def trace(frame: FrameType, event: str, argument: object) -> None:
-        traced.append(frame.f_code.co_name)
-
-    threading.settrace(trace)
-    try:
-        with covering.all_threads_traced():
-            _thread.start_new_thread(work, ("words",), {"last": "words"})
-            ended.wait()
-    finally:
-        threading.settrace(None)  # type: ignore[arg-type]
-    assert "work" in traced
+    Path("fpgart/board").mkdir(parents=True)
+    Path("fpgart/board/mmd.py").write_text(SEVERAL)
+    assert [*reached.tests_of("fpgart/board/mmd.py", 5, 6, importing=False)] == ["test_second.py::test"]
+    found = reached.tests_of("fpgart/board/mmd.py", 1, 1, importing=True)
+    assert [*found] == [f"test_{name}.py::test" for name in ("one", "second", "third")]
+    assert reached.inside == {"test_one.py::test"}
 
 
 def test_a_sample_is_as_large_as_was_asked_in_the_order_of_the_lines_and_the_same_for_the_same_seed() -> None:
@@ -304,65 +294,61 @@ def test_the_time_without_a_processor_is_known() -> None:
 
 
 @pytest.fixture
-def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
-    """Measures a file of tests that reaches two lines of a file; returns what is known, and whether it was run."""
+def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., bool]:
+    """Measures a file of tests that runs one of the driver's; returns whether its tests were run."""
     monkeypatch.chdir(tmp_path)
     for name in ("tests/test_one.py", "tests/shared.py", "fpgart/ran.py"):
         Path(name).parent.mkdir(exist_ok=True)
-        Path(name).write_text("1\n2\n3\n4\n5\n6\n")
+        Path(name).write_text(SEVERAL)
     runs: list[bool] = []
 
-    def run(file: str, without: list[str], kept: Path) -> bool:
-        lines = {f"{file}::{name}": {"fpgart/ran.py": [line]} for name, line in (("two", 2), ("five", 5))}
-        covering.keep(kept, file, without, dict.fromkeys(lines, 1.0), lines, ["fpgart/ran.py"])
+    def run(file: str, kept: Path) -> bool:
+        covering.keep(kept, file, {"test": 1.0}, {"test": {0}}, [], {"fpgart/ran.py": 0})
         return True
 
-    monkeypatch.setattr(covering, "_measure_file", run)
     monkeypatch.setattr(covering.sandbox, "fork", lambda work, output: runs.append(work()))
     monkeypatch.setattr(covering.sandbox, "each", lambda children, at_once: [(name, 0) for name, _ in children])
 
-    def measure(*without: str, wanted: str = "fpgart/ran.py") -> tuple[Any, bool]:
+    def measure(wanted: str = "fpgart/ran.py") -> bool:
         before = len(runs)
-        reached = covering.measure(["tests/test_one.py"], list(without), tmp_path / "kept", 1, [Path(wanted)])
-        return reached, len(runs) > before
+        covering.measure(["tests/test_one.py"], tmp_path / "kept", 1, [wanted], lambda: None, run)
+        return len(runs) > before
 
     return measure
 
 
-def test_what_a_test_file_reached_is_measured_again_when_the_tests_have_changed(measured: Callable[..., Any]) -> None:
-    assert measured()[1]
-    assert not measured()[1]
+def test_what_a_test_file_entered_is_measured_again_when_the_tests_have_changed(measured: Callable[..., bool]) -> None:
+    assert measured()
+    assert not measured()
     for file, again in (("tests/test_one.py", True), ("tests/shared.py", True), ("fpgart/ran.py", False)):
         Path(file).write_text("2")
-        assert (file, measured()[1]) == (file, again)
-        assert not measured()[1]
-    assert measured("tests/test_one.py::slow")[1]
+        assert (file, measured()) == (file, again)
+        assert not measured()
     Path("fpgart/ran.py").unlink()
-    assert not measured("tests/test_one.py::slow")[1]
+    assert not measured()
 
 
-def test_tests_are_measured_again_for_a_file_that_was_not_there(measured: Callable[..., Any]) -> None:
+def test_tests_are_measured_again_for_a_file_that_was_not_there(measured: Callable[..., bool]) -> None:
     measured()
-    assert measured(wanted="fpgart/new.py")[1]
+    assert measured("fpgart/new.py")
 
 
-def test_tests_of_a_line_are_found_wherever_it_has_gone_since(measured: Callable[..., Any]) -> None:
+def test_tests_of_a_line_are_found_wherever_it_has_gone_since(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A new line has the tests of those that it replaces, and of the lines beside it; or else of the whole file."""
-    measured()
-    Path("fpgart/ran.py").write_text("0\n1\n2\n3\n4\n7\n8\n6\n9\n")
-    reached, again = measured()
-    assert not again
-    found = [{*reached.tests_of("fpgart/ran.py", line, line, importing=False)} for line in range(1, 10)]
-    two, five = {"tests/test_one.py::two"}, {"tests/test_one.py::five"}
-    assert found == [two | five, set(), two, set(), set(), five, five, set(), two | five]
+    monkeypatch.chdir(tmp_path)
+    reached = reach("ran.py", one=0, three=2)
+    Path("ran.py").write_text(SEVERAL.replace("A = 1", "A = 2").replace("two", "2") + "last = 1\n")
+    one, three = "test_one.py::test", "test_three.py::test"
+    found = [[*reached.tests_of("ran.py", line, line, importing=False)] for line in range(1, 10)]
+    assert found == [[one, three], [], [one], [one], [one], [], [three], [three], [three]]
 
 
-def test_only_files_of_the_fast_tests_can_be_chosen() -> None:
-    fast = ["tests/test_one.py", "tests/test_two.py", "tests/test_three.py"]
-    assert covering.chosen_files(fast, None) == fast
-    assert covering.chosen_files(fast, fast[:0:-1]) == fast[1:]
-    with pytest.raises(SystemExit, match=r"does not list tests/test_four\.py among the fast tests"):
-        covering.chosen_files(fast, [fast[0], "tests/test_four.py"])
+def test_modules_and_files_of_tests_are_chosen_by_their_names_and_folders() -> None:
+    every = ["kernels/loops/scan", "kernels/signs", "kernels_of", "watch/page"]
+    assert covering.chosen(every, []) == every
+    assert covering.chosen(every, ["watch/page", "kernels/"]) == ["kernels/loops/scan", "kernels/signs", "watch/page"]
+    with pytest.raises(SystemExit, match=r"there is no kernel$"):
+        covering.chosen(every, ["watch", "kernel"])
 
 
 SWAPPED = """
@@ -488,6 +474,9 @@ def test_double(): run("assert double(3) == 6")
 def halved(): run("assert half(6) == 3")
 def test_half(halved): pass
 def test_again(halved): pass
+def test_inside():
+    from fpgart.api.m import half
+    assert half(6) == 3
 def test_unsound(): assert False
 """
 
@@ -495,7 +484,7 @@ def test_unsound(): assert False
 def test_what_runs_in_processes_of_the_tests_is_changed_in_copies_of_the_tree(tmp_path: Path) -> None:
     """Tests of a block are those that pass and whose processes, or those of their fixtures, enter it.
 
-    What the compiler refuses is no mutant.
+    Which tests start no such process is known. What the compiler refuses is no mutant.
     """
     module = "def double(x):\n    return 2 * x\ndef half(x):\n    return x // 2\n"
     files = {
@@ -514,10 +503,10 @@ copied_tree.ROOT = Path.cwd()
 module, c = Path("fpgart/api/m.py"), Path("core/a.c")
 marked = tree_copies.Copies("marked", 2, [module, c])
 Path("build/mutants").mkdir(parents=True)
-files = [module, c]
-reached = covering.measure(["tests/test_m.py"], [], Path("build/kept"), 2, files, marked.measure_file, marked.mark)
+files = [str(module), str(c)]
+reached = covering.measure(["tests/test_m.py"], Path("build/kept"), 2, files, marked.mark, marked.measure_file)
 doubling, halving = (reached.tests_of(str(module), line, line, importing=False) for line in (2, 4))
-print([*doubling], sorted(halving))
+print([*doubling], sorted(halving), reached.inside)
 copies, text = tree_copies.Copies("copies", 1), module.read_text()
 copies.make()
 with copies.one() as (tree, _):
@@ -535,8 +524,8 @@ except sandbox.Refused:
     printed = output(
         finished(sys.executable, "-u", "-c", program, *folders, cwd=tmp_path, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
     )
-    again, double, half = (f"tests/test_m.py::test_{name}" for name in ("again", "double", "half"))
-    words = [f"{[double]} {[again, half]}", "True False", "True True", "int a;"]
+    again, double, half, inside = (f"tests/test_m.py::test_{name}" for name in ("again", "double", "half", "inside"))
+    words = [f"{[double]} {[again, half, inside]} { ({inside}) }", "True False", "True True", "int a;"]
     assert [line for line in printed.splitlines() if line in words] == words
 
 
