@@ -17,7 +17,7 @@ _IN_MATH: Final = "E LOG2E LOG10E LN2 LN10 PI PI_2 PI_4 1_PI 2_PI 2_SQRTPI SQRT2
 _OF_FLOATS: Final = ("DIG", "MANT_DIG", "MAX_10_EXP", "MAX_EXP", "MIN_10_EXP", "MIN_EXP", "RADIX")
 _FLOAT: Final = dict(zip(_OF_FLOATS, (6, 24, 38, 128, -37, -125, 2), strict=True))
 _DOUBLE: Final = dict(zip(_OF_FLOATS, (15, 53, 308, 1024, -307, -1021, 2), strict=True))
-_BYTES: Final = {"SHORT": 2, "INT": 4, "LONG": 8, "LONG_LONG": 8, "FLOAT": 4, "DOUBLE": 8, "POINTER": 8, "SIZE_T": 8,
+_BYTES: Final = {"SHORT": 2, "INT": 4, "LONG": 8, "LONG_LONG": 16, "FLOAT": 4, "DOUBLE": 8, "POINTER": 8, "SIZE_T": 8,
                  "PTRDIFF_T": 8}  # fmt: skip
 _OTHERS: Final = (
     "MAXFLOAT HUGE_VALF INFINITY NAN NULL FLT_MAX FLT_MIN FLT_EPSILON CLK_LOCAL_MEM_FENCE CLK_GLOBAL_MEM_FENCE"

@@ -21,6 +21,7 @@ from fpgart.base.errors import BuildProgramFailure, CLError
 from fpgart.board.catalogue import describe
 from fpgart.engine.interface import BuildFailed
 from fpgart.engine.opencl_engine.program import DriverProgram
+from fpgart.kernels.constant_macros import NO_INTEGER, constant_macros
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.programs.kernel import Kernel
 from fpgart.runtime.programs.loading import from_binary
@@ -209,6 +210,12 @@ kernel void k(global half *x) {
 }"""
     data = launched(board, built(board, source), pack("4e", 2048, 1, 0, 0), "k")
     assert unpack("4e", data) == (2048, 2048, 2048, 6)
+
+
+def test_vectors_of_half_and_of_float_are_converted_into_each_other(board: Machine) -> None:
+    source = "kernel void k(global half *x) { vstore2(convert_half2(convert_float2(vload2(0, x)) / 4), 1, x); }"
+    data = launched(board, built(board, source), pack("4e", 1, 2, 0, 0), "k")
+    assert unpack("4e", data) == (1, 2, 0.25, 0.5)
 
 
 def test_private_arrays_may_be_larger_than_a_threads_stack(board: Machine) -> None:
@@ -560,6 +567,7 @@ kernel __attribute__((max_global_work_dim(0))) __attribute__((stall_free)) void 
     assert lines[2].index("^") == lines[1].index("/ 0")
 
 
+NUMBERS = [(name, number) for name, number in constant_macros(double=True).items() if number != NO_INTEGER]
 NUMBANKS = "int f(void) { int __attribute__((numbanks(1))) x = 0; return x; }\n"
 """Has the driver preprocess a program."""
 
@@ -568,8 +576,9 @@ NUMBANKS = "int f(void) { int __attribute__((numbanks(1))) x = 0; return x; }\n"
 @pytest.mark.parametrize(
     "condition",
     ["defined M_PI && defined M_PI_F && !defined M_NOTHING", "INT_MAX == 2147483647 && LONG_MIN < 0 && UCHAR_MAX > 1",
-     "FLT_DIG == 6 && DBL_MIN_EXP == -1021 && defined FLT_MAX && CHAR_BIT == 8", "defined CLK_LOCAL_MEM_FENCE",
-     "__SIZEOF_POINTER__ == 8 && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__", "defined MAXFLOAT && defined NULL"],
+     "defined FLT_MAX && defined MAXFLOAT && defined NULL && defined CLK_LOCAL_MEM_FENCE",
+     " && ".join(f"{name} == {number}" for name, number in NUMBERS)],
+    ids=["names", "some", "others", "all numbers"],
 )  # fmt: skip
 def test_conditions_know_the_constants_of_the_language(board: Machine, front: str, condition: str) -> None:
     source = (

@@ -10,7 +10,7 @@ from spirv_module import Section, Storage, literal, scale_and_add
 from fpgart.base import opencl as cl
 from fpgart.board.catalogue import describe
 from fpgart.board.memory_system import GlobalMemories
-from fpgart.kernels.spirv import Decoration, Module
+from fpgart.kernels.spirv import Decoration, Module, Op
 from fpgart.kernels.spirv_kernels import hardware, imports, interfaces
 
 
@@ -150,3 +150,8 @@ def test_what_is_cut_off_anywhere_does_not_raise() -> None:
 @pytest.mark.parametrize("data", [b"", b"\x03\x02\x23\x07", b"no SPIR-V at all, but long enough", bytes(64)])
 def test_other_bytes_have_no_kernels(data: bytes) -> None:
     assert interfaces(Module(data)) == {}
+
+
+def test_each_instruction_has_a_number_of_its_own() -> None:
+    numbers = [number for name, number in vars(Op).items() if name.isupper()]
+    assert len(numbers) == len(set(numbers))

@@ -172,6 +172,18 @@ def test_a_loop_with_two_ways_out_is_not_counted() -> None:
     assert found.uncounted == "a loop is left early"
 
 
+def test_a_loop_with_two_ends_is_not_counted() -> None:
+    again: tuple[Line, ...] = (
+        (Op.BRANCH_CONDITIONAL, "done", "exit", "other"),
+        (Op.LABEL, "other"),
+        (Op.BRANCH_CONDITIONAL, "done", "third", "loop"),
+        (Op.LABEL, "third"),
+        (Op.BRANCH, "loop"),
+    )
+    body = (*COUNTED[:-3], *again, *COUNTED[-2:])
+    assert loops(*body).uncounted == "a loop has several ends"
+
+
 def test_the_branch_that_the_arguments_choose_counts() -> None:
     body = guarded(COUNTED, "n", "50")
     assert loops(*body).cycles({"n": 100}) == 100
@@ -244,6 +256,21 @@ def test_an_index_that_grows_by_more_than_an_element_is_strided() -> None:
     )
     (pattern,) = patterns(found, {"n": 100}, 1, 1)
     assert (pattern.array, pattern.run, pattern.stride, pattern.count) == ("x", 4, 64, 100)
+
+
+def test_parts_of_an_array_are_as_far_apart_as_their_size() -> None:
+    before: tuple[Line, ...] = (
+        (Op.TYPE_ARRAY, "row", "int", "4"),
+        (Op.TYPE_ARRAY, "rows", "row", "4"),
+        (Op.TYPE_POINTER, "rows*", GLOBAL, "rows"),
+    )
+    lines: tuple[Line, ...] = (
+        (Op.BITCAST, "rows*", "cast", "x"),
+        (Op.PTR_ACCESS_CHAIN, "int*", "place", "cast", "0", "i", "1"),
+        (Op.LOAD, "int", "value", "place"),
+    )
+    found = loops(*with_lines(COUNTED, (Op.PHI, "int", "i", "0", "entry", "next", "loop"), *lines), before=before)
+    assert [(each.run, each.stride) for each in patterns(found, {"n": 100}, 1, 1)] == [(4, 16)]
 
 
 def test_an_index_from_memory_is_random() -> None:

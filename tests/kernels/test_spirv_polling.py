@@ -10,6 +10,11 @@ from fpgart.kernels.spirv import Decoration, Module, Op
 from fpgart.kernels.spirv_polling import may_poll
 
 ATOMIC_ADD, BARRIER, FENCE, ASSEMBLY = 234, 224, 225, 5611
+ATOMICS = (
+    227, 228, 229, 230, 231, 232, 233, 234, 235, 236, 237, 238, 239, 240, 241, 242,  # load to exclusive or
+    318, 319,  # test and set, clear
+    5614, 5615, 6035,  # minimum, maximum and sum of floating point numbers
+)  # fmt: skip
 IMPORT = 1
 ONCE: tuple[Line, ...] = ((Op.LABEL, "entry"), (Op.BRANCH, "exit"), (Op.LABEL, "exit"), (Op.RETURN,))
 
@@ -22,7 +27,7 @@ def inside(body: tuple[Line, ...], line: Line) -> tuple[Line, ...]:
 @pytest.mark.parametrize(
     ("line", "polls"),
     [
-        ((ATOMIC_ADD, "int", "old", "x", "1", "1", "1"), True),
+        *(((atomic, "int", "old", "x", "1", "1", "1"), True) for atomic in ATOMICS),
         ((BARRIER, "1", "1", "512"), True),
         ((BARRIER, "1", "1", "256"), False),
         ((FENCE, "1", "512"), True),

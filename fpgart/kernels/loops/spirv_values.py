@@ -84,7 +84,7 @@ def computed(sign: str, left: Expression, right: Expression) -> Expression:
                 return left << right
     if (sign in "+-" and right == 0) or (sign in "*/" and right == 1):
         return left
-    if (sign == "+" and left == 0) or (sign == "*" and left == 1):
+    if sign == "+" and left == 0:
         return right
     return f"{in_parentheses(left)} {sign} {in_parentheses(right)}"
 

@@ -76,7 +76,7 @@ class Input:
 
 @dataclass
 class Source:
-    """A file and its lines; a file with a `guard` is empty once the macro of that name is defined.
+    """A file and its lines.
 
     A #line sets `shown`, the name in messages, and `shift`, which is added to line numbers. `reading` is the number of
     the last pass over the file.
@@ -85,7 +85,6 @@ class Source:
     name: str
     place: Place | None
     lines: tuple[Line, ...]
-    guard: str = ""
     shown: str = ""
     shift: int = 0
     reading: int = 0

@@ -106,25 +106,6 @@ def with_line_numbers(lines: Iterable[Written]) -> str:
     return "".join(parts)
 
 
-def _guard_of(lines: tuple[Line, ...]) -> str:
-    """Returns the macro of an include guard around all of a file; "" for none."""
-    filled = [line.text for line in lines if line.text]
-    if len(filled) < 3:
-        return ""
-    first, second = DIRECTIVE.match(filled[0]), DIRECTIVE.match(filled[1])
-    if first is None or second is None or first[1] != "ifndef" or second[1] != "define":
-        return ""
-    depth = 0
-    for index, line in enumerate(filled):
-        found = DIRECTIVE.match(line)
-        word = found[1] if found else ""
-        depth += 1 if word in ("if", "ifdef", "ifndef") else -1 if word == "endif" else 0
-        ends_early = depth == 0 and index < len(filled) - 1
-        if ends_early or (depth == 1 and word.startswith("el")):
-            return ""
-    return first[2].strip()
-
-
 class _Preprocessor:
     """Reads inputs and their headers, and collects the lines of the result."""
 
@@ -270,7 +251,7 @@ class _Preprocessor:
         header = self._header(place, name)
         if not isinstance(place, str):
             self.found.setdefault(source.name, {})[as_written(name, quoted=quoted)] = header.name
-        if header.guard in self.macros.defined or header.name in self.once:
+        if header.name in self.once:
             return
         self.depth += 1
         self._read_header(header)
@@ -296,9 +277,8 @@ class _Preprocessor:
         header = self.sources.get(place)
         if header is None:
             text = self.headers.text(place)
-            lines = logical_lines(text)
             shown = self._shown(place.name if isinstance(place, Inside) else name, place, text)
-            header = self.sources[place] = Source(shown, place, lines, _guard_of(lines))
+            header = self.sources[place] = Source(shown, place, logical_lines(text))
         return header
 
     # Conditions

@@ -325,6 +325,7 @@ def test_the_analysis_makes_calls_in_proportion_to_the_source(body: str, repeate
 def test_the_depth_of_a_pipeline_is_that_of_its_longest_chain() -> None:
     assert pipeline_depth("{ int y = a + b; int z = c + d; }") == 1
     assert pipeline_depth("{ int y = a + b; int z = y + d; }") == 2
+    assert pipeline_depth("{ int y = a * b; int z = y / d; }") == 2 + 32
     assert pipeline_depth("{ float y = a * b; z = sqrt(y); }", "float z") == 3 + 16
 
 
