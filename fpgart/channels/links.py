@@ -22,7 +22,7 @@ class Link:
     def __init__(self, path: str, cable: str, depth: int, patience_s: float, *, writing: bool) -> None:
         """Opens an end of the ring in the file `path`, which both ends name. Raises OutOfResources if it is in use."""
         words = ffi.new("char[]", WORDS_BYTES)
-        milliseconds = min(int(patience_s * 1000), 0xFFFFFFFF)
+        milliseconds = int(patience_s * 1000)
         handle = lib.link_open(path.encode(), cable.encode(), writing, depth, milliseconds, words, WORDS_BYTES)
         if handle == ffi.NULL:
             raise OutOfResources(ffi.string(words).decode(errors="replace"))

@@ -16,8 +16,9 @@ from fpgart.aocx import container as sections
 from fpgart.aocx import system as s
 from fpgart.aocx.autodiscovery import AutodiscoveryError, parse, to_section
 from fpgart.aocx.autodiscovery import format as written
+from fpgart.aocx.autodiscovery.tokens import Reader
 from fpgart.aocx.checks import check
-from fpgart.aocx.compiler import CompileError, Options, compile_source
+from fpgart.aocx.compiler import CompileError, Options, compile_source, memories_of
 from fpgart.aocx.container import Container
 from fpgart.aocx.errors import AocxError
 from fpgart.base.errors import InvalidBinary
@@ -405,3 +406,20 @@ def test_registers_of_kernels_with_many_bytes_of_arguments_do_not_overlap(engine
     first, second = kernels_of(f"kernel void a(global long *out, {vectors}) {{}} kernel void b(int x) {{}}", engine)
     assert first.csr_bytes >= 0x80 + 8 + 4 * 128
     assert second.csr_address == first.csr_address + first.csr_bytes
+
+
+def test_memories_of_several_banks_have_the_address_of_their_register() -> None:
+    board = describe("a10_ref")
+    (memory,) = memories_of(board)
+    assert (memory.banks, memory.config_address) == (2, board.memories[0].config_addr)
+    assert memory.config_address
+
+
+def test_a_group_has_no_more_tokens_than_the_count_before_it_says() -> None:
+    reader = Reader("a b c")
+    with reader.fields(1):
+        assert reader.more
+        reader.text("first")
+        assert not reader.more
+        with pytest.raises(AutodiscoveryError, match="leaves no room for it"):
+            reader.text("second")

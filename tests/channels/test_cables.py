@@ -13,12 +13,15 @@ from itertools import count
 from pathlib import Path
 from struct import pack, unpack
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from machine import Machine, listening, machine_of
 
 from fpgart.base import opencl as cl
+from fpgart.base.errors import OutOfHostMemory
 from fpgart.channels.links import Link
+from fpgart.channels.network import Fifo
 from fpgart.cluster import topology, wiring
 from fpgart.cluster.launcher import Place
 from fpgart.cluster.wiring import Wiring, folder_of
@@ -250,7 +253,9 @@ def test_in_simulated_time_a_kernel_lasts_as_long_as_its_packets_are_on_the_cabl
 PEER = """
 import sys, time
 from fpgart._native import ffi
+from fpgart.base.errors import OutOfHostMemory
 from fpgart.channels.links import Link
+from fpgart.channels.network import Fifo
 path, writing, packets, ends = sys.argv[1], sys.argv[2] == "write", int(sys.argv[3]), sys.argv[4] == "ends"
 link = Link(path, "cable", 0, 30.0, writing=writing)
 data = ffi.new("char[4]")
@@ -325,3 +330,9 @@ def test_many_processes_may_take_ends_at_the_same_time(tmp_path: Path) -> None:
         assert not list(tmp_path.iterdir())
         for end in ends:
             end.close()
+
+
+def test_a_pipe_for_which_the_memory_of_the_kernels_process_has_no_room_is_refused() -> None:
+    full: Any = SimpleNamespace(allocate=lambda size: 0)
+    with pytest.raises(OutOfHostMemory, match="no memory for a pipe of 8 packets of 4 bytes"):
+        Fifo("p", 4, 8, hosted=False, memory=full)

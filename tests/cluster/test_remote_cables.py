@@ -167,10 +167,16 @@ def test_a_socket_that_is_not_to_be_had_fails_with_words(meeting: Path, monkeypa
         raise zmq.ZMQBindError("no port is free")
 
     wiring = Wiring(topology.read("1:out->0:in", 2), Place(0, 2, 0, 1, "job-no-port"), 0, 30.0)
+    remote = Remote(Meeting(str(meeting), "job-no-port"), "127.0.0.1", 30.0)
+    ring = str(meeting / "ring")
     with monkeypatch.context() as patched:
         patched.setattr(zmq.Socket, "bind_to_random_port", refuse)
         with pytest.raises(OutOfResources, match="ZeroMQ gives it no socket: no port is free"):
             wiring.plug_in(0)
+        with pytest.raises(OutOfResources):
+            remote.lead_on(Link(ring, "the cable", 0, 30.0, writing=True), "0.json")
+    Link(ring, "the cable", 0, 30.0, writing=True).close()
+    remote.retire()
     assert left(meeting) == []
     assert list(wiring.plug_in(0)) == ["in"]
     wiring.retire()

@@ -19,7 +19,7 @@ from machine import Boards, Machine, PythonKernel, listening
 
 from fpgart.base import opencl as cl
 from fpgart.base.errors import OutOfHostMemory
-from fpgart.channels.stream_clock import StreamClock
+from fpgart.channels.stream_clock import StreamClock, Wait
 from fpgart.engine.interface import Plugs, no_plugs
 from fpgart.kernels.interface import ArgumentInterface, KernelInterface
 from fpgart.kernels.loops.kernel_loops import kernel_loops
@@ -751,3 +751,10 @@ def test_a_block_in_an_interleaved_memory_is_in_no_bank_of_its_own(tmp_path: Pat
     event = {**event, "args": {**reserve, "interleaved": spread}}
     found = report.as_text(report.of([event]))
     assert "device 0, DDR interleaved over 4 banks, 1 KiB of each in turn at 0x400" in found
+
+
+def test_the_waits_at_one_end_of_a_channel_last_from_the_first_to_the_last() -> None:
+    all_waits = Wait()
+    for each in (Wait(2, 10, 12, 1), Wait(3, 5, 30, 2), Wait(1, 20, 21, 1), Wait(packets=4)):
+        all_waits.add(each)
+    assert all_waits == Wait(6, 5, 30, 8)
