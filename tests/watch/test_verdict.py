@@ -54,7 +54,7 @@ def step(begin: int, end: int, name: str = "launch", **args: Any) -> report.Args
 
 
 def write(begin: float, duration: float, operation: int, **args: Any) -> list[report.Args]:
-    facts = {"buffer": 1, "size": 1_000_000, "operation": operation, **args}
+    facts = {"buffer": 1, "size": 1_000_000, "operation": operation} | args
     moved = event("mmd", "aocl_mmd_write", begin, duration, **facts)
     return [moved, event("device", "transfer", begin, duration, command="WRITE_BUFFER", **facts)]
 
@@ -98,6 +98,12 @@ def test_what_two_items_save_of_one_operation_counts_once() -> None:
     assert costs == {"copy": 1_000_000, "staging copy": 500_000}
     assert found.savings == 1_000_000 + 250_000
     assert verdict(found)[1].startswith("Following the advice saves 1.25 ms on the board; most of it: buffer 1 is")
+
+
+@pytest.mark.parametrize(("size", "is_told"), [(65536, True), (65535, False)])
+def test_a_transfer_of_unaligned_memory_is_told_from_64_kib_on(size: int, is_told: bool) -> None:
+    found = of(*write(100.0, 10.0, 1, unaligned=True, size=size), kernel(300.0, 10.0))
+    assert [advice.noun for advice in found.advice] == ["staging copy"] * is_told
 
 
 def test_gains_have_a_share_of_the_simulated_time() -> None:
