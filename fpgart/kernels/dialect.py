@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Translates OpenCL C for FPGAs so that any compiler for the CPU accepts it.
 
-Hints for hardware are removed, and pragmas that unroll large loops (kernels/unrolling.py). Names that FPGAs'
-compilers predefine are defined in front of the program. The rest is translated in the preprocessor's output:
-channels, pipes and variables (kernels/lowering.py), ap_int, and on request local variables where OpenCL C allows none
-(kernels/local_variables.py). Programs that use none of these are not preprocessed here.
+Hints for hardware are removed, and pragmas that unroll large loops (kernels/unrolling.py). Address spaces that have
+numbers get their keywords. Names that FPGAs' compilers predefine are defined in front of the program. The rest is
+translated in the preprocessor's output: channels, pipes and variables (kernels/lowering.py), ap_int, and on request
+local variables where OpenCL C allows none (kernels/local_variables.py). Programs that use none of these are not
+preprocessed here.
 """
 
 from __future__ import annotations
@@ -48,6 +49,11 @@ AP_INT_ATTRIBUTE = pattern(
     r"__attribute(?:__)?\s*\(\(\s*__ap_int\s*\((?P<bits>[^()]*)\)\s*\)\)"
 )
 """The attribute that declares such integers in headers of releases before 18."""
+ADDRESS_SPACES = {"16776960": "__global", "16776961": "__local", "16776962": "__constant"}
+"""By the numbers in messages of FPGAs' compilers, which sources have taken over."""
+ADDRESS_SPACE = pattern(
+    rf"__attribute(?:__)?\s*\(\(\s*address_space\s*\(\s*(?P<number>{'|'.join(ADDRESS_SPACES)})\s*\)\s*\)\)"
+)
 WORD = pattern(r"[A-Za-z_]\w*")
 HALF = Sign(("half",), r"\bhalf(?:2|3|4|8|16)?\b")
 HALF_EXTENSION = "cl_khr_fp16"
@@ -188,7 +194,7 @@ def translate(
     is_preprocessed = everything or needs_preprocessor(source, read, headers)
     if is_preprocessed:
         text, options = _preprocessed(source, read, headers, compiler.macros(options))
-    text = with_ap_int(_without_large_unrolling(without_hints(text), read.defines))
+    text = with_named_spaces(with_ap_int(_without_large_unrolling(without_hints(text), read.defines)))
     if everything:
         from fpgart.kernels.local_variables import with_local_variables
 
@@ -264,6 +270,13 @@ def with_ap_int(text: str) -> str:
         return f"__fpgart_{kind}({found['bits'].strip()})" + "\n" * found[0].count("\n")
 
     return AP_INT.sub(r"__fpgart_\1int(\2)", AP_INT_ATTRIBUTE.sub(of_attribute, text))
+
+
+def with_named_spaces(text: str) -> str:
+    """Returns the text with the keywords of address spaces in place of their numbers."""
+    if "address_space" not in text:
+        return text
+    return ADDRESS_SPACE.sub(lambda found: ADDRESS_SPACES[found["number"]] + "\n" * found[0].count("\n"), text)
 
 
 def without_hints(text: str) -> str:

@@ -188,6 +188,20 @@ def test_programs_mean_what_they_do_elsewhere(
     assert ints(board, source, *numbers, options=options)[: len(expected)] == expected
 
 
+def test_numbers_of_address_spaces_are_those_of_the_keywords(board: Machine) -> None:
+    source = """
+#define TABLE const __attribute__((address_space(16776962))) int *restrict
+constant int table[2] = {3, 5};
+int of(TABLE t) { return t[1]; }
+kernel void k(__attribute__((address_space(16776960))) int *x) {
+    local int y[1];
+    __attribute((
+        address_space(16776961))) int *l = y;
+    *l = x[1]; x[0] = of(table) + *l; x[1] = __LINE__;
+}"""
+    assert ints(board, source, 0, 7) == [12, 9]
+
+
 @pytest.mark.parametrize("bits", [65, 70, 71, 100, 128])
 def test_wide_integers_multiply_divide_and_compare(board: Machine, bits: int) -> None:
     source = f"""
