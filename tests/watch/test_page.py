@@ -178,11 +178,12 @@ def test_the_shares_of_simulated_time_have_banks_and_can_do_without_programming(
     assert [(part.name, part.busy) for part in use.banks] == [("device 0, memory 'DDR'", 600)]
 
 
-def test_only_the_simulated_axis_folds_programming() -> None:
+def test_a_timeline_has_all_lanes_and_only_the_simulated_axis_folds_programming() -> None:
     found = lanes.simulated([step("program", 10, 1000), step("kernel", 1010, 1110, kernel="k")])
     words = figures.Words()
     made = [figures.timeline(found, 0, 1110, colours.Colours(found), words, folds=folds) for folds in (True, False)]
     assert [each["folds"] for each in made] == [[(10, 1000)], []]
+    assert [each["name"] for each in made[0]["lanes"]] == [each.name for each in found]
 
 
 def test_without_a_simulated_clock_there_is_no_simulated_time() -> None:

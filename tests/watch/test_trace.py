@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -24,6 +25,7 @@ from fpgart.watch import report
 from fpgart.watch.family import COMPILER
 from fpgart.watch.report.advice import covers
 from fpgart.watch.report.model import CERTAIN
+from fpgart.watch.trace.blocks import Blocks
 from fpgart.watch.trace.file import TraceFile
 from fpgart.watch.trace.recorder import Trace
 
@@ -601,3 +603,13 @@ def test_a_trace_whose_name_ends_in_gz_is_compressed_and_says_the_same(tmp_path:
     cut.write_bytes(b"\x1f\x8b" + bytes(100))
     with pytest.raises(report.TraceError, match="damaged"):
         list(report.events(cut))
+
+
+def test_addresses_belong_to_a_buffer_while_its_block_is_reserved() -> None:
+    block: Any = SimpleNamespace(device=SimpleNamespace(id=0), address=64, range=SimpleNamespace(size=8), owner=3)
+    blocks = Blocks()
+    blocks.remove(block)  # it was reserved before the trace began
+    blocks.add(block)
+    assert [blocks.owner(0, address) for address in (63, 64, 71, 72)] == [0, 3, 3, 0]
+    blocks.remove(block)
+    assert blocks.owner(0, 64) == 0

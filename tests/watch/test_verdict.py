@@ -106,6 +106,16 @@ def test_a_transfer_of_unaligned_memory_is_told_from_64_kib_on(size: int, is_tol
     assert [advice.noun for advice in found.advice] == ["staging copy"] * is_told
 
 
+def test_a_buffer_that_never_moved_has_no_migrations() -> None:
+    assert of(*write(100.0, 10.0, 1)).buffers[1].migrations == 0
+
+
+def test_an_error_that_was_returned_twice_is_one_line_of_the_page() -> None:
+    failed = {**event("api", "clFinish", 100.0, 1.0), "args": {"error": "CL_INVALID_COMMAND_QUEUE"}}
+    events = report.in_order([BOARD, failed, {**failed, "ts": 200.0}, END])
+    assert '<p class="warn">error (2 times): ' in as_html(report.of(events), events, "t.json")
+
+
 def test_gains_have_a_share_of_the_simulated_time() -> None:
     found = of(*write(100.0, 10.0, 1), *write(200.0, 10.0, 2), kernel(300.0, 10.0), step(0, 4_000_000, kernel="add"))
     assert verdict(found)[1].startswith("Following the advice saves 1 ms (25 %) on the board; most of it: buffer 1 is")
