@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 
+/* Each fill has a value of its own, because writes show in bytes that change. */
 static void fill_from(cl_command_queue queue, cl_mem buffer, size_t offset, cl_event *after,
                       cl_event *filled)
 {
-    const cl_int one = 1;
-    MUST(clEnqueueFillBuffer(queue, buffer, &one, sizeof one, offset, SIZE - offset, after != NULL,
-                             after, filled));
+    static cl_int value;
+    value++;
+    MUST(clEnqueueFillBuffer(queue, buffer, &value, sizeof value, offset, SIZE - offset,
+                             after != NULL, after, filled));
 }
 
 /* finds: order: two writes without order
