@@ -65,7 +65,8 @@ def get_platform_info(
         if platform.personality.short_name and len(short) <= param_value_size < len(name):
             info.write(short, param_value_size, param_value, param_value_size_ret)
             return
-    info.answer(PLATFORM_INFO, platform, param_name, param_value_size, param_value, param_value_size_ret, PLATFORM_INFO)
+    data = info.answer_of(PLATFORM_INFO, platform, param_name, PLATFORM_INFO)
+    info.write(data, param_value_size, param_value, param_value_size_ret)
 
 
 @entry("clUnloadPlatformCompiler")

@@ -102,19 +102,6 @@ def answer_of(
     return remember(item if about is None else about, query, data, part) if query in fixed else data
 
 
-def answer(
-    table: Mapping[int, Query[T]],
-    item: T,
-    query: int,
-    length: int,
-    value: int,
-    length_ret: Any,
-    fixed: Collection[int] = (),
-) -> None:
-    """Writes the answer to `query`. Raises InvalidValue. `fixed` as in answer_of()."""
-    write(answer_of(table, item, query, fixed), length, value, length_ret)
-
-
 def remember(item: Any, query: int, data: bytes, part: Part = WHOLE) -> bytes:
     """Lets C answer `query` about an object, or part of it, with `data` from now on. Returns `data`."""
     lib.fpgart_remember(item.handle, *part, query, data, len(data))

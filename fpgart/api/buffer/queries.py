@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fpgart.api.buffer.mapping import update_mappings
 from fpgart.api.pipe import MEM_INFO as PIPE_MEM_INFO
 from fpgart.base import opencl as cl
 from fpgart.bridge import info
-from fpgart.bridge.entry import entry
+from fpgart.bridge.entry import Answer, entry
 from fpgart.bridge.handles import HELD, call_when_destroyed, find, references
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.programs.pipe import Pipe
@@ -43,25 +41,20 @@ FIXED_MEM_INFO = MEM_INFO.keys() - {
 }
 
 
+def memory_object(handle: int) -> Buffer | Pipe:
+    """Returns the memory object of a handle. Raises InvalidMemObject."""
+    item = HELD.get(handle)
+    return item if item.__class__ is Pipe else find(handle, Buffer)
+
+
 @entry("clGetMemObjectInfo")
-def get_mem_object_info(
-    memobj: int, param_name: int, param_value_size: int, param_value: int, param_value_size_ret: Any
-) -> None:
-    if HELD.get(memobj).__class__ is Pipe:
-        info.answer(PIPE_MEM_INFO, HELD[memobj], param_name, param_value_size, param_value, param_value_size_ret)
-    else:
-        info.answer(
-            MEM_INFO,
-            find(memobj, Buffer),
-            param_name,
-            param_value_size,
-            param_value,
-            param_value_size_ret,
-            FIXED_MEM_INFO,
-        )
+def get_mem_object_info(memobj: int, param_name: int) -> Answer:
+    item = memory_object(memobj)
+    if isinstance(item, Pipe):
+        return info.answer_of(PIPE_MEM_INFO, item, param_name)
+    return info.answer_of(MEM_INFO, item, param_name, FIXED_MEM_INFO)
 
 
 @entry("clSetMemObjectDestructorCallback")
 def set_mem_object_destructor_callback(memobj: int, pfn_notify: int, user_data: int) -> None:
-    item: Buffer | Pipe = HELD[memobj] if HELD.get(memobj).__class__ is Pipe else find(memobj, Buffer)
-    call_when_destroyed(item, memobj, pfn_notify, user_data)
+    call_when_destroyed(memory_object(memobj), memobj, pfn_notify, user_data)
