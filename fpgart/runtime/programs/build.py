@@ -9,7 +9,7 @@ from fpgart.base import opencl as cl
 class Build:
     """The result for one device."""
 
-    __slots__ = ("kind", "log", "options", "status")
+    __slots__ = ("binary", "kind", "log", "options", "status")
 
     def __init__(
         self,
@@ -22,6 +22,8 @@ class Build:
         self.options = options
         self.log = log
         self.kind = kind
+        self.binary = b""
+        """Program.binary() fills it: hosts ask for the size and then for the bytes."""
 
     @property
     def is_executable(self) -> bool:

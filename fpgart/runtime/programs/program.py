@@ -504,8 +504,11 @@ class Program:
         build = self.builds[device]
         if build.kind == cl.CL_PROGRAM_BINARY_TYPE_NONE:
             return b""
-        if self.origin.container:
-            return self.origin.container
+        if not build.binary:
+            build.binary = self.origin.container or self._made_binary(build)
+        return build.binary
+
+    def _made_binary(self, build: Build) -> bytes:
         engine = self.context.platform.engine
         kernels = self.own_interfaces() if build.is_executable else self.known()
         from fpgart.aocx.binary import ProgramBinary  # few hosts ask for binaries

@@ -191,6 +191,17 @@ def test_a_binary_that_does_not_build_leaves_that_of_another_device_built(two_bo
     assert statuses[1 - broken] == cl.CL_BUILD_SUCCESS
 
 
+def test_a_binary_is_encoded_once_for_each_build(engined: Boards) -> None:
+    machine = engined("a10_ref")
+    device = machine.devices[0]
+    program = built(machine, ONE)
+    binary = program.binary(device)
+    assert program.binary(device) is binary
+    program.claim([device])
+    program.build([device], "-DOTHER")
+    assert ProgramBinary.decode(program.binary(device)).options == "-DOTHER"
+
+
 def test_one_binary_for_two_devices_is_one_program(engined: Boards) -> None:
     machine = engined("a10_ref", "a10_ref")
     binary = built(machine, ONE).binary(machine.devices[0])
