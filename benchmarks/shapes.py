@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import median
 
 import measured
-from turns import HERE, compiled, engine_and_fpgart, measurements, progress
+from turns import HERE, compiled, engine_and_fpgart, lowest_of_turns
 
 ROUNDS_OF_A_TURN = 3
 
@@ -26,20 +26,11 @@ def main() -> int:
     parser.add_argument("--page", type=Path, help="the page whose table gets the figures")
     options = parser.parse_args()
     engine, fpgart = engine_and_fpgart()
-    samples: dict[str, list[dict[str, float]]] = {engine.name: [], fpgart.name: []}
+    chosen = [name.replace(" ", "_") for name in options.shapes]
     with tempfile.TemporaryDirectory(prefix="fpgart-shapes-") as work:
         program = compiled(sorted((HERE / "shapes").glob("*.c")), Path(work) / "shapes")
-        chosen = [name.replace(" ", "_") for name in options.shapes]
         command = [str(program), str(ROUNDS_OF_A_TURN), *chosen]
-        for turn in range(options.turns):
-            for driver in (engine, fpgart):
-                progress(f"turn {turn + 1} of {options.turns}: {driver.name}")
-                environment = driver.environment(Path(work), engine.library)
-                if options.board:
-                    environment["FPGART_BOARD"] = options.board
-                samples[driver.name].append(measurements(command, environment))
-    progress("")
-    best = {name: lowest(found) for name, found in samples.items()}
+        best = lowest_of_turns(command, [engine, fpgart], engine, Path(work), options.turns, options.board)
     unknown = set(chosen) - set(best[engine.name])
     if unknown:
         parser.error(
@@ -54,10 +45,6 @@ def main() -> int:
         )
         measured.write(options.page, "make shapes", words, text)
     return 0
-
-
-def lowest(turns: list[dict[str, float]]) -> dict[str, float]:
-    return {name: min(turn[name] for turn in turns) for name in turns[0]}
 
 
 def table(engine: dict[str, float], fpgart: dict[str, float]) -> str:

@@ -63,6 +63,24 @@ def measurements(command: list[str], environment: dict[str, str]) -> dict[str, f
     return {name: float(value) for name, value in (line.split() for line in result.stdout.splitlines())}
 
 
+def lowest_of_turns(
+    command: list[str], drivers: list[Driver], engine: Driver, folder: Path, turns: int, board: str | None
+) -> dict[str, dict[str, float]]:
+    """Runs a program on each driver in turns. Returns, by driver, the lowest of the numbers of each name."""
+    lowest: dict[str, dict[str, float]] = {driver.name: {} for driver in drivers}
+    for turn in range(turns):
+        for driver in drivers:
+            progress(f"turn {turn + 1} of {turns}: {driver.name}")
+            environment = driver.environment(folder, engine.library)
+            if board:
+                environment["FPGART_BOARD"] = board
+            found = lowest[driver.name]
+            for name, number in measurements(command, environment).items():
+                found[name] = min(number, found.get(name, number))
+    progress("")
+    return lowest
+
+
 def engine_and_fpgart() -> tuple[Driver, Driver]:
     """Returns the bare engine, and fpgart on it."""
     own, engine, *_ = drivers()

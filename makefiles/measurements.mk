@@ -1,6 +1,6 @@
 # Speed, and programs that others wrote; each writes its page in docs/.
 
-.PHONY: bench shapes programs engines clients cts original
+.PHONY: bench shapes random-shapes programs engines clients cts original
 
 # The page whose tables are written; PAGE= writes none.
 PAGE ?= docs/benchmarks.md
@@ -10,6 +10,9 @@ bench: build
 
 shapes: build
 	PYTHONPATH=scripts $(BIN)/python benchmarks/shapes.py $(if $(BOARD),--board $(BOARD)) $(WRITING)
+
+random-shapes: build
+	PYTHONPATH=scripts $(BIN)/python benchmarks/random_shapes.py --seed $(SEED) $(if $(HOSTS),--hosts $(HOSTS)) $(if $(BOARD),--board $(BOARD)) $(WRITING)
 
 PYTHON_OF_HOSTS ?= $(BIN)/python
 programs: build

@@ -1,4 +1,4 @@
-"""The output of `make shapes` and `make programs` (benchmarks/shapes.py, benchmarks/programs.py)."""
+"""The output of `make shapes`, `make random-shapes` and `make programs` (benchmarks/)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT / "scripts")]
+BENCHMARKS = ROOT / "benchmarks"
+sys.path[:0] = [str(BENCHMARKS), str(ROOT / "scripts")]
 
 import measured  # noqa: E402
 import programs  # noqa: E402
+import random_shapes  # noqa: E402
 import shapes  # noqa: E402
-from turns import compiled, engine_and_fpgart, measurements  # noqa: E402
+import turns  # noqa: E402
+from turns import Driver, compiled, engine_and_fpgart, measurements  # noqa: E402
 
 
 def test_shapes_are_in_the_order_of_their_ratios_with_the_median_last() -> None:
@@ -27,14 +30,37 @@ def test_shapes_are_in_the_order_of_their_ratios_with_the_median_last() -> None:
     ]
 
 
-def test_the_best_of_all_turns_counts_for_each_shape_alone() -> None:
-    assert shapes.lowest([{"a": 1.0, "b": 5.0}, {"a": 2.0, "b": 4.0}]) == {"a": 1.0, "b": 4.0}
+def test_the_best_of_all_turns_counts_for_each_shape_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    turns_of_both = iter([{"a": 1.0, "b": 5.0}, {"a": 7.0, "b": 7.0}, {"a": 2.0, "b": 4.0}, {"a": 6.0, "b": 8.0}])
+    monkeypatch.setattr(turns, "measurements", lambda command, environment: next(turns_of_both))
+    pair = [Driver("engine", Path("engine.so")), Driver("fpgart", tmp_path / "libfpgart.so")]
+    monkeypatch.setattr(Driver, "environment", lambda *_: {})
+    found = turns.lowest_of_turns(["shapes"], pair, pair[0], tmp_path, 2, None)
+    assert found == {"engine": {"a": 1.0, "b": 4.0}, "fpgart": {"a": 6.0, "b": 7.0}}
+
+
+def test_the_table_of_random_hosts_has_the_highest_ratios_and_how_many_are_above_limits() -> None:
+    engine, fpgart = {"1:_a": 1.0, "2:_b": 2.0, "3:_c": 4.0}, {"1:_a": 3.5, "2:_b": 2.0, "3:_c": 7.0}
+    assert random_shapes.table(engine, fpgart, 2).splitlines()[2:] == [
+        "| 1: a | 1.00 us | 3.50 us | 3.50 |",
+        "| 3: c | 4.00 us | 7.00 us | 1.75 |",
+        "| median of 3; 2 above 1.5, 1 above 2, 1 above 3, 0 above 5 | | | 1.75 |",
+    ]
+
+
+def test_random_hosts_are_the_same_on_both_drivers(tmp_path: Path) -> None:
+    engine, fpgart = engine_and_fpgart()
+    program = compiled([BENCHMARKS / "random_shapes.c", BENCHMARKS / "shapes" / "host.c"], tmp_path / "random_shapes")
+    command = [str(program), "1", "6"]
+    hosts = [measurements(command, each.environment(tmp_path, engine.library)).keys() for each in (engine, fpgart)]
+    assert hosts[0] == hosts[1]
+    assert [name.partition(":")[0] for name in hosts[0]] == ["1", "2", "3", "4", "5", "6"]
 
 
 @pytest.mark.parametrize("number", [0, 1], ids=["engine", "fpgart"])
 def test_shapes_have_right_results(tmp_path: Path, number: int) -> None:
     pair = engine_and_fpgart()
-    program = compiled(sorted((ROOT / "benchmarks" / "shapes").glob("*.c")), tmp_path / "shapes")
+    program = compiled(sorted((BENCHMARKS / "shapes").glob("*.c")), tmp_path / "shapes")
     names = ["copy,_launch", "a_kernel_each", "out_of_order,_each_waits_for_the_one_before"]
     found = measurements([str(program), "1", *names], pair[number].environment(tmp_path, pair[0].library))
     assert found.keys() == set(names)
@@ -89,5 +115,5 @@ def test_each_command_has_its_own_place_on_the_page(tmp_path: Path) -> None:
 
 
 def test_the_page_of_benchmarks_has_a_place_for_each_command() -> None:
-    for command in ("make bench", "make shapes", "make programs"):
+    for command in ("make bench", "make shapes", "make random-shapes", "make programs"):
         measured.between(ROOT / "docs" / "benchmarks.md", command)
