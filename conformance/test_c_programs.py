@@ -599,7 +599,7 @@ def test_exit_with_work_in_flight_ends_with_the_hosts_own_status(run: Run, place
 def test_what_was_flushed_before_main_returns_ends_before_later_handlers_of_exit(
     run: Run, waits: tuple[str, ...]
 ) -> None:
-    run("return_with_flushed_work", *waits)
+    run("return_with_flushed_work", *waits, FPGART_EXIT_TIMEOUT="300")
 
 
 @pytest.mark.parametrize("end", ["_exit", "exit", "exec"])

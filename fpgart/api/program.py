@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +24,6 @@ from fpgart.base.errors import (
     InvalidProgram,
     InvalidValue,
     OutOfHostMemory,
-    without_frames,
 )
 from fpgart.base.input_file import LARGEST_CONTAINER, LARGEST_SOURCE, LONGEST_OPTIONS
 from fpgart.base.option_values import ENGINES
@@ -216,22 +214,15 @@ def checked_options(options: int, refusal: type[CLError]) -> str:
 
 
 def run_build(program: Program, pfn_notify: int, user_data: int, work: Callable[[], None]) -> None:
-    """Runs a build; on a thread of its own if the host has passed a callback."""
-    if not pfn_notify:
+    """Runs a build, and then makes the host's callback, also if the build has failed.
+
+    The build has ended when the call returns, because hosts use the program without waiting for the callback.
+    """
+    try:
         work()
-        return
-
-    def build() -> None:
-        try:
-            work()
-        except CLError as error:
-            log.error(without_frames(error), "clBuildProgram")
-            program.context.notify(error)
-        except BaseException:
-            log.bug("a build failed")
-        lib.fpgart_call_about_object(pfn_notify, program.handle, user_data)
-
-    threading.Thread(target=build, name="fpgart build", daemon=True).start()
+    finally:
+        if pfn_notify:
+            lib.fpgart_call_about_object(pfn_notify, program.handle, user_data)
 
 
 @entry("clBuildProgram")

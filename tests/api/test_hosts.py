@@ -8,6 +8,7 @@ import sys
 import pytest
 from processes import ROOT, finished, output
 
+from fpgart.base import opencl as cl
 from fpgart.cli import running
 
 HOST = f"""
@@ -23,6 +24,21 @@ kernel = host.kernel("kernel void k() {{}}", "k")
 def printed(body: str, **variables: str) -> str:
     """Returns what a host prints that has a context of one board, and a kernel."""
     return output(finished(sys.executable, "-c", HOST + body, env=running.environment(variables)))
+
+
+@pytest.mark.parametrize("call", ["clBuildProgram", "clCompileProgram"])
+@pytest.mark.parametrize(("source", "status"), [("kernel void k() {}", 0), ("kernel void k( {}", cl.CL_BUILD_ERROR)])
+def test_a_build_has_ended_and_made_its_callback_when_its_call_returns(call: str, source: str, status: int) -> None:
+    body = f"""
+program = host.cl.make("clCreateProgramWithSource", host.context, 1, cl.strings({source!r}), None)
+told = []
+notify = cl.callback(lambda *words: told.append(words), cl.ctypes.c_void_p, cl.ctypes.c_void_p)
+headers = (0, None, None) if {call!r} == "clCompileProgram" else ()
+failed = host.cl.status({call!r}, program, 0, None, b"", *headers, notify, 5) != 0
+ended = host.cl.number("clGetProgramBuildInfo", program, host.device, cl.CL_PROGRAM_BUILD_STATUS)
+print(failed, cl.ctypes.c_int32(ended).value, told == [(program, 5)])
+"""
+    assert printed(body) == f"{status != 0} {status} True\n"
 
 
 def test_a_kernel_is_asked_about_the_devices_of_its_program_alone() -> None:
