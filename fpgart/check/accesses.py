@@ -9,6 +9,7 @@ from typing import Final
 from weakref import ref
 
 from fpgart.base import opencl as cl
+from fpgart.base.ranges import Range
 from fpgart.check.words import allocation_maker, allocation_name, buffer_maker, buffer_name
 from fpgart.kernels.interface import ArgumentInterface
 from fpgart.kernels.opencl_c import Use, argument_uses
@@ -18,8 +19,6 @@ from fpgart.runtime.commands.operation import DeviceOperation
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.programs.kernel import Kernel
 
-Interval = tuple[int, int]
-"""Begin and end (one past the last) of a range of bytes."""
 Key = tuple[str, int]
 
 
@@ -57,10 +56,10 @@ class Access:
     key: Key
     thing: Thing
     mode: int
-    where: tuple[Interval, ...]
+    where: tuple[Range, ...]
     argument: int = -1
 
-    def meets(self, other: Access) -> Interval | None:
+    def meets(self, other: Access) -> Range | None:
         """Returns the first bytes that both access."""
         mine, theirs = iter(self.where), iter(other.where)
         a, b = next(mine, None), next(theirs, None)
@@ -128,7 +127,7 @@ def _conflicting(operation: DeviceOperation, access: MemoryAccess) -> Access | N
     return Access(HOST, Thing("host memory", ""), mode, access.ranges)
 
 
-def _of_buffer(buffer: Buffer, mode: int, where: tuple[Interval, ...], argument: int) -> Access:
+def _of_buffer(buffer: Buffer, mode: int, where: tuple[Range, ...], argument: int) -> Access:
     origin, owner = buffer.origin, buffer.owner
     if origin:
         where = tuple((begin + origin, end + origin) for begin, end in where)

@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 
 from fpgart._native import lib
 from fpgart.base import opencl as cl
+from fpgart.base.sizes import in_words
 from fpgart.check.accesses import buffers_of
 from fpgart.check.findings import CheckPart, Finding, Findings
 from fpgart.check.words import allocation_name, buffer_maker, buffer_name, command, launch_command
@@ -25,7 +26,6 @@ from fpgart.runtime.programs.kernel import SIZES, Kernel
 from fpgart.runtime.programs.program import Program
 from fpgart.runtime.scheduling.event import Event
 from fpgart.watch.callers import Site
-from fpgart.watch.words import in_words
 
 ALIGNMENT = 1024
 """Bytes: the alignment that aoc writes into an .aocx for pointers to global memory."""

@@ -13,7 +13,8 @@ from weakref import WeakKeyDictionary
 
 from fpgart._native import lib
 from fpgart.base import opencl as cl
-from fpgart.check.accesses import Interval
+from fpgart.base.ranges import Range
+from fpgart.base.sizes import in_words
 from fpgart.check.findings import CheckPart, Finding, Findings
 from fpgart.check.words import buffer_name, command, context_of
 from fpgart.runtime.commands.access import AccessMode, MemoryAccess
@@ -23,7 +24,6 @@ from fpgart.runtime.memory.device import Block
 from fpgart.runtime.objects.context import Context
 from fpgart.runtime.scheduling.event import Event
 from fpgart.watch.callers import Site
-from fpgart.watch.words import in_words
 
 SVM_WRITES = (cl.CL_COMMAND_SVM_MEMCPY, cl.CL_COMMAND_SVM_MEMFILL)
 
@@ -32,7 +32,7 @@ SVM_WRITES = (cl.CL_COMMAND_SVM_MEMCPY, cl.CL_COMMAND_SVM_MEMFILL)
 class _Use:
     """The host memory that a command uses, and its checksum."""
 
-    ranges: tuple[Interval, ...]
+    ranges: tuple[Range, ...]
     sum: int
     reads: bool
     user: str
@@ -108,7 +108,7 @@ class HostMemory(CheckPart):
             )
         )
 
-    def _renew(self, written: Interval | None) -> None:
+    def _renew(self, written: Range | None) -> None:
         """Renews the checksums of uses at host memory that a command has written. None: anywhere."""
         with self._lock:
             for use in list(self._uses.values()):
@@ -116,7 +116,7 @@ class HostMemory(CheckPart):
                     use.sum = _sum(use.ranges)
 
 
-def _sum(ranges: tuple[Interval, ...]) -> int:
+def _sum(ranges: tuple[Range, ...]) -> int:
     found = 0
     for begin, end in ranges:
         found = int(lib.checksum(found, begin, end - begin))
@@ -147,7 +147,7 @@ def _is_plain(context: Context, pointer: int) -> bool:
     return context.usm.find(pointer) is None and context.svm.find(pointer) is None
 
 
-def _written_by(operation: DeviceOperation) -> Iterator[Interval]:
+def _written_by(operation: DeviceOperation) -> Iterator[Range]:
     """Yields the host memory that a transfer has written to."""
     for access in operation.accesses() if operation.launch is None else ():
         if not access.mode & AccessMode.WRITE:

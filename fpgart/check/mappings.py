@@ -11,7 +11,8 @@ from weakref import WeakKeyDictionary
 
 from fpgart._native import lib
 from fpgart.base.closed_memory import driver_address
-from fpgart.check.accesses import Access, Interval, Mode, accesses, buffers_of
+from fpgart.base.ranges import Range
+from fpgart.check.accesses import Access, Mode, accesses, buffers_of
 from fpgart.check.findings import CheckPart, Finding, Findings
 from fpgart.check.words import buffer_maker, buffer_name, command, context_of, span
 from fpgart.runtime.commands.operation import DeviceOperation, operation_of, running_kernel
@@ -39,7 +40,7 @@ class _Region:
     def for_writing(self) -> bool:
         return bool(self.flags & HOST_WRITES)
 
-    def within(self, access: Access) -> list[Interval]:
+    def within(self, access: Access) -> list[Range]:
         """Returns the bytes of the access that are mapped."""
         common = ((max(begin, self.begin), min(end, self.end)) for begin, end in access.where)
         return [(begin, end) for begin, end in common if begin < end]

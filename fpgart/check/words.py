@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from fpgart.base import opencl as cl
+from fpgart.base.sizes import in_words
 from fpgart.runtime.commands.launch import LaunchKernel
 from fpgart.runtime.commands.operation import DeviceOperation, operation_of
 from fpgart.runtime.commands.programming import PROGRAM_COMMAND
@@ -13,7 +14,6 @@ from fpgart.runtime.objects.context import Context
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.scheduling.event import Event
 from fpgart.watch.names import ALLOCATORS, LAUNCHES
-from fpgart.watch.words import in_words
 
 CALLS = LAUNCHES | {
     cl.CL_COMMAND_READ_BUFFER: "clEnqueueReadBuffer",

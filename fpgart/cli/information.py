@@ -14,6 +14,7 @@ from typing import Any
 from fpgart.base import config
 from fpgart.base.personality import PERSONALITIES
 from fpgart.base.registration import LIBRARY
+from fpgart.base.sizes import in_words
 from fpgart.board.board_spec import BoardSpecError
 from fpgart.board.catalogue import chosen_names, chosen_personality, describe, shipped
 from fpgart.board.description import BoardDescription
@@ -25,7 +26,6 @@ from fpgart.engine.interface import NoEngine
 from fpgart.engine.known_faults import Product, product_behind
 from fpgart.engine.known_faults import in_words as engine_in_words
 from fpgart.version import __version__
-from fpgart.watch.words import in_words
 
 KINDS = (AllocationType.HOST, AllocationType.SHARED, AllocationType.DEVICE)
 

@@ -15,6 +15,7 @@ from fpgart.base import opencl as cl
 from fpgart.base.errors import CLError
 from fpgart.base.input_file import LARGEST_CONTAINER, read_input
 from fpgart.base.personality import PERSONALITIES
+from fpgart.base.ranges import joined
 from fpgart.board.board_spec import BoardSpecError
 from fpgart.board.catalogue import describe
 from fpgart.board.simulated_board import SimulatedBoard
@@ -39,7 +40,6 @@ from fpgart.watch.captured import (
     CaptureError,
     ProgramKind,
 )
-from fpgart.watch.intervals import merged
 from fpgart.watch.words import times
 
 PAGE = 4096
@@ -273,7 +273,7 @@ def _three(numbers: list[int], rest: int) -> tuple[int, ...]:
 def page_ranges(memories: list[CapturedMemory]) -> list[tuple[int, int]]:
     """Returns the pages of memories, as ranges that do not touch: several memories may be on one page."""
     pages = ((each.address // PAGE * PAGE, -(-(each.address + each.size) // PAGE) * PAGE) for each in memories)
-    return merged(pages)
+    return joined(pages)
 
 
 @contextmanager

@@ -21,9 +21,9 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from fpgart.base.sizes import in_words
 from fpgart.watch import asking
 from fpgart.watch.live import Snapshot
-from fpgart.watch.words import in_words
 
 MEGA = 1e6
 WIDTH = 120

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from fpgart.api.buffer.mapping import update_mappings
 from fpgart.api.platform import the_platform
+from fpgart.base.sizes import in_words
 from fpgart.board.faults import FAULTS
 from fpgart.bridge.chapters import load_all
 from fpgart.bridge.entry import observe_bound
@@ -19,7 +20,6 @@ from fpgart.runtime.memory.device import Device
 from fpgart.runtime.objects.context import Context
 from fpgart.watch.origins import Origins
 from fpgart.watch.trace.recorder import Trace
-from fpgart.watch.words import in_words
 
 REASON = "the test that made it is over"
 T = TypeVar("T")

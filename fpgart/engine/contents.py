@@ -9,8 +9,7 @@ from __future__ import annotations
 import threading
 from bisect import bisect_left, bisect_right
 
-Range = tuple[int, int]
-"""Begin and end of some bytes."""
+from fpgart.base.ranges import Range
 
 
 class Ranges:

@@ -18,7 +18,8 @@ from typing import Protocol
 
 from fpgart._native import ffi, lib
 from fpgart.base.named_tuples import NamedTuple
-from fpgart.engine.contents import Range, Ranges, holes
+from fpgart.base.ranges import Range
+from fpgart.engine.contents import Ranges, holes
 
 GAP = 4096
 """The size, in bytes, up to which a gap that both sides have is sent, too, because one transfer is faster than two."""

@@ -24,6 +24,7 @@ from fpgart.aocx.system import AddressSpace, Argument, Autodiscovery, DescribedK
 from fpgart.aocx.units import Text, Unit, check_text, compile_text, embedded, preprocessed, read_unit, with_libraries
 from fpgart.base import config
 from fpgart.base.config import OptionError
+from fpgart.base.sizes import in_words
 from fpgart.base.standard_output import end_with
 from fpgart.board.board_spec import BoardSpecError
 from fpgart.board.catalogue import describe, shipped, with_separate_banks
@@ -36,7 +37,7 @@ from fpgart.sdk.board_packages import BoardPackage, default_board, describe_boar
 from fpgart.sdk.ending import status_of
 from fpgart.sdk.folder import INTEL_VERSION
 from fpgart.version import __version__
-from fpgart.watch.words import in_words, times
+from fpgart.watch.words import times
 
 SPECIFICATION = ".xml"
 HELP = """\

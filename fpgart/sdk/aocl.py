@@ -21,6 +21,7 @@ from fpgart.aocx.container import Container
 from fpgart.aocx.errors import AocxError, of_file
 from fpgart.base.config import OptionError
 from fpgart.base.input_file import LARGEST_CONTAINER, read_input
+from fpgart.base.sizes import in_words
 from fpgart.base.standard_output import end_with
 from fpgart.board.board_spec import BoardSpecError
 from fpgart.board.catalogue import chosen_names, describe
@@ -30,7 +31,7 @@ from fpgart.board.mmd import BoardError, Mmd
 from fpgart.board.simulated_board import SimulatedBoard
 from fpgart.sdk import folder as sdk
 from fpgart.version import __version__
-from fpgart.watch.words import in_words, times
+from fpgart.watch.words import times
 
 LIBRARIES = "-lalteracl -lOpenCL"
 RULE = "-" * 68

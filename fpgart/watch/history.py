@@ -8,9 +8,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
+from fpgart.base.sizes import in_words
 from fpgart.watch.family import dsps_of, movement
 from fpgart.watch.report.trace_events import Args
-from fpgart.watch.words import in_words, on_board
+from fpgart.watch.words import on_board
 
 
 @dataclass(slots=True, frozen=True)

@@ -4,12 +4,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
-from typing import TypeVar
 
 Interval = tuple[int, int, int, str]
 """Begin, end, rank, name."""
-Number = TypeVar("Number", int, float)
 Range = tuple[float, float]
 """Begin and end."""
 
@@ -58,26 +55,6 @@ def _divide(overlapping: list[Interval], found: dict[str, float]) -> None:
             del names[name]
         else:
             del active[rank]
-
-
-def together(intervals: list[tuple[int, int]]) -> int:
-    """Returns the nanoseconds in which at least one interval is under way."""
-    total, reached = 0, -1
-    for begin, end in sorted(intervals):
-        total += max(0, end - max(begin, reached))
-        reached = max(reached, end)
-    return total
-
-
-def merged(intervals: Iterable[tuple[Number, Number]]) -> list[tuple[Number, Number]]:
-    """Returns the same time as sorted intervals that do not overlap."""
-    found: list[tuple[Number, Number]] = []
-    for begin, end in sorted(intervals):
-        if found and begin <= found[-1][1]:
-            found[-1] = found[-1][0], max(found[-1][1], end)
-        else:
-            found.append((begin, end))
-    return found
 
 
 def covered(intervals: list[Range], first: int, gap: Range) -> float:

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
 from fpgart.base.named_tuples import NamedTuple
+from fpgart.base.sizes import in_words
 from fpgart.watch.family import COMPILER, PROGRAMMING, loading_of
 from fpgart.watch.report.sites import Sites
 from fpgart.watch.report.trace_events import Args
-from fpgart.watch.words import in_words
 
 DIRECTIONS = {
     "aocl_mmd_write": ("write", "host to board"),

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from time import monotonic_ns
 
 from fpgart.base.output_file import append
+from fpgart.base.sizes import in_words
 from fpgart.board.faults import FAULTS
 from fpgart.runtime.memory.device import Block, Device
 from fpgart.runtime.objects.platform import Platform
 from fpgart.watch.family import MMD, movement
 from fpgart.watch.trace.memory import block_facts
-from fpgart.watch.words import in_words, place_in_words, times
+from fpgart.watch.words import place_in_words, times
 
 MOST_BLOCKS = 64
 

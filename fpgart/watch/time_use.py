@@ -12,8 +12,9 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from fpgart.base.ranges import together
 from fpgart.watch.family import COMPILER, PROGRAMMING, loading_of
-from fpgart.watch.intervals import Interval, owned, together
+from fpgart.watch.intervals import Interval, owned
 from fpgart.watch.lanes import AUTORUN, BANK, CHANNEL, QUEUE, Lane, Span, first_command, first_simulated
 from fpgart.watch.report.trace_events import Args
 

@@ -1,19 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers and units in words."""
+"""Counts and places in words."""
 
 from __future__ import annotations
 
 from typing import Any
 
-UNITS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
-
-
-def in_words(size: int) -> str:
-    """Returns a number of bytes in words."""
-    for unit, name in UNITS:
-        if size >= unit:
-            return f"{size / unit:.4g} {name}"
-    return f"{size} bytes"
+from fpgart.base.sizes import in_words
 
 
 def times(count: int, thing: str) -> str:

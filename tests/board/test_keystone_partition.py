@@ -8,6 +8,7 @@ import pytest
 from machine import SetOption
 
 from fpgart.base import config
+from fpgart.base.sizes import in_words
 from fpgart.board.board_spec import BoardSpecError
 from fpgart.board.keystone import partition
 from fpgart.board.keystone.addresses import (
@@ -16,7 +17,6 @@ from fpgart.board.keystone.addresses import (
     Extent,
     PhysicalAddress,
     dsp_at_boot,
-    in_words,
     physical_at_boot,
     power_of_two_from,
 )

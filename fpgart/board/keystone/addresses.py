@@ -9,8 +9,6 @@ from typing import Generic, TypeVar
 PAGE = 4096
 """The smallest region that a core's address extension (MPAX) maps."""
 
-UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
-
 
 class PhysicalAddress(int):
     """An address of 36 bits, written as TI's documents do: 8:A000:0000."""
@@ -94,11 +92,3 @@ def physical_at_boot(address: int) -> PhysicalAddress:
 def power_of_two_from(size: int) -> int:
     """Returns the smallest power of two that is not less than `size`."""
     return 1 << (size - 1).bit_length()
-
-
-def in_words(size: int) -> str:
-    """Returns a number of bytes with a unit: 1.5 GiB, 512 MiB."""
-    for unit, name in UNITS:
-        if size >= unit:
-            return f"{size / unit:.4g} {name}"
-    return f"{size} bytes"

@@ -23,6 +23,8 @@ from typing import TypeVar
 
 from fpgart.base import config
 from fpgart.base.input_file import LARGEST_DESCRIPTION
+from fpgart.base.ranges import joined
+from fpgart.base.sizes import in_words
 from fpgart.board.description import BoardDescription
 from fpgart.board.global_memory import GlobalMemory
 from fpgart.board.keystone.addresses import (
@@ -35,7 +37,6 @@ from fpgart.board.keystone.addresses import (
     DspAddress,
     Extent,
     PhysicalAddress,
-    in_words,
     physical_at_boot,
 )
 from fpgart.board.keystone.mpax import largest_region
@@ -251,13 +252,8 @@ def _of(name: str, found: Iterable[tuple[Element, Range]]) -> tuple[Range, ...]:
 
 
 def _joined(extents: Iterable[Extent]) -> tuple[Extent, ...]:
-    joined: list[Extent] = []
-    for extent in extents:
-        if joined and joined[-1].end == extent.begin:
-            joined[-1] = Extent(joined[-1].begin, joined[-1].size + extent.size)
-        else:
-            joined.append(extent)
-    return tuple(joined)
+    ranges = joined((extent.begin, extent.end) for extent in extents)
+    return tuple(Extent(PhysicalAddress(begin), end - begin) for begin, end in ranges)
 
 
 def _between(extent: Extent, begin: int, end: int) -> Extent:

@@ -20,6 +20,7 @@ from fpgart._native import ffi, lib
 from fpgart.base import log
 from fpgart.base.closed_memory import driver_address
 from fpgart.base.output_file import open_output
+from fpgart.base.sizes import in_words
 from fpgart.board.first_fit import round_up
 from fpgart.check.accesses import buffers_of
 from fpgart.check.findings import CheckPart, Finding, Findings
@@ -36,7 +37,6 @@ from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.programs.kernel import Kernel
 from fpgart.runtime.scheduling.event import Event
 from fpgart.watch.callers import MOST_FRAMES, Site
-from fpgart.watch.words import in_words
 
 FAMILIES = {guarded.USM: "usm", guarded.BUFFERS: "buffers"}
 MOST_GONE = 1024

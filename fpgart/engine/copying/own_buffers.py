@@ -22,7 +22,8 @@ from fpgart._native import ffi, lib
 from fpgart.base import opencl as cl
 from fpgart.base.errors import OutOfResources
 from fpgart.base.notices import NOTICES
-from fpgart.engine.contents import Contents, Range, holes
+from fpgart.base.ranges import Range, joined
+from fpgart.engine.contents import Contents, holes
 from fpgart.engine.driver import Driver, keeping_signal_handlers
 from fpgart.engine.interface import BYTES, NOWHERE, NULL, POINTER, Misuse, Reach, pack_arguments
 from fpgart.engine.opencl_engine.engine import OpenCLEngine
@@ -78,22 +79,11 @@ def untouched(begin: int, data: bytes, margin: int) -> list[Range]:
     edges = [(start // WORD * WORD, -(-stop // WORD) * WORD) for start, stop in changes(filling[first:], data[first:])]
     last = first + (len(data) - first) // WORD * WORD
     found = []
-    for start, stop in holes([(first + a, min(first + b, last)) for a, b in _joined(edges)], first, last):
+    for start, stop in holes([(first + a, min(first + b, last)) for a, b in joined(edges)], first, last):
         start += margin if start > first else 0
         stop -= margin if stop < last else 0
         if start < stop:
             found.append((begin + start, begin + stop))
-    return found
-
-
-def _joined(ranges: list[Range]) -> list[Range]:
-    """Returns the same bytes as ranges that do not overlap."""
-    found: list[Range] = []
-    for begin, end in ranges:
-        if found and begin <= found[-1][1]:
-            found[-1] = found[-1][0], max(end, found[-1][1])
-        else:
-            found.append((begin, end))
     return found
 
 

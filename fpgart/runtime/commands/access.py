@@ -4,16 +4,13 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Iterator
 
 from fpgart.base.closed_memory import driver_address
 from fpgart.base.named_tuples import NamedTuple
+from fpgart.base.ranges import Range
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.device import Block
 from fpgart.runtime.memory.usm import UsmAllocation
-
-Range = tuple[int, int]
-"""Begin and end (one past the last byte)."""
 
 
 class AccessMode(enum.IntFlag):
@@ -75,17 +72,3 @@ Accesses = tuple[MemoryAccess, ...]
 def whole(mode: AccessMode, buffer: Buffer) -> MemoryAccess:
     """Returns an access to all bytes of a buffer."""
     return MemoryAccess(mode, ((0, buffer.size),), buffer=buffer)
-
-
-def joined(ranges: Iterable[Range]) -> Iterator[Range]:
-    """Yields the same bytes as sorted ranges; ranges that touch or overlap are joined."""
-    begin = end = -1
-    for first, last in sorted(ranges):
-        if first > end:
-            if end > begin:
-                yield begin, end
-            begin, end = first, last
-        else:
-            end = max(end, last)
-    if end > begin:
-        yield begin, end

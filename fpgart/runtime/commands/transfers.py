@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fpgart._native import ffi, lib
-from fpgart.runtime.commands.access import Accesses, AccessMode, MemoryAccess, Range, joined
+from fpgart.base.ranges import Range, joined
+from fpgart.runtime.commands.access import Accesses, AccessMode, MemoryAccess
 from fpgart.runtime.commands.boxes import Box, pieces
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.device import Device

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+from fpgart.base.sizes import in_words
 from fpgart.watch import history
 from fpgart.watch.history import Box, Memory
 from fpgart.watch.lanes import QUEUE, Arrow, Lane
 from fpgart.watch.page.colours import BUFFER_COLOURS, Colours, buffer_css, key_of
-from fpgart.watch.words import in_words
 
 COLUMNS = ("begin", "length", "name", "words", "colour", "size", "command", "buffer")
 """The script's columns of each span; all are numbers."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from html import escape
 
+from fpgart.base.sizes import in_words
 from fpgart.watch import history
 from fpgart.watch.history import Box, Memory
 from fpgart.watch.page.tables import advice_of, buffers_of, copies_of, head_of
 from fpgart.watch.report.model import Report
 from fpgart.watch.report.text import as_text
 from fpgart.watch.report.trace_events import Args
-from fpgart.watch.words import in_words
 
 COLOURS = ("#4c78a8", "#f58518", "#54a24b", "#e45756", "#72b7b2", "#b279a2", "#9d755d", "#eeca3b")
 WIDTH, LANE, GAP = 1000.0, 70.0, 18.0

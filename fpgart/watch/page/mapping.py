@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from html import escape
 
+from fpgart.base.sizes import in_words
 from fpgart.watch.page.colours import buffer_css
 from fpgart.watch.report.trace_events import Args
-from fpgart.watch.words import in_words, times
+from fpgart.watch.words import times
 
 WIDTH, ROW, GAP = 1000, 34, 8
 TEXT_WIDTH = 7

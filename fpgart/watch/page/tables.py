@@ -6,14 +6,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from html import escape
 
+from fpgart.base.ranges import together
+from fpgart.base.sizes import in_words
 from fpgart.watch import history
-from fpgart.watch.intervals import together
 from fpgart.watch.lanes import Lane
 from fpgart.watch.report.model import Advice, BufferLife, Copy, Report
 from fpgart.watch.report.text import never, places_in_words, run_in_words, saved, without_place
 from fpgart.watch.report.trace_events import Args
 from fpgart.watch.report.verdict import MOST_ITEMS, folded, verdict
-from fpgart.watch.words import in_words, times
+from fpgart.watch.words import times
 
 MOST_ROWS = 1000
 """The most rows of a table; `fpgart report --json` has all."""

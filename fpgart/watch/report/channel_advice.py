@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from fpgart.watch.intervals import Range, covered, merged
+from fpgart.base.ranges import joined
+from fpgart.watch.intervals import Range, covered
 from fpgart.watch.report.found import EventTaker
 from fpgart.watch.report.trace_events import SYCL, Args, Takes
 
@@ -81,7 +82,7 @@ class ChannelAdviser(EventTaker):
         for (device, channel), waits in self._channels.items():
             if (device, channel.partition("[")[0]) in known:
                 continue
-            full, empty = merged(waits.full), merged(waits.empty)
+            full, empty = joined(waits.full), joined(waits.empty)
             if not full or not empty:
                 continue
             window = full[0][0], full[-1][1]

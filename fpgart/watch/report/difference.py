@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 from enum import Enum
 
+from fpgart.base.sizes import in_words
 from fpgart.watch.report.model import Advice, Report
 from fpgart.watch.report.text import places_in_words, saved
 from fpgart.watch.report.verdict import total_of
-from fpgart.watch.words import in_words
 
 NUMBERS = re.compile(r"\d+(\.\d+)?")
 BUFFERS = re.compile(r"(each of )?\b(buffer|allocation)s? \d+(, \d+)*( and \d+ more)?")

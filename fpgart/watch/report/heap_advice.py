@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from fpgart.base.sizes import in_words
 from fpgart.board.first_fit import GRANULARITY, FirstFit
 from fpgart.board.keystone.addresses import power_of_two_from
 from fpgart.watch.report.model import Finding
 from fpgart.watch.report.trace_events import Args, Takes
-from fpgart.watch.words import in_words, on_board
+from fpgart.watch.words import on_board
 
 MOST_NAMED = 8
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import inf
 
+from fpgart.base.ranges import joined
 from fpgart.watch.intervals import Range, covered
 from fpgart.watch.report.found import EventTaker
 from fpgart.watch.report.trace_events import Args, Takes
@@ -38,19 +39,8 @@ class IdleAdviser(EventTaker):
 
     def _merge_calls(self) -> None:
         """Merges the calls so far. It is called at pauses only, because most calls are in none."""
-        calls = self._calls
-        first, until = calls.pop() if calls else (0.0, -inf)
-        for event in self._new:
-            begin = event.get("ts", 0.0)
-            end = begin + event.get("dur", 0.0)
-            if begin > until:
-                if until >= first:
-                    calls.append((first, until))
-                first, until = begin, end
-            elif end > until:
-                until = end
-        if until >= first:
-            calls.append((first, until))
+        new = ((begin := event.get("ts", 0.0), begin + event.get("dur", 0.0)) for event in self._new)
+        self._calls[-1:] = joined([*self._calls[-1:], *new])
         self._new.clear()
 
     def _ran(self, event: Args) -> None:

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
+from fpgart.base.sizes import in_words
 from fpgart.watch.report.found import EventTaker
 from fpgart.watch.report.trace_events import Args, Takes
-from fpgart.watch.words import in_words
 
 
 class PatternAdviser(EventTaker):

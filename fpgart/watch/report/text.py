@@ -11,10 +11,11 @@ from dataclasses import asdict
 from datetime import datetime, timezone
 from typing import Any, TypeVar
 
+from fpgart.base.sizes import in_words
 from fpgart.watch.family import LOADING, PROGRAMMING
 from fpgart.watch.report.model import PROGRAM, Advice, BufferLife, Copy, Modelled, Report, Run
 from fpgart.watch.report.verdict import MOST_ITEMS, folded, total_of, verdict
-from fpgart.watch.words import in_words, times
+from fpgart.watch.words import times
 
 MOST_PLACES = 4
 MANY = 4

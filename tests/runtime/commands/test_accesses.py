@@ -6,7 +6,7 @@ import pytest
 from machine import Boards, Machine, nothing
 
 from fpgart.base import opencl as cl
-from fpgart.runtime.commands.access import Accesses, AccessMode, joined, whole
+from fpgart.runtime.commands.access import Accesses, AccessMode, whole
 from fpgart.runtime.commands.access import MemoryAccess as Access
 from fpgart.runtime.commands.boxes import Box
 from fpgart.runtime.commands.host_work import HostWork
@@ -235,10 +235,6 @@ def test_work_of_the_host_that_is_not_done_is_replaced_and_what_cannot_begin_end
     assert done == ["instead"] * 2
     work.run()
     assert done[-1] == "work"
-
-
-def test_ranges_that_touch_are_one() -> None:
-    assert list(joined([(8, 16), (0, 4), (4, 8), (20, 24), (10, 12)])) == [(0, 16), (20, 24)]
 
 
 @pytest.mark.parametrize(

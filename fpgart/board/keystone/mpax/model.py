@@ -6,7 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fpgart.base.named_tuples import NamedTuple
-from fpgart.board.keystone.addresses import DspAddress, PhysicalAddress, in_words
+from fpgart.base.sizes import in_words
+from fpgart.board.keystone.addresses import DspAddress, PhysicalAddress
 from fpgart.board.memory_system import NotVisible
 
 REGIONS = 7

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fpgart.board.keystone.addresses import Block, in_words
+from fpgart.base.sizes import in_words
+from fpgart.board.keystone.addresses import Block
 from fpgart.board.keystone.mpax.cutting import largest_region
 from fpgart.board.keystone.mpax.model import Need, Region
 from fpgart.board.keystone.mpax.search import find, fits, least_shown

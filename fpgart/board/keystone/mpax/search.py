@@ -12,6 +12,7 @@ import heapq
 import itertools
 from collections.abc import Iterator, Sequence
 
+from fpgart.base.ranges import together
 from fpgart.board.first_fit import round_up
 from fpgart.board.keystone.addresses import PAGE, Block, DspAddress, PhysicalAddress
 from fpgart.board.keystone.mpax.cutting import NEVER, Choice, choices_of, ranges
@@ -57,15 +58,6 @@ def _merged(needs: Sequence[Need]) -> list[tuple[int, int]]:
     return [(begin // PAGE * PAGE, round_up(end, PAGE)) for begin, end in merged]
 
 
-def _pages(wanted: list[tuple[int, int]]) -> int:
-    """Returns the bytes of the needed pages. Two neighbours may share a page."""
-    total = reached = 0
-    for begin, end in wanted:
-        total += end - max(begin, reached)
-        reached = end
-    return total
-
-
 def _address(need: Need, shown: list[tuple[int, int, int]]) -> DspAddress:
     for begin, end, distance in shown:
         if begin <= need.address and need.end <= end:
@@ -90,7 +82,7 @@ def _search(
     """Returns pieces that show everything, each with its address for the core; None if there are none."""
     blocks = ranges(destinations)
     room = sum(end - begin for begin, end in blocks)
-    if _pages(wanted) > room:
+    if together(wanted) > room:  # two neighbours may share a page
         return None
     choices = choices_of(wanted, blocks, regions, chains)
     least = _least(choices, regions)
