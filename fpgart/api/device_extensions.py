@@ -68,15 +68,15 @@ OF_EXTENSIONS = {
 }
 
 
-def engine_text(device: Device, query: int, default: str) -> str:
+def engine_text(device: Device, query: int) -> str:
     answer = device.platform.engine.device_info(query)
-    return answer.rstrip(b"\0").decode(errors="replace") or default
+    return answer.rstrip(b"\0").decode(errors="replace")
 
 
 def extensions(device: Device) -> dict[str, int]:
     """Returns the names and versions of the extensions."""
     of_board = {name: info.version(1, 0) for name in OF_THE_BOARD if device.board.can_hold(AllocationType.DEVICE)}
-    of_engine = engine_text(device, cl.CL_DEVICE_EXTENSIONS, "").split()
+    of_engine = engine_text(device, cl.CL_DEVICE_EXTENSIONS).split()
     found = {name: info.version(1, 0) for name in of_engine if name in OF_THE_ENGINE}
     if device.platform.engine.device_info(cl.CL_DEVICE_SUB_GROUP_SIZES_INTEL):
         found[REQUIRED_SUB_GROUPS] = info.version(1, 0)  # Intel's emulator has it without listing it
@@ -87,7 +87,7 @@ def extensions(device: Device) -> dict[str, int]:
 
 
 def il_version(device: Device) -> str:
-    return engine_text(device, cl.CL_DEVICE_IL_VERSION, "")
+    return engine_text(device, cl.CL_DEVICE_IL_VERSION)
 
 
 def ils(device: Device) -> bytes:

@@ -13,7 +13,7 @@ class SharedMemory(Protocol):
     begin: int
     size: int
 
-    def allocate(self, size: int, alignment: int = 4096) -> int:
+    def allocate(self, size: int) -> int:
         """Returns the address of `size` bytes of zeros; 0 if there is no room."""
 
     def free(self, address: int) -> None:

@@ -19,9 +19,8 @@ class LocalPlaces:
 
     __slots__ = ("_next",)
 
-    def __init__(self, static_bytes: int = 0) -> None:
-        """`static_bytes`: the size of the kernel's own local variables."""
-        self._next = round_up(static_bytes)
+    def __init__(self) -> None:
+        self._next = 0
 
     def place(self, size: int) -> int:
         offset = self._next

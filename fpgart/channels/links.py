@@ -31,11 +31,6 @@ class Link:
         self.writing = writing
 
     @property
-    def moved(self) -> int:
-        """The number of all bytes that went through this end."""
-        return int(lib.link_moved(self.handle))
-
-    @property
     def packet(self) -> int:
         """The bytes of a packet at the writing end; 0 before the first one."""
         return int(lib.link_packet(self.handle))

@@ -86,11 +86,6 @@ class Fifo:
         """The most packets in it."""
         return int(lib.fifo_capacity(self.handle))
 
-    @property
-    def level(self) -> int:
-        """The packets in it at this time."""
-        return int(lib.fifo_level(self.handle))
-
     def read(self, address: int, wait_ms: int = 0) -> bool:
         return bool(lib.fifo_read(self.handle, ffi.cast("void *", address), wait_ms))
 

@@ -132,11 +132,6 @@ class AllocaCommand(Command):
         self.image = image
         self.result = ""
 
-    @property
-    def allocates(self) -> bool:
-        """True if memory had to be allocated for it."""
-        return self.result in ("new host memory", "cl_mem")
-
     def words(self) -> str:
         link = f", linked to {self.linked.command.number}" if self.linked and self.linked.command else ""
         return f"{name_of(self.context)}: {self.result}{link}"

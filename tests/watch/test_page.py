@@ -20,6 +20,7 @@ from selenium.webdriver.common.actions.wheel_input import ScrollOrigin
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
+from fpgart.base.ranges import together
 from fpgart.watch import history, lanes, time_use
 from fpgart.watch.page import colours, figures, tables
 from fpgart.watch.report.advice import Adviser
@@ -150,7 +151,7 @@ def test_all_time_in_which_something_happens_belongs_to_one_thing(made: list[tup
     had = time_use.owned(intervals)
     moments = len({at for begin, end, *_ in intervals for at in range(begin, end)})
     assert sum(had.values()) == pytest.approx(moments)
-    assert time_use.together([(begin, end) for begin, end, *_ in intervals]) == moments
+    assert together([(begin, end) for begin, end, *_ in intervals]) == moments
 
 
 def test_the_shares_of_real_time_add_up_from_the_first_command() -> None:
@@ -354,7 +355,8 @@ def test_advice_for_many_buffers_is_one_sentence() -> None:
     for buffer in range(1, 9):
         for _ in range(2):
             args = {"device": 0, "buffer": buffer, "size": 1024, "command": "WRITE_BUFFER"}
-            adviser.take({"cat": "device", "name": "transfer", "args": args})
+            for take in adviser.takers("device", "transfer"):
+                take({"args": args})
     (advice,) = adviser.advice()
     assert advice.words.startswith("each of buffers 1, 2, 3, 4, 5, 6 and 2 more is written again")
     assert saved(advice) == "8 copies saved, 8 KiB in all"

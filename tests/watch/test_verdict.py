@@ -263,7 +263,8 @@ def test_a_sycl_program_is_advised_to_name_the_memory_in_its_accessors() -> None
     reason = "argument 0 ('x') of kernel '_ZTS8Producer'"
     adviser = Adviser()
     for each in report.in_order([board, written, event("device", "migration", 2.0, 0.0, reason=reason, **moved)]):
-        adviser.take(each)
+        for take in adviser.takers(each.get("cat", ""), each["name"]):
+            take(each)
     assert [each.words for each in adviser.advice()] == [
         "give all accessors to buffer 1 the property buffer_location<1> (HBM), "
         "where argument 0 ('x') of kernel 'Producer' needs it"

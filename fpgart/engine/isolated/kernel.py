@@ -86,10 +86,6 @@ class IsolatedKernel:
     def carried(self) -> int:
         return self._engine.number_of(self)
 
-    @property
-    def argument_count(self) -> int:
-        return len(self.interface.arguments)
-
     def accepts(self, index: int, size: int) -> bool:
         return self._engine.ask(lambda process: m.Accepts(self.on(process).number, index, size), m.Truth).truth
 

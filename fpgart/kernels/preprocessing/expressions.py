@@ -313,12 +313,9 @@ class Parser:
         return Shape(shape.size * lengths, shape.alignment) if is_array else shape
 
 
-def evaluate(tokens: list[str], scope: Scope | None = None) -> int:
-    """Returns the value of an integer constant expression, which the tokens are.
-
-    Without a scope, the expression is one of #if. Raises ValueError or IndexError if it has no value.
-    """
-    parser = Parser(tokens, scope)
+def evaluate(tokens: list[str]) -> int:
+    """Returns the value of an expression as in #if. Raises ValueError or IndexError if it has no integer value."""
+    parser = Parser(tokens)
     number = parser.expression().number
     if parser.index < len(tokens):
         raise ValueError(f"'{parser.next()}' follows the expression")

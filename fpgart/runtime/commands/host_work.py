@@ -4,12 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
-from fpgart.base.errors import CLError
 from fpgart.runtime.commands.access import Accesses
 from fpgart.runtime.memory.device import Device
-from fpgart.runtime.scheduling.attempt import fail_with
 from fpgart.runtime.scheduling.event import Operation, ReadyList
 from fpgart.runtime.scheduling.occupancy import Claim, Direction
 
@@ -64,8 +61,3 @@ class HostWork:
 
     def describe(self) -> dict[str, object]:
         return {}
-
-
-def failing(device: Device, error: CLError) -> HostWork:
-    """Returns an operation that ends its command with `error`."""
-    return HostWork(device, partial(fail_with, error))

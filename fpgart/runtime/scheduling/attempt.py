@@ -28,11 +28,6 @@ def attempt(event: Event, act: Callable[[], T]) -> tuple[int, T | None]:
     return OutOfResources.status, None
 
 
-def fail_with(error: CLError) -> None:
-    """Raises `error`: the step of a command that can only fail."""
-    raise error
-
-
 def tell_failure(event: Event, error: CLError) -> None:
     log.error(error)
     event.context.notify(error)

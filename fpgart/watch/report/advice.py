@@ -75,10 +75,6 @@ class Adviser:
         """The nanoseconds on the board that all advice saves, once advice() was called."""
         return self._found.savings
 
-    def take(self, event: Args) -> None:
-        for take in self.takers(event.get("cat", ""), event["name"]):
-            take(event)
-
     def takers(self, category: str, name: str) -> list[Take]:
         """Returns the functions for events of a category and a name, in their order."""
         return taken_by((*(other.takes() for other in self._others), self._takes()), category, name)
