@@ -10,11 +10,10 @@ from __future__ import annotations
 import re
 
 from fpgart.base.patterns import pattern
-from fpgart.kernels.source_text import COMMENT, CONTINUED, DIRECTIVE, macros
+from fpgart.kernels.source_text import COMMENT, CONTINUED, DIRECTIVE, NAME, macros
 
 INCLUDE = pattern(r"^[ \t]*#[ \t]*(?:include|import)", re.MULTILINE)
 TOKEN = pattern(r'"(?:\\.|[^"\\\n])*"|\\[^\n]|[A-Za-z_]\w*|[{}();]')
-NAME = pattern(r"[A-Za-z_]\w*")
 _FILE_SCOPE = ""
 """Stands for the function of names outside of functions."""
 

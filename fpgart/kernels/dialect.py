@@ -18,7 +18,7 @@ from fpgart.base.named_tuples import NamedTuple
 from fpgart.base.patterns import Sign, pattern
 from fpgart.kernels.hardware_attributes import has_numbers
 from fpgart.kernels.signs import CHANNEL, LOCAL_DECLARATION, TABLE, UNROLL, LoweringError, may_be_lowered
-from fpgart.kernels.source_text import DIRECTIVE, replaced, visible
+from fpgart.kernels.source_text import DIRECTIVE, NAME, replaced, visible
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,7 +54,6 @@ ADDRESS_SPACES = {"16776960": "__global", "16776961": "__local", "16776962": "__
 ADDRESS_SPACE = pattern(
     rf"__attribute(?:__)?\s*\(\(\s*address_space\s*\(\s*(?P<number>{'|'.join(ADDRESS_SPACES)})\s*\)\s*\)\)"
 )
-WORD = pattern(r"[A-Za-z_]\w*")
 HALF = Sign(("half",), r"\bhalf(?:2|3|4|8|16)?\b")
 HALF_EXTENSION = "cl_khr_fp16"
 
@@ -203,7 +202,7 @@ def translate(
     if is_preprocessed and compiler.table is not None:
         lowered = _lowered(text, compiler.table, everything=everything)
     lacks_half = not compiler.half and HALF.is_in(text)
-    prelude = PRELUDE + (half_prelude(set(WORD.findall(text))) if lacks_half else "")
+    prelude = PRELUDE + (half_prelude(set(NAME.findall(text))) if lacks_half else "")
     if lowered is None:
         return Translation(f"{prelude}{COMPUTE_ID}#line 1\n{text}", options, text)
     return Translation(prelude + lowered.source, options, text, lowered)

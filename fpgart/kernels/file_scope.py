@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from fpgart.kernels.call_graph import NAME, TOKEN, function_named
-from fpgart.kernels.source_text import DIRECTIVE, blank, replaced, without_attributes
+from fpgart.kernels.call_graph import TOKEN, function_named
+from fpgart.kernels.source_text import DIRECTIVE, NAME, blank, replaced, without_attributes
 
 LITERAL = re.compile(r'"(?:\\.|[^"\\\n])*"|\\[^\n]')
 LONGEST_HEAD = 4096

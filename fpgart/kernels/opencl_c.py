@@ -20,7 +20,7 @@ from fpgart.base.named_tuples import NamedTuple
 from fpgart.base.patterns import pattern
 from fpgart.kernels.hardware_attributes import KERNEL_ATTRIBUTES
 from fpgart.kernels.signs import PreprocessorError
-from fpgart.kernels.source_text import COMMENT, CONTINUED, DIRECTIVE, blank, visible
+from fpgart.kernels.source_text import COMMENT, CONTINUED, DIRECTIVE, NAME, blank, visible
 
 DEFINE = pattern(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?![\w(])(.*)$", re.MULTILINE)
 CONDITION = pattern(r"^[ \t]*#[ \t]*if", re.MULTILINE)
@@ -300,7 +300,6 @@ class Use(enum.IntFlag):
 ASSIGNING = frozenset("+-*/%&|^")
 ATOMIC_NAME = pattern(r"atom(ic)?_\w+")
 FUNCTION_MACRO = pattern(r"^[ \t]*#[ \t]*define[ \t]+\w+\(.*$", re.MULTILINE)
-NAME = pattern(r"[A-Za-z_]\w*")
 
 
 def argument_uses(source: str, options: str = "") -> dict[str, tuple[Use, ...]]:

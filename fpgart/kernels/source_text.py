@@ -17,6 +17,7 @@ HIDDEN = pattern(r'//(?:\\\n|[^\n])*|/\*.*?(?:\*/|\Z)|"(?:\\.|[^"\\\n])*"|\'(?:\
 DIRECTIVE = pattern(r"^[ \t]*#(?:\\\r?\n|[^\n])*", re.MULTILINE)
 LINE = pattern(r"^[ \t]*#[ \t]*line[ \t]+([0-9]{1,18})\b", re.MULTILINE)
 WORD = pattern(r"[A-Za-z_]\w*|[{}();]")
+NAME = pattern(r"[A-Za-z_]\w*")
 NAME_AND_SIZES = pattern(r"(?P<type>.*?)\b(?P<name>[A-Za-z_]\w*)\s*(?P<sizes>(?:\[[^\]]*\]\s*)*)", re.DOTALL)
 SIZES = pattern(r"\[[^\]]*\]")
 """The size of an array, which may be a product."""

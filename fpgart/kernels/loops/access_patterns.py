@@ -16,10 +16,10 @@ from math import prod
 from fpgart.kernels.loops.kernel_loops import KernelLoops, Touch
 from fpgart.kernels.loops.loop_tree import Loop, UncountableError, variable
 from fpgart.kernels.preprocessing.expressions import constant
+from fpgart.kernels.source_text import NAME
 
 WORK_ITEM = re.compile(r"\bget_(?:global|local)_id\s*\(\s*0\s*\)")
 ITEM = "__fpgart_item"
-NAME = re.compile(r"[A-Za-z_]\w*")
 LONG_RUN = 1024
 """The bytes in a row that count as sequential: a full burst of the interfaces that boards have."""
 UNKNOWN = 7_919

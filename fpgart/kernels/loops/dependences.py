@@ -16,7 +16,7 @@ from itertools import islice
 from fpgart.kernels.functions import Function, functions
 from fpgart.kernels.loops.assignments import Assignments
 from fpgart.kernels.preprocessing.expressions import constant
-from fpgart.kernels.source_text import DIRECTIVE, blank, closings, end_of_statement
+from fpgart.kernels.source_text import DIRECTIVE, NAME, blank, closings, end_of_statement
 from fpgart.kernels.unrolling import FOR, HEAD, STEP
 
 IVDEP = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+ivdep\b(?P<which>[^\n]*)", re.MULTILINE)
@@ -25,7 +25,6 @@ SAFE = re.compile(r"\bsafelen\s*\((?P<length>[^()]*)\)")
 INDEXED = re.compile(r"\b(?P<array>[A-Za-z_]\w*)\s*\[(?P<index>[^\[\]]*)\](?!\s*\[)")
 WRITTEN = re.compile(r"\s*(?:(?P<read>\+\+|--|(?:[-+*/%&|^]|<<|>>)=)|=(?!=))")
 STEPPED = re.compile(r"(?:\+\+|--)\s*\Z")
-NAME = re.compile(r"[A-Za-z_]\w*")
 MOST_PAIRS = 4096
 """The most writes and reads of a loop that are compared."""
 VALUATIONS = (7_919, 104_729)

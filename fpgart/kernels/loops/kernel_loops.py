@@ -21,7 +21,7 @@ from fpgart.kernels.loops.loop_tree import Call, Called, Item, Loop, Uncountable
 from fpgart.kernels.loops.pipeline_depth import pipeline_depth
 from fpgart.kernels.opencl_c import size_of_type
 from fpgart.kernels.preprocessing.expressions import constant
-from fpgart.kernels.source_text import WORD, split
+from fpgart.kernels.source_text import NAME, WORD, split
 
 INDEXED = re.compile(r"\b(?P<array>[A-Za-z_]\w*)\s*\[(?P<index>(?:[^\[\]]|\[[^\[\]]*\])*)\]")
 UPDATED = re.compile(r"\s*(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)=(?!=))")
@@ -34,7 +34,6 @@ LONGEST_PARAMETER = 512
 LONGEST_REASON = 100
 MOST_TOUCHES = 1024
 """The most indexed names of a kernel that are read."""
-NAME = re.compile(r"[A-Za-z_]\w*")
 DECLARED = re.compile(
     r"\b(?:const\s+)?(?:unsigned\s+|signed\s+)?(?:int|uint|long|ulong|size_t|short|ushort|char|uchar|unsigned)\s+"
     r"(?P<name>[A-Za-z_]\w*)\s*=(?!=)(?P<value>[^;,{}]{1,1024});"

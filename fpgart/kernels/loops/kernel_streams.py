@@ -22,7 +22,7 @@ from fpgart.kernels.loops.loop_scan import TALKING
 from fpgart.kernels.loops.loop_tree import UncountableError, talks
 from fpgart.kernels.loops.stream_steps import Step, StepWriter
 from fpgart.kernels.preprocessing.expressions import constant
-from fpgart.kernels.source_text import DIRECTIVE, NAME_AND_SIZES, blank, closing, split, without_attributes
+from fpgart.kernels.source_text import DIRECTIVE, NAME, NAME_AND_SIZES, blank, closing, split, without_attributes
 
 MOST_UNITS = 256
 """The most compute units of autorun kernels, in all."""
@@ -31,7 +31,6 @@ MOST_STEPS = 65_536
 DEEPEST_CHANNEL = 1 << 20
 """Packets of the deepest channel that is modelled; further depth makes no practical difference."""
 STATEMENT = re.compile(r"[;{}]")
-NAME = re.compile(r"[A-Za-z_]\w*")
 CHANNEL = re.compile(r"\bchannel\b")
 DEPTH = re.compile(r"\b(?:__)?depth(?:__)?\s*\(")
 OUTSIDE = re.compile(r"\b(?:io\s*\(|intel_host_accessible\b)")

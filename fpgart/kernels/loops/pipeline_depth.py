@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 
+from fpgart.kernels.source_text import NAME
+
 TOKEN = re.compile(r"[A-Za-z_]\w*|\+\+|--|->|[-+*/%&|^<>=!]=?|[(){};]")
 FLOATS = re.compile(r"\b(?:float|double|half)\d*\s+(?:\*\s*)?(?:const\s+|restrict\s+)*(?P<name>[A-Za-z_]\w*)")
-NAME = re.compile(r"[A-Za-z_]\w*")
 ASSIGNED = frozenset(("=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^="))
 FLOAT_CYCLES = {"+": 3, "-": 3, "*": 3, "/": 14, "<": 1, ">": 1}
 INTEGER_CYCLES = {"+": 1, "-": 1, "*": 2, "/": 32, "%": 32}
