@@ -31,7 +31,7 @@ struct core_callback {
 struct core_command {
     _Atomic uint32_t references;
     _Atomic int32_t status;
-    struct core_word steps;   /* counted up when threads that sleep have to look again */
+    struct core_word steps;   /* changes when sleeping threads have to look again */
     _Atomic(void *) event;    /* the engine's; NULL until it has been submitted */
     struct core_queue *queue; /* NULL: a user event */
     uintptr_t known;          /* the caller's number of a decided command */
@@ -91,7 +91,7 @@ struct core_caller {
     struct core_command *ready, **last_ready; /* decided commands that may begin */
     bool is_called;                           /* call() has to be called */
     uint32_t moving;  /* its commands that wait for no other, until they have let others follow */
-    bool awaits_rest; /* it has to be told when there are none */
+    bool awaits_rest; /* call() is due once `moving` is 0 */
     struct core_caller *next_called;
 };
 

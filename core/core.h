@@ -45,7 +45,7 @@ struct core_engine {
     void (*ended)(void *operation, int32_t status);
     /* Returns the execution status of an event: CL_QUEUED to CL_COMPLETE, or an error. */
     int32_t (*status)(void *event);
-    /* Returns when the event has ended. */
+    /* Waits until the event has ended. */
     void (*wait)(void *event);
     /* Writes the nanoseconds at which the operation began and ended, in the clock of `now`. */
     void (*times)(void *event, uint64_t *start, uint64_t *end);
@@ -55,7 +55,8 @@ struct core_engine {
     /* Begins the operations of a lane. It is called after operations that were submitted
      * later than they were enqueued. NULL: not needed. */
     void (*flush)(void *lane);
-    /* Returns the nanoseconds of the clock of all times. It may be called with the lock. */
+    /* Returns the time in nanoseconds, by the clock that all times are from. The lock may be held.
+     */
     uint64_t (*now)(void);
 };
 

@@ -186,8 +186,8 @@ uint32_t core_sleepers(struct core_command *command)
     return atomic_load(&command->steps.sleepers);
 }
 
-/* Uses next_ready for a list of the commands that wait for `event` directly or indirectly.
- * None of them is ready. */
+/* Links the commands that wait for `event`, directly or indirectly, by next_ready, which is free
+ * because none of them is ready. */
 uint32_t core_forget(struct core_command *event, uint32_t most, uintptr_t *known)
 {
     static uint64_t visits;

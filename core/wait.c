@@ -157,7 +157,8 @@ static bool is_for_engine(struct core_command *command)
     return atomic_load(&command->status) > CL_COMPLETE && atomic_load(&command->event) == NULL;
 }
 
-/* Sleeps within a callback, or makes another one: the command may wait for what that does. */
+/* Makes a callback that is due, or sleeps until one is. A wait within a callback calls it, because
+ * the command may wait for what another callback does. */
 static void serve_for(struct core_command *command)
 {
     core_pause();

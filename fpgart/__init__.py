@@ -48,8 +48,7 @@ def activate(
 
 
 def report(trace: str | os.PathLike[str] | None = None) -> ShownReport:
-    """Returns the report of a trace: printed, it is the text of `fpgart report`; in a notebook, tables and a memory
-    map.
+    """Returns the report of a trace. Printed, it is the text of `fpgart report`; a notebook shows tables and figures.
 
     Without a file, it covers the trace of the current activation so far. Raises ActivationError, TraceError, OSError.
     """

@@ -65,7 +65,7 @@ class Activation:
     """Makes the driver the platform of this process until end(), or for good."""
 
     def __init__(self, options: dict[str, str], trace: Path | None, *, only: bool) -> None:
-        """`options`: variables of the driver. Raises ActivationError."""
+        """`options` has the driver's environment variables and their values. Raises ActivationError."""
         self.trace = trace
         self._undo = ExitStack()
         with ExitStack() as until_whole:

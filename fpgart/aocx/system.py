@@ -76,7 +76,7 @@ class Interface:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """A global memory. `config_address` and `interleaved` are only given for several interfaces."""
+    """Describes a global memory. Only one with several interfaces gives `config_address` and `interleaved`."""
 
     name: str
     interfaces: tuple[Interface, ...]

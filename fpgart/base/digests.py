@@ -22,7 +22,7 @@ class Digest(Protocol):
 
 
 def _own(name: str, *modules: str) -> Callable[..., Digest]:
-    """Returns the hash function of the first module that exists: their names differ between versions of Python."""
+    """Returns the hash function from the first module that exists: versions of Python name the module differently."""
     for module in modules:
         try:
             found: Callable[..., Digest] = getattr(import_module(module), name)

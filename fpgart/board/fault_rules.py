@@ -48,7 +48,7 @@ class Action(enum.Enum):
 
 
 class Ecc(enum.IntEnum):
-    """Errors in a board's memory; the numbers are the exceptions' bits (cl_ext_intelfpga.h)."""
+    """The errors of a board's memory. Each number is the bit of its exception in cl_ext_intelfpga.h."""
 
     CORRECTABLE = 1
     NON_CORRECTABLE = 2

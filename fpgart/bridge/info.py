@@ -73,9 +73,9 @@ def name_version(name: str, number: int) -> bytes:
 
 
 def name_versions(array: bytes) -> Iterator[tuple[str, int]]:
-    """Yields names and versions of an engine's cl_name_version entries.
+    """Yields the names and versions in an array of cl_name_version that an engine has answered.
 
-    A name ends at the first zero; Intel's runtime leaves other bytes behind it.
+    A name ends at the first zero, because Intel's runtime leaves other bytes after it.
     """
     whole = len(array) - len(array) % _NAME_VERSION.size
     for number, field in _NAME_VERSION.iter_unpack(array[:whole]):

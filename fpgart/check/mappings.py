@@ -48,7 +48,7 @@ class _Region:
 
 @dataclass(slots=True)
 class _Seen:
-    """A mapped region before a kernel: its address in this process, and its checksum."""
+    """Records the address in this process and the checksum that a mapped region had before a kernel ran."""
 
     region: _Region
     address: int

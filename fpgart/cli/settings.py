@@ -65,7 +65,7 @@ def settings_above(folder: Path) -> tuple[Path, dict[str, Any]] | None:
 
 
 def _is_trusted(file: Path) -> bool:
-    """True if only this user and root can have written it: anybody may put files into a folder like /tmp."""
+    """True if only this user and root can have written the file. Anybody may put files into a folder like /tmp."""
     facts = file.stat()
     return facts.st_uid in (0, os.geteuid()) and not facts.st_mode & stat.S_IWOTH
 

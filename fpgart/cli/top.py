@@ -129,7 +129,7 @@ def _work(device: dict[str, Any], found: Rates) -> str:
 
 
 def _table(*columns: str) -> Table:
-    """Returns a table; columns whose names begin with > are numbers."""
+    """Returns a table. A column is aligned to the right, as numbers are, if its name begins with `>`."""
     made = Table(box=None, header_style="dim")
     for column in columns:
         made.add_column(column.lstrip(">"), justify="right" if column.startswith(">") else "left", no_wrap=True)

@@ -36,7 +36,10 @@ OF_ENGINES = "__"
 
 
 def find_tools(folder: Path, asked: str = "", verbose: bool = False) -> Tools:
-    """Returns the tools; `asked` names a compiler for the host, `folder` is private. Raises IcpxError, PassFailed."""
+    """Finds the tools, and writes headers into `folder`, which must be private. Raises IcpxError, PassFailed.
+
+    `asked` names the compiler for the host; "" leaves the choice to this function.
+    """
     runtime = sycl_runtime()
     ac, host = ac_types(), host_compiler(asked)
     device = device_compiler(runtime, host, folder, verbose)

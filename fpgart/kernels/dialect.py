@@ -259,8 +259,7 @@ def _lowered(text: str, table: int, *, everything: bool = False) -> Lowered | No
 
 
 def with_ap_int(text: str) -> str:
-    """Returns the text with integers of any width as the compiler declares them."""
-
+    """Returns the text with __fpgart_int(N) and __fpgart_uint(N) in place of Intel's types of N bits."""
     if "ap_" not in text:
         return text
 

@@ -89,7 +89,7 @@ def end_of_statement(bare: str, at: int, closed: Mapping[int, int]) -> int:
 
 
 def behind_blanks(text: str, begin: int, end: int) -> int:
-    """Returns the position of the first character between two positions that is no white space."""
+    """Returns the first position from `begin` on that has no white space; `end` if there is none before it."""
     return end - len(text[begin:end].lstrip())
 
 

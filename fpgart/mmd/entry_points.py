@@ -189,7 +189,7 @@ def _query(kind: Any, number: int) -> Any:
 
 
 def _encoded(answer: int | float | str, form: str = "i") -> bytes:
-    """Returns the bytes of an answer in C's form."""
+    """Returns the bytes of an answer as the C type that the query returns. `form` is that of a number in struct."""
     if isinstance(answer, str):
         return answer.encode() + b"\0"
     return pack("f" if isinstance(answer, float) else form, answer)

@@ -37,10 +37,10 @@ def name_of(context: Context) -> str:
 
 
 class Allocation:
-    """A memory object's memory in one context: an array on the host, an OpenCL buffer or image elsewhere.
+    """Holds a memory object's memory in one context: an array on the host, an OpenCL buffer or image elsewhere.
 
-    One side of a linked pair is `active` at a time: the other one's memory must not be accessed. `mapped` is the mode
-    for which the host's side of a pair is mapped, None while it is not.
+    Of two linked allocations, one is `active` at a time; the other one's memory must not be accessed. `mapped` is the
+    mode for which the host's one is mapped, or None while it is not mapped.
     """
 
     def __init__(self, context: Context, queue: cl.CommandQueue | None, unified: bool) -> None:

@@ -54,7 +54,7 @@ class DebugInfo:
         return found is not None and Path(found[0]).name.startswith(C_LIBRARY)
 
     def file_of(self, address: int) -> str:
-        """Returns the executable or library with an instruction; "" for code of no file."""
+        """Returns the path of the executable or library that contains an instruction; "" if no file does."""
         found = self._files.find(address)
         return found[0] if found is not None else ""
 

@@ -36,7 +36,7 @@ class Modules:
         self._mappings: list[Mapping] = []
 
     def find(self, address: int) -> tuple[str, int] | None:
-        """Returns the file and the offset in it; None for code of no file."""
+        """Returns the file that contains an instruction, and the offset in it; None if no file does."""
         for again in (False, True):
             if again:  # another library may have been loaded meanwhile
                 self._mappings = mappings(Path("/proc/self/maps").read_text())

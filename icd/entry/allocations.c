@@ -35,7 +35,8 @@ static struct table usm, svm;
 static struct mapped *boards;
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 
-/* Returns the number of allocations up to those that begin at an address of a context. */
+/* Returns the number of allocations that begin at or before an address of a context; those of
+ * contexts with smaller numbers are before all of it. */
 static size_t begun(const struct table *table, uint64_t context, uintptr_t address)
 {
     size_t low = 0, high = table->count;

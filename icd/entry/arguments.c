@@ -33,7 +33,7 @@ struct facts {
     uint64_t buffer_context; /* the context of buffers; 0: none */
     uint64_t svm_context;    /* the context in which any SVM pointer is accepted; 0: none */
     uint64_t usm_context;    /* the context of the allocations for USM pointers; 0: none */
-    size_t alignment;        /* of USM pointers */
+    size_t alignment;        /* that USM pointers need */
     int is_local;            /* 1: any size of local memory is accepted */
     int needs_place;         /* 1: a buffer has to have a place before it is set */
     int is_structure;        /* 1: the engine may not know its size */
@@ -41,7 +41,7 @@ struct facts {
 
 struct place {
     struct facts facts;
-    uintptr_t buffer; /* the buffer that the argument is; 0: none, or a value */
+    uintptr_t buffer; /* the buffer that is set; 0: none is */
     uint64_t serial;
     int in_allocation; /* 1: it was last set to a pointer into an allocation */
     struct fpgart_argument set;
@@ -232,7 +232,7 @@ static void share(struct fpgart_arguments *arguments, uint32_t index, const stru
     pthread_mutex_unlock(&pattern->lock);
 }
 
-/* Returns NULL if the kernel has no such argument. */
+/* Copies the facts about an argument. Returns NULL if the kernel has no such argument. */
 static struct fpgart_arguments *read_facts(uintptr_t kernel, uint32_t index, struct facts *facts)
 {
     struct fpgart_arguments *arguments = arguments_of(kernel);
@@ -510,8 +510,8 @@ void fpgart_kernel_reaches(uintptr_t kernel, uint64_t kinds)
     pthread_mutex_unlock(&arguments->lock);
 }
 
-/* The lock is held. Lists of SVM pointers have no effect on a kernel that may have such arguments.
- */
+/* Returns 1 if the value changes nothing, as a list of SVM pointers does for a kernel that accepts
+ * any SVM pointer as an argument. The lock is held. */
 static int has_exec_info(const struct fpgart_arguments *arguments, cl_kernel_exec_info name,
                          size_t size, const void *value)
 {

@@ -60,8 +60,8 @@ void fpgart_count_devices(cl_uint count)
     known_count = (int)count;
 }
 
-/* Returns 1 for a text that has no effect in a process with other rights than its user's, as
- * base/config.py does. */
+/* Returns 1 if an option's text names a file, by the same rule as base/config.py: such a text has
+ * no effect in a process with other rights than its user's. */
 static int names_a_file(const char *text)
 {
     return strchr(text, '/') != NULL || strstr(text, ".xml") != NULL || strstr(text, ".py") != NULL;

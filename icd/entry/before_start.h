@@ -17,7 +17,7 @@ struct fpgart_personality {
     const char *name, *vendor, *version;
     const char *short_name; /* for hosts with too little memory for the name; "" if there is none */
 };
-extern const struct fpgart_personality fpgart_personalities[]; /* the first one: of FPGA boards */
+extern const struct fpgart_personality fpgart_personalities[]; /* that of FPGA boards first */
 extern const char fpgart_profile[], fpgart_platform_extensions[], fpgart_icd_suffix[];
 FOR_PYTHON uintptr_t fpgart_platform(void);
 

@@ -85,7 +85,7 @@ struct fpgart_nd_range fpgart_nd_range_of(cl_uint dimensions, const size_t *offs
     return found;
 }
 
-/* Between the host's memory and the board's. */
+/* Carries a transfer between the host's memory and the board's. */
 static int transfer(struct command *command, uintptr_t from, uintptr_t to, size_t size,
                     uint32_t row)
 {

@@ -23,9 +23,9 @@
 
 enum { FEW_WAITS = 64 }; /* for which the stack has room */
 
-/* The last call that was left to Python. It is valid until that call has returned, or another
- * call of the thread has come in between, such as one of a host's callback: until the thread's
- * next visit of Python ends. None without `carry`. */
+/* The thread's last call that was left to Python; there is none if `carry` is NULL. It is valid
+ * until the thread's next visit of Python ends: then that call has returned, or another one has
+ * come in between, such as a call of a host's callback. */
 static _Thread_local struct call missed;
 static _Thread_local uint64_t missed_at;
 
@@ -38,7 +38,7 @@ static int may_carry(uintptr_t kernel)
 
 static int may_carry_call(const struct call *call)
 {
-    /* Checks know commands by the events that Python makes. */
+    /* Checks identify commands by their events, so Python makes these. */
     if (fpgart_watches_launches() == FPGART_CHECKED && (call->event != NULL || call->waits != 0))
         return 0;
     return may_carry(call->kernel);

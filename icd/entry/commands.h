@@ -80,13 +80,15 @@ AT_ONCE int fpgart_board_uses(uintptr_t board, uint32_t count, const uintptr_t *
 FOR_PYTHON struct core_command *fpgart_next_user(uintptr_t queue, const struct core_command *behind,
                                                  uintptr_t begin, uintptr_t end, uint64_t kind);
 
-/* Calls into Python: a command has failed; one has ended that frees SVM; the facts for a command
- * are needed in the present epoch (0: it cannot be carried); a command is handed over. */
+/* Reports a failed command. */
 OF_PYTHON void fpgart_carried_failed(uintptr_t queue, uintptr_t kernel, cl_int status,
                                      cl_int place);
+/* Reports the end of a command that frees SVM. */
 OF_PYTHON void fpgart_svm_goes(uintptr_t queue, cl_uint count, const uintptr_t *pointers);
+/* Requests the facts for a command in the present epoch. Returns 0 if it cannot be carried. */
 OF_PYTHON int fpgart_renew(uintptr_t queue, uintptr_t kernel, cl_uint count,
                            const struct fpgart_use *uses);
+/* Hands a command over. */
 OF_PYTHON void fpgart_run_handed_over(uintptr_t command, uintptr_t queue, uintptr_t kernel,
                                       cl_uint type, uintptr_t carried, cl_uint traffic,
                                       cl_uint count, const struct fpgart_use *uses);

@@ -56,10 +56,9 @@ struct fpgart_mappings {
     uint32_t in_python; /* the number of those that Python knows */
     uint32_t of_all;    /* the number of all, with those of its sub-buffers */
 };
-/* The slots of a context: for the boards for which C makes queues, for that of the first device,
- * whose memory buffers get, and once more for that one if C also makes those over the host's
- * memory, and maps buffers that Python does not know.
- */
+/* The slots of a context: those of the boards for which C makes queues; FPGART_FIRST_BOARD of the
+ * first device's board, whose memory buffers get; FPGART_OVER_HOST of the same board if C also
+ * makes buffers over the host's memory, and maps buffers that Python does not know. */
 enum {
     FPGART_MOST_BOARDS = 4,
     FPGART_FIRST_BOARD = FPGART_MOST_BOARDS,

@@ -12,8 +12,7 @@
 struct fpgart_mapped {
     struct fpgart_mapped *next; /* mapped before */
     struct fpgart_mapping mapping;
-    int is_pending; /* the command that maps it is not enqueued: other calls do not find the mapping
-                     */
+    int is_pending; /* 1: no call finds it, because the command that maps is not enqueued yet */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -30,7 +30,7 @@ class AutodiscoveryError(AocxError):
 
 
 class Reader:
-    """Reads tokens one by one, within groups."""
+    """Reads the tokens one by one. A group has as many tokens as the field count before it says."""
 
     def __init__(self, text: str) -> None:
         self._tokens = [(match.group(), match.start()) for match in TOKEN.finditer(text)]

@@ -127,7 +127,7 @@ def reached_by(reaches: tuple[Reach, ...]) -> list[ReachedMemory]:
 
 
 def apart(regions: list[ReachedMemory], reaches: tuple[Reach, ...], image: bytes) -> list[ReachedMemory]:
-    """Returns a region for each pointer, from its address on, for engines that take no parts of buffers."""
+    """Returns regions of which each begins at the pointer of an argument, for engines that take no parts of buffers."""
     found: list[ReachedMemory] = []
     for region in regions:
         begins: dict[int, list[int]] = {}

@@ -145,7 +145,10 @@ class DriverProgram:
         return made.options
 
     def _do(self, call: str, options: str, headers: tuple[tuple[str, ProgramInput], ...] = ()) -> str:
-        """Makes the driver's program again while no kernel is in use. Returns the log; raises BuildFailed, CLError."""
+        """Replaces the driver's program by the result of `call`. No kernel may be in use.
+
+        Returns the log; raises BuildFailed, CLError.
+        """
         on_caller = self.driver is self.engine.driver.on_caller
         made = self.engine.do(self.driver, BuildStep(call, (self._given,), options, headers, on_caller))
         self._replace(made)

@@ -52,7 +52,7 @@ class _Level:
 
 
 def patterns(loops: KernelLoops, scalars: Mapping[str, int], work_items: int, width: int) -> list[Pattern]:
-    """Returns the patterns of accesses that are not sequential; none of arrays with accesses that are unknown."""
+    """Returns the patterns of accesses that are not sequential, but none of an array that has an unknown access."""
     launch = _Launch(loops, scalars, work_items, width)
     found: list[Pattern] = []
     unknown: set[str] = set()

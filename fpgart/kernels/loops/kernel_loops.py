@@ -48,7 +48,7 @@ MOST_CONSTANTS = 256
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """An access to an element of a global array in each iteration of `loops`, the outermost first."""
+    """Describes an access to one element of a global array per iteration of `loops`, which begin with the outermost."""
 
     array: str
     element: int

@@ -187,7 +187,7 @@ class Parser:
         raise ValueError(f"'{token}' is not an operand")
 
     def _parenthesis(self) -> Value:
-        """Reads a cast or an expression, behind its opening parenthesis."""
+        """Reads a cast, or an expression in parentheses. The opening parenthesis has been read."""
         shape = self.type_name() if self.scope is not None else None
         if shape is None:
             value = self.expression()

@@ -146,7 +146,7 @@ class Macros:
         return False
 
     def expand(self, tokens: list[Token], at: Position, *, conditional: bool = False) -> list[Token]:
-        """Expands macros; `conditional`: also those of the engine's compiler."""
+        """Returns the tokens with macros expanded. `conditional` is True for the condition of an #if."""
         self._depth += 1
         if self._depth > DEEPEST_CALLS:
             raise at.refuse(f"macros have macros as their arguments, more than {DEEPEST_CALLS} deep")

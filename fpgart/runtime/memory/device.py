@@ -352,7 +352,7 @@ class Device:
         self._exceptions = mask, callback
 
     def exception(self, kind: int) -> None:
-        """Reports an exception of the board, one bit, to the host's callback."""
+        """Reports an exception of the board to the host's callback. `kind` has one bit set."""
         if self._exceptions is not None:
             mask, callback = self._exceptions
             if kind & mask:
@@ -371,7 +371,7 @@ class Device:
     def reap_memory(self) -> None:
         """Frees the memory that destroyed buffers and commands have left. It makes no callbacks.
 
-        Each allocation is preceded by this call, without a lock. The calling thread may have claimed the board.
+        It is called before each allocation. The calling thread holds no lock, but may have claimed the board.
         """
         self.note_ends()
         for context in self.contexts.all():

@@ -24,7 +24,7 @@ LARGEST_VALUE = 1 << 16
 
 
 class Elsewhere(Protocol):
-    """Arguments that C sets, where setting the same one again costs nothing."""
+    """Holds the arguments that C has accepted from the host and has not passed to the Kernel yet."""
 
     pending: memoryview
     """pending[0] is not 0 while the kernel has not got all arguments."""

@@ -21,8 +21,8 @@ def link(
 ) -> tuple[Program, CLError | None]:
     """Links compiled programs into an executable or a library (OpenCL 3.0, 5.8.3.2).
 
-    If linking fails, it returns a program that has the log, and the error. Raises the error of a link that cannot
-    begin. Devices for which the programs were compiled in different ways get different binaries.
+    Returns the program, and the error if linking fails; the program then has the log. Raises the error of a link that
+    cannot begin. Devices for which the programs were compiled in different ways get different binaries.
     """
     groups: dict[tuple[Program, ...], list[Device]] = {}
     for device in devices:

@@ -136,7 +136,7 @@ class Program:
 
     @property
     def interleaving(self) -> tuple[bool, ...] | None:
-        """True, by memory, if the binary interleaves the banks; None for programs that do not say so."""
+        """For each memory, True if the binary interleaves its banks. None if the program does not tell."""
         return self.origin.interleaving
 
     def add(self, other: Program) -> None:

@@ -28,7 +28,7 @@ BOTH = Direction.BOTH
 
 
 class Claim(enum.Enum):
-    """The answer to an operation that would begin now."""
+    """Says what an operation has to do that asks to begin now."""
 
     TAKEN = "taken"
     """It begins: the board is occupied."""

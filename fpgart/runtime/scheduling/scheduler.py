@@ -295,7 +295,7 @@ class Scheduler:
     # Commands that C carries
 
     def run_handed_over(self, event: Event, began: Callback, ended: Callback) -> None:
-        """Runs a command of C's queues. It only waits for its turn on the board: C has kept its order."""
+        """Runs a command that C has handed over, as soon as the board is free for it: C has kept the queue's order."""
         after = Aftermath()
         event.callbacks = [(RUNNING, began), (COMPLETE, ended)]
         event.queued_ns = self._now()

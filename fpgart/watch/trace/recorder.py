@@ -78,7 +78,7 @@ class Trace:
         return self._calls.observe(name, function)
 
     def around(self, mmd: Mmd, device: int) -> Mmd:
-        """Describes a device's board, and returns its Mmd with an event around each call."""
+        """Writes the description of a device's board to the trace, and returns an Mmd that traces each call."""
         self.timeline.introduce(device, mmd.description)
         return TracedMmd(mmd, device, self.timeline, self._blocks)
 
