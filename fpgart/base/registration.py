@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import sys
 import sysconfig
@@ -51,12 +50,13 @@ def note_interpreter() -> None:
     It is written only if the installation's path does not tell. icd/interpreter/place.h has the form of the file. If it
     cannot be written, hosts search for a libpython themselves.
     """
+    import _cffi_backend  # rarely needed
+
     series = f"{sys.version_info.major}.{sys.version_info.minor}"
-    cffi = importlib.util.find_spec("_cffi_backend")
     told = PACKAGE.parent == Path(sysconfig.get_paths()["platlib"])
-    if told or cffi is None or cffi.origin is None or not (PACKAGE / f"libfpgart.{series}.so").exists():
+    if told or not (PACKAGE / f"libfpgart.{series}.so").exists():
         return
-    home, packages = Path(os.path.realpath(sys.executable)).parent, Path(cffi.origin).parent
+    home, packages = Path(os.path.realpath(sys.executable)).parent, Path(_cffi_backend.__file__).parent
     text = f"home = {home}\nversion = {series}\npackages = {packages}\n"
     file = PACKAGE / "interpreter.cfg"
     if not file.exists() or file.read_text() != text:

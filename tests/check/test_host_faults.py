@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import subprocess
@@ -90,11 +91,19 @@ def test_a_model_in_python_reaches_the_memory(host: Path, tmp_path: Path) -> Non
     assert (result.returncode, result.stdout) == (0, FAULTS), result.stderr
 
 
+def mappings(stretch: Stretch) -> int:
+    """The number of ranges of this process that are mapped to a stretch's file."""
+    number = str(os.fstat(stretch.descriptor).st_ino)
+    return [line.split()[4] for line in Path("/proc/self/maps").read_text().splitlines()].count(number)
+
+
 @pytest.mark.parametrize("name", ["usm_s10", "soc_a10"])
 def test_the_driver_has_another_mapping_until_the_board_is_closed(stretch: Stretch, name: str) -> None:
+    before = mappings(stretch)
     board = SimulatedBoard(describe(name), stretch, closed=True)
     board.open()
     place = board.aperture(board.description.device_private[0].begin)
     assert closed_memory.is_closed(place) == (not board.description.unified_memory)
     board.close()
     assert not closed_memory.is_closed(place)
+    assert mappings(stretch) == before

@@ -110,6 +110,15 @@ def test_where_the_path_does_not_tell_the_command_notes_for_which_python_the_pac
     assert not (installed / "interpreter.cfg").exists()
 
 
+def test_nothing_is_noted_of_a_python_for_which_the_package_has_no_library(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    libraries(tmp_path / "fpgart", "3.0")
+    monkeypatch.setattr(registration, "PACKAGE", tmp_path / "fpgart")
+    registration.note_interpreter()
+    assert not (tmp_path / "fpgart" / "interpreter.cfg").exists()
+
+
 def test_the_noted_python_is_taken(host: Path, tmp_path: Path) -> None:
     packages = installation(tmp_path / "venv").parents[1].rename(tmp_path / "folder")
     (packages / "fpgart" / "interpreter.cfg").write_text(f"home = {HOME}\nversion = {SERIES}\n")

@@ -17,6 +17,7 @@ from machine import Machine
 from processes import finished
 
 from fpgart.base import config
+from fpgart.base.memory_limit import limit_of_memory
 from fpgart.base.output_file import FIRST_FREE, KeptOutput, open_output
 from fpgart.board.mmd import BoardError
 from fpgart.board.stretch import Stretch
@@ -230,6 +231,30 @@ def test_what_is_opened_in_place_of_an_output_file_gets_nothing(tmp_path: Path) 
     kept.close()
     assert os.fstat(kept.descriptor).st_size == 0, "the host's file stays open"
     os.close(kept.descriptor)
+
+
+def test_an_output_file_is_closed(tmp_path: Path) -> None:
+    kept = KeptOutput(open_output(tmp_path / "ours"))
+    kept.close()
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(kept.descriptor)
+
+
+@pytest.mark.parametrize(
+    ("limited", "sizes", "words"),
+    [
+        (resource.RLIMIT_AS, (1,), " (ulimit -v: 4 KiB)"),
+        (resource.RLIMIT_DATA, (1,), ""),
+        (resource.RLIMIT_DATA, (1, 1), " (ulimit -d: 4 KiB)"),
+    ],
+)
+def test_a_limit_on_data_is_told_for_data_alone(
+    monkeypatch: pytest.MonkeyPatch, limited: int, sizes: tuple[int, ...], words: str
+) -> None:
+    limits = {limited: (4096, 4096)}
+    unlimited = resource.RLIM_INFINITY, resource.RLIM_INFINITY
+    monkeypatch.setattr(resource, "getrlimit", lambda limit: limits.get(limit, unlimited))
+    assert limit_of_memory(*sizes) == words
 
 
 # What the engine needs

@@ -38,7 +38,7 @@ scale = cl.Kernel(build("kernel void scale(global float *x, float by) { x[get_gl
 data = buffer(np.arange(64, dtype=np.float32))
 for by in (2, 3, 4, 5):
     scale(queue, (64,), None, data, np.float32(by))
-queue.finish()
+    queue.finish()
 """
 
 
