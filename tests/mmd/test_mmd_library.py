@@ -23,8 +23,10 @@ LIBRARY = ROOT / "fpgart" / "libfpgart_mmd.so"
 PROGRAM = Path(__file__).resolve().parents[1] / "programs" / "mmd.c"
 RULES = re.findall(r"RULE\w*\((\w+)\),", PROGRAM.read_text())
 SOURCE = """
-__kernel void add(__global const int *in, __global int *out, int number)
+__kernel void add(__global const volatile int *in, __global int *out, int number)
 {
+    while (in[get_global_id(0)] < 0)
+        ;
     out[get_global_id(0)] = in[get_global_id(0)] + number;
 }
 """
@@ -57,7 +59,7 @@ def run(built: Path, rule: str, **variables: str) -> subprocess.CompletedProcess
 def test_rule_of_the_c_program(built: Path, rule: str) -> None:
     result = run(built, rule)
     assert result.returncode == 0, result.stdout + result.stderr
-    assert "this is a bug" not in result.stderr
+    assert "Traceback" not in result.stderr
 
 
 def test_the_command_fcd_names_a_folder_whose_file_names_the_library() -> None:
@@ -84,6 +86,18 @@ def test_a_list_of_calls_is_the_same_in_each_run(built: Path, tmp_path: Path) ->
         lists.append(file.read_text())
     assert lists[0] == lists[1]
     assert "write handle=0 blocking=yes size=4 interface=0 offset=0x1008 = 0\ninterrupt handle=0\n" in lists[0]
+
+
+def test_a_list_of_calls_may_be_a_stream(built: Path) -> None:
+    told = run(built, "interfaces_differ", FPGART_MMD_CALLS="/dev/stderr").stderr
+    assert told.startswith("open name=acl0 = 0\n")
+
+
+def test_options_name_files_from_the_folder_of_the_first_call(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = Path(choose_engine().path)
+    monkeypatch.chdir(engine.parent)
+    result = run(built, "a_host_may_change_its_folder", FPGART_ENGINE=f"./{engine.name}")
+    assert result.returncode == 0, result.stdout + result.stderr
 
 
 def test_boards_that_are_no_fpgas_are_left_out(built: Path) -> None:

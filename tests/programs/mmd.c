@@ -254,6 +254,7 @@ static void host_memory_is_given_aligned_and_taken_back_once(void)
     must_be(free(given + 1) == AOCL_MMD_ERROR_INVALID_POINTER, "a pointer into it is none");
     must_be(free(given) == 0, "it is freed");
     must_be(free(given) == AOCL_MMD_ERROR_INVALID_POINTER, "it is gone");
+    must_be(host_alloc(&board, 1, 64, 1, NULL, NULL) != NULL, "1 is a power of two");
 }
 
 static void what_host_memory_cannot_be_has_an_error_of_its_own(void)
@@ -395,6 +396,31 @@ static void kernels_work_on_host_memory(void)
     expect_added(begin, 9);
 }
 
+static void a_board_at_work_is_neither_closed_nor_programmed(void)
+{
+    prepare_kernels();
+    int *host = host_alloc(&board, 1, BYTES, 0, NULL, NULL);
+    must_be(host != NULL, "host memory");
+    memset(host, 0xff, BYTES); /* the kernel waits while these are negative */
+    launch((uintptr_t)host, begin, 9);
+    must_be(close(board) != 0, "it is not closed");
+    must_be(program(board, sent, BYTES, 0) < 0, "it is not programmed");
+    memcpy(host, sent, BYTES);
+    await(&interrupts, 1);
+    expect_added(begin, 9);
+    must_be(close(board) == 0, "it closes");
+}
+
+static void a_host_may_change_its_folder(void)
+{
+    must_be(chdir("/") == 0, "another folder");
+    prepare_kernels();
+    send_all();
+    launch(begin, begin + BYTES, 5);
+    await(&interrupts, 1);
+    expect_added(begin + BYTES, 5);
+}
+
 static void a_kernel_that_cannot_run_ends_all_the_same(void)
 {
     prepare_kernels();
@@ -410,6 +436,7 @@ static void registers_that_are_not_there_are_refused(void)
     must_be(write(board, NULL, 4, &value, kernels, 0x700) != 0, "no such register");
     program_board();
     must_be(read(board, NULL, 4, &value, kernels, 0x1018) != 0, "no performance counters");
+    must_be(read(board, NULL, 4, &value, kernels, 0x1014) == 0, "the register before them");
 }
 
 static void an_image_of_a_real_board_is_refused(void)
@@ -451,6 +478,8 @@ static const struct {
     RULE(a_kernel_runs_when_its_start_register_is_written),
     RULE(a_kernel_takes_two_launches_at_a_time),
     RULE(kernels_work_on_host_memory),
+    RULE(a_board_at_work_is_neither_closed_nor_programmed),
+    RULE(a_host_may_change_its_folder),
     RULE(a_kernel_that_cannot_run_ends_all_the_same),
     RULE(registers_that_are_not_there_are_refused),
     RULE(an_image_of_a_real_board_is_refused),
