@@ -69,8 +69,7 @@ class KernelCheck:
 
     def _warn_of_indirect(self, launch: LaunchKernel) -> None:
         """Warns once that kernels may need memory that the engine cannot provide."""
-        engine = launch.device.platform.engine
-        if launch.usm is not None and launch.usm.indirect and engine.works_on_own_buffers:
+        if launch.usm is not None and launch.usm.indirect:
             self._warn("", f"kernel '{launch.kernel.name}' may follow pointers in memory (clSetKernelExecInfo)")
 
     def _warn(self, key: str, what: str) -> None:

@@ -52,6 +52,7 @@ def test_each_mistake_is_found(mistake: Mistake, tmp_path: Path) -> None:
     for finding in found:
         assert finding["object"] in words
         assert finding["misused_by"]
+        assert "made_at" in finding or not finding["made_by"]
         assert finding["fix"] in words
         sites = [finding[key] for key in ("made_at", "misused_at", "against_at") if key in finding]
         assert sites, finding

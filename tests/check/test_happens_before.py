@@ -140,6 +140,15 @@ def test_a_user_event_is_after_what_the_host_knew_when_it_ended_it(host: Host) -
     assert unordered(unseen, gated)
 
 
+def test_a_barrier_follows_what_waits_for_a_user_event(host: Host) -> None:
+    queue, gate = host.queue(in_order=False), host.machine.user_event()
+    gated = host.enqueue(queue, gate)
+    host.enqueue(queue, kind=cl.CL_COMMAND_BARRIER)
+    last = host.enqueue(queue)
+    host.order.user_event_ended(gate)
+    assert gated.before(last)
+
+
 def test_chains_are_as_many_as_commands_that_nothing_orders(host: Host) -> None:
     for _ in range(20):
         queues = [host.queue() for _ in range(3)]

@@ -161,6 +161,27 @@ void host_writes(void)
     free_memory(&host, memory);
 }
 
+/* finds: usm: access past the end
+ *
+ * The kernel follows a pointer: the check looks at what it wrote when that is freed. */
+void indirect_little_past_end(void)
+{
+    start_with_usm("kernel void set(global ulong *where, int index)\n"
+                   "{ ((global int *)where[0])[index] = 1; }\n");
+    void *target = allocate(&host, DEVICE, 4000);
+    cl_ulong *where = allocate(&host, DEVICE, SIZE), address = (cl_ulong)target;
+    const cl_int index = fixed ? 999 : 1000;
+    copy_memory(&host, where, &address, sizeof address);
+    cl_kernel kernel = kernel_at(&host, "set", where);
+    set_argument(kernel, 1, sizeof index, &index);
+    announce_device_access(kernel);
+    launch(host.queue, kernel, 1, NULL);
+    finish();
+    MUST(clReleaseKernel(kernel));
+    free_memory(&host, target);
+    free_memory(&host, where);
+}
+
 /* finds: usm: indirect access that was not announced */
 void indirect_not_announced(void)
 {
