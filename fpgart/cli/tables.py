@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from fpgart.watch.report import Report, as_text, verdict
+from fpgart.watch.report import Report, as_text
 
 WARNINGS = ("  error", "the trace is incomplete")
 HANGING = 4
@@ -16,14 +16,11 @@ HANGING = 4
 
 def show(report: Report, console: Console, *, everything: bool = False) -> None:
     """Writes the report to a terminal."""
-    sentences = len(verdict(report))
-    for number, line in enumerate(as_text(report, everything=everything).splitlines()):
-        console.print(_line(line, _style(line, first=number < sentences), console.width))
+    for line in as_text(report, everything=everything).splitlines():
+        console.print(_line(line, _style(line), console.width))
 
 
-def _style(line: str, *, first: bool) -> str:
-    if first:
-        return "bold"
+def _style(line: str) -> str:
     if line.startswith(WARNINGS):
         return "yellow"
     if line in ("to avoid", "findings"):
