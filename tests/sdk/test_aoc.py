@@ -18,10 +18,12 @@ from fpgart.aocx.steps import STEP
 from fpgart.aocx.units import with_carets
 from fpgart.board.catalogue import describe
 from fpgart.board.description import BoardDescription
+from fpgart.board.xml_elements import BoardSpecError
 from fpgart.engine.interface import Engine
 from fpgart.runtime.programs.loading import from_binary
 from fpgart.sdk import aocl
 from fpgart.sdk.aoc_options import Last, UsageError, changes_nothing, read_command_line
+from fpgart.sdk.board_packages import BoardPackage
 
 ADD = "kernel void add(global int *x, int n) { for (int i = 0; i < n; i++) x[i] += ONE; }\n"
 OF_HARDWARE_BUILDS = """
@@ -380,6 +382,7 @@ def test_the_board_of_the_environment_takes_the_place_of_one_that_is_not_here(so
 def test_for_the_emulator_any_boards_name_will_do(source: Path, tmp_path: Path) -> None:
     said = compiled(tmp_path, source, "-DONE=1", "-board=p520", "-march=emulator")
     assert "board 'p520' is not available" in said
+    assert "-march" not in said
     assert Container.read(tmp_path / "add.aocx").text(sections.BOARD) == sections.EMULATOR_BOARD
 
 
@@ -390,6 +393,12 @@ def package(tmp_path: Path) -> Path:
     (root / "board_env.xml").write_text(PACKAGE)
     (root / "hardware" / "tall" / "board_spec.xml").write_text(SPEC)
     return root
+
+
+def test_a_package_that_names_no_folder_of_boards_is_refused(package: Path) -> None:
+    (package / "board_env.xml").write_text('<board_env version="20.4" name="mine"/>')
+    with pytest.raises(BoardSpecError, match="there is no element 'hardware'"):
+        BoardPackage.read(package)
 
 
 def read_board(package: Path) -> BoardDescription:

@@ -63,6 +63,11 @@ def source(tmp_path: Path) -> Path:
 # The command line
 
 
+def test_the_version_is_that_of_the_compiler_whose_place_it_takes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert compile_command(["--version"]) == 0
+    assert f"DPC++/C++ Compiler {pieces.SYCL_VERSION}\n" in capsys.readouterr().out
+
+
 def test_options_reach_the_compiler_that_they_are_for(source: Path) -> None:
     words = ["-fsycl", "-fintelfpga", "-qactypes", "-DA=1", "-I", "inc", "-std=c++20", "-O0", "-g", "-Wall",
              "-lm", "-L/lib", "x.o", "-Xstarget=Agilex7", "-o", "out", str(source)]  # fmt: skip
