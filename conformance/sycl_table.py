@@ -484,6 +484,25 @@ def test_a_host_task_sees_and_changes_the_contents(program: Program) -> None:
         must_hold(buffer, numbers() * 2 + 1)
 
 
+def test_an_accessor_has_an_array_in_its_host_task_alone(program: Program, buffer: sycl.Buffer) -> None:
+    accessors: list[sycl.Accessor] = []
+
+    def refused() -> None:
+        with pytest.raises(sycl.SyclError, match="buffer 1 can be accessed on the host in a host task only"):
+            _ = accessors[-1].array
+
+    def group(handler: sycl.Handler, action: Callable[[], object]) -> None:
+        accessors.append(handler.access(buffer))
+        refused()
+        action()
+
+    submit = program.queues["S"].submit
+    submit(lambda h: group(h, lambda: h.host_task(lambda: accessors[-1].array)))
+    refused()
+    submit(lambda h: group(h, lambda: h.parallel_for(N, INCREMENT, accessors[-1])))
+    refused()
+
+
 def test_two_accessors_to_one_buffer_are_one_that_does_both(program: Program) -> None:
     add = sycl.Kernel("kernel void add(global int *x, global const int *y) { x[get_global_id(0)] += y[0] + 1; }", "add")
     with program.buffer(np.zeros(N, np.int32)) as buffer:

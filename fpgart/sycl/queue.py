@@ -63,7 +63,7 @@ class Accessor:
     @property
     def array(self) -> Array:
         """The contents. Raises SyclError outside of a host task."""
-        if self.allocation is None or self.allocation.array is None or not self.allocation.active:
+        if self.allocation is None or self.allocation.array is None:
             raise SyclError(f"buffer {self.buffer.number} can be accessed on the host in a host task only")
         view = self.allocation.array[self.part.range] if self.part else self.allocation.array.view()
         view.flags.writeable = self.mode.writes
@@ -288,7 +288,11 @@ class Queue:
         if task is not None:
 
             def on_host(events: list[cl.Event]) -> None:
-                task()
+                try:
+                    task()
+                finally:
+                    for accessor in handler.accessors:
+                        accessor.allocation = None
 
             return on_host
         assert native is not None
