@@ -122,12 +122,12 @@ def _run(words: Sequence[str], verbose: bool, **variables: str) -> list[str]:
     try:
         said = run([*words, *ALWAYS], verbose, name="the device compiler", variables=variables)
     except PassFailed as failed:
-        if lacking := LACKING.search(failed.words):
+        if lacking := LACKING.search(str(failed)):
             raise IcpxError(
                 f"the kernels need {lacking[1]}, a device library that {SYCL_RUNTIME} does not include; "
                 "those with bfloat16 do, for example"
             ) from None
-        raise PassFailed("".join(_without_noise(failed.words))) from None
+        raise PassFailed("".join(_without_noise(str(failed)))) from None
     return _without_noise(said)
 
 

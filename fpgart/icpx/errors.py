@@ -17,8 +17,4 @@ class UsageError(IcpxError):
 
 
 class PassFailed(Exception):
-    """Raised if a compiler refused the program; `words` is its log."""
-
-    def __init__(self, words: str) -> None:
-        super().__init__(words)
-        self.words = words
+    """Raised with the log of a compiler that refused the program."""

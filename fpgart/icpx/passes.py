@@ -85,7 +85,7 @@ def both_passes(source: Source, asked: CommandLine, tools: Tools) -> tuple[Path,
     try:
         return bitcode, host_pass(source, asked, tools)
     except PassFailed as failed:
-        if OTHER_SIZE not in failed.words:
+        if OTHER_SIZE not in str(failed):
             raise
     bitcode = device_pass(source, asked, tools, "-include", ATTRIBUTE_ARGUMENTS)
     try:
@@ -109,7 +109,7 @@ def device_pass(source: Source, asked: CommandLine, tools: Tools, *more: str) ->
     try:
         said = tools.device.compile(source.path, source.folder, words, asked.verbose)
     except PassFailed as failed:
-        if not ERROR.search(failed.words):  # the device of the documented extension refuses the kernels
+        if not ERROR.search(str(failed)):  # the device of the documented extension refuses the kernels
             refuse_undescribed(source, tools)
         raise
     sys.stderr.writelines(line for line in said if UNDEFINED not in line)
@@ -185,11 +185,12 @@ def run_host_compiler(source: Source, text: Path, more: Sequence[str], asked: Co
 
 def explained(failed: PassFailed, source: Source) -> PassFailed:
     """Returns the host compiler's error; for a kernel of another size, with its line and the remedy."""
-    if OTHER_SIZE not in failed.words:
+    words = str(failed)
+    if OTHER_SIZE not in words:
         return failed
-    at = failed.words.index(OTHER_SIZE)
-    begin = next((found for found in reversed(list(ERROR.finditer(failed.words, 0, at)))), None)
-    lines = [found[1] for found in REQUESTED_BY.finditer(failed.words, at)]
+    at = words.index(OTHER_SIZE)
+    begin = next((found for found in reversed(list(ERROR.finditer(words, 0, at)))), None)
+    lines = [found[1] for found in REQUESTED_BY.finditer(words, at)]
     own = next((line for line in lines if "/sycl/" not in line), begin[1] if begin else str(source.path))
     return PassFailed(
         f"{own}: error: the host compiler and the device compiler lay the captures of this kernel out differently; "

@@ -47,13 +47,14 @@ class SyclRuntime:
 
 
 def _file_of(distribution: str, ending: str) -> Path | None:
-    """Returns the installed file of a distribution whose path has this ending; None if there is none."""
+    """Returns the file of a distribution whose path has this ending; None if it does not exist."""
     try:
         found = metadata.distribution(distribution)
     except metadata.PackageNotFoundError:
         return None
-    named = next((file for file in found.files or () if str(file).endswith(ending)), None)
-    return Path(str(found.locate_file(named))).resolve() if named is not None else None
+    named = (file for file in found.files or () if str(file).endswith(ending))
+    paths = (Path(str(found.locate_file(file))).resolve() for file in named)
+    return next((path for path in paths if path.exists()), None)
 
 
 def sycl_runtime() -> SyclRuntime:
@@ -64,7 +65,7 @@ def sycl_runtime() -> SyclRuntime:
         raise NotInstalled(f"{SYCL_RUNTIME} is not installed, which has the device compiler: {INSTALL}") from None
     again = f"pip install --force-reinstall {SYCL_RUNTIME}=={SYCL_VERSION}"
     library = _file_of(SYCL_RUNTIME, f"/{COMPILER_LIBRARY}")
-    if library is None or not library.exists():
+    if library is None:
         raise IcpxError(f"{SYCL_RUNTIME} {version} is installed without {COMPILER_LIBRARY}: {again}")
     found = SyclRuntime(version, library.parent.parent)
     if not (found.headers / FPGA_HEADER).exists():
@@ -89,4 +90,4 @@ def host_compiler(asked: str = "") -> Path:
 def ac_types() -> Path | None:
     """Returns the folder of ac_int.h, ac_fixed.h and ac_complex.h; None if no distribution with them is installed."""
     header = _file_of(AC_TYPES, AC_INT)
-    return header.parent if header is not None and header.exists() else None
+    return header.parent if header is not None else None

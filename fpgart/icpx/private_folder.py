@@ -44,8 +44,8 @@ def private_folder() -> Iterator[Path]:
                 raise IcpxError(no_room) from None
             raise
         except PassFailed as failed:
-            if any(os.strerror(number) in failed.words for number in FULL):
-                raise PassFailed(f"{failed.words}icpx: {no_room}\n") from None
+            if any(os.strerror(number) in str(failed) for number in FULL):
+                raise PassFailed(f"{failed}icpx: {no_room}\n") from None
             raise
         finally:
             del os.environ["TMPDIR"]

@@ -64,7 +64,7 @@ def compile_command(words: list[str]) -> int:
         click.echo(f"icpx: {error}", err=True)
         return FAILED
     except PassFailed as failed:
-        click.echo(failed.words.rstrip(), err=True)
+        click.echo(str(failed).rstrip(), err=True)
         return FAILED
     except OSError as error:
         click.echo(f"icpx: {of_file(error)}", err=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import signal
 import subprocess
@@ -28,7 +29,7 @@ from fpgart.icpx.device_compilers import (
 )
 from fpgart.icpx.device_sections import SECTION, add_section, bitcodes_of, remove_section
 from fpgart.icpx.errors import IcpxError, NotInstalled, PassFailed, UsageError
-from fpgart.icpx.images import DeviceImage
+from fpgart.icpx.images import DeviceImage, Property, described_images
 from fpgart.icpx.outputs import write_output
 from fpgart.icpx.passes import (
     FOOTER,
@@ -240,8 +241,10 @@ def test_a_full_folder_of_temporary_files_is_named(monkeypatch: pytest.MonkeyPat
     assert str(refused.value) == said
     with pytest.raises(PassFailed) as failed, private_folder():
         raise PassFailed("ld: final link failed: No space left on device\n")
-    assert failed.value.words == f"ld: final link failed: No space left on device\nicpx: {said}\n"
+    assert str(failed.value) == f"ld: final link failed: No space left on device\nicpx: {said}\n"
     assert not list(tmp_path.iterdir())
+    with pytest.raises(PermissionError), private_folder():
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
 def test_the_device_compiler_names_a_file_that_it_cannot_read(tmp_path: Path) -> None:
@@ -490,6 +493,14 @@ void __sycl_unregister_lib(const struct library *library) { printf("gone %d\\n",
 """
 
 
+def test_images_have_numbers_and_bytes_as_properties_and_those_without_symbols_are_left_out(tmp_path: Path) -> None:
+    sets = {"SYCL/set": {"number": 3, "bytes": [1, 2]}}
+    images = [{"file": f"{symbol}.spv", "symbols": [*symbol], "properties": sets} for symbol in ("k", "")]
+    (tmp_path / "images.json").write_text(json.dumps(images))
+    properties: dict[str, dict[str, Property]] = {"SYCL/set": {"number": 3, "bytes": b"\1\2"}}
+    assert described_images(tmp_path) == [DeviceImage(tmp_path / "k.spv", ("k",), properties)]
+
+
 def test_images_are_registered_before_the_programs_own_constructors(tmp_path: Path) -> None:
     code = tmp_path / "code.spv"
     code.write_bytes(bytes((1, 2, 255)))
@@ -523,7 +534,7 @@ def test_a_kernel_of_another_size_is_told_with_its_line_and_the_cure(tmp_path: P
         "/w/include/sycl/handler.hpp:900:3: note: in instantiation of function template 'f<A>' requested here\n"
         "/home/me/p.cpp:17:5: note: in instantiation of function template specialization 'g<A>' requested here\n"
     )
-    said = explained(PassFailed(words), Source(tmp_path / "p.cpp", tmp_path)).words
+    said = str(explained(PassFailed(words), Source(tmp_path / "p.cpp", tmp_path)))
     assert said.startswith("/home/me/p.cpp:17: error: ")
     assert "static constexpr" in said
     assert said.count("\n") == 1
