@@ -35,8 +35,7 @@ def ask(name: str, *arguments: Any) -> Any:
     Raises ControlError, and the errors of the request (FaultSyntaxError, OSError).
     """
     library = _loaded()
-    if library is None:
-        raise ControlError(f"{LIBRARY} is not loaded in this process")
+    assert library is not None
     request = json.dumps({"name": name, "arguments": arguments}).encode()
     text = library.fpgart_control(request, ctypes.c_size_t(len(request)))
     if not text:

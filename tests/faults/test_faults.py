@@ -907,6 +907,13 @@ print(made(), fpgart.faults.injected())
     assert result.stdout.split() == ["0", "0", "-6", "0", "1", "3", "0", "1"], result.stderr
 
 
+def test_faults_that_a_host_in_python_adds_before_its_first_call_wait_for_the_driver() -> None:
+    asked = "import fpgart.faults\n(fault,) = fpgart.faults.add('api:clCreateBuffer:CL_OUT_OF_HOST_MEMORY:2')\n"
+    body = "print(*(status(lambda: host.buffer(8)) for _ in range(3)), fault.injected, fault.seen)"
+    result = command("run", "--", sys.executable, "-c", asked + HOST + body)
+    assert result.stdout.split() == ["0", "-6", "0", "1", "3"], result.stderr
+
+
 def test_boards_are_not_wrapped_for_calls_of_the_api(made: Bench) -> None:
     mmd = made.device.mmd
     with fpgart.faults.injecting("api:clFinish:CL_OUT_OF_RESOURCES"):

@@ -287,6 +287,8 @@ def test_faults_strike_in_the_tests_process_and_in_programs(fpga, fpga_trace, fp
     with pytest.raises(ValueError, match="no call 'wrte'"):
         fpga_faults.add("wrte:fail")
     fpga_faults.add("write:fail; seed=1")
+    with pytest.raises(ValueError, match="the seed is given twice"):  # in what programs get
+        fpga_faults.add("write:fail; seed=1")
     fpgart.faults.add("read:fail")  # by hand, and never taken out
 
 def test_faults_end_with_the_test(fpga, fpga_trace, fpga_faults):
@@ -462,6 +464,9 @@ def test_after_usm(fpga):
     usm.memcpy(KEPT[0], found, KEPT[1])
     assert (found == DATA).all()
 
+def test_part(fpga):
+    KEPT[:] = [cl.Buffer(cl.Context([fpga.device]), RW, DATA.nbytes).get_sub_region(0, 512)]
+
 def test_pointers(fpga):
     context = cl.Context([fpga.device])
     queue = cl.CommandQueue(context)
@@ -497,13 +502,14 @@ def test_fails_and_leaves_a_buffer(fpga, fpga_trace):
 def test_what_tests_leave_behind_is_told_and_keeps_place_and_contents(project: pytest.Pytester) -> None:
     """What a failed test left is not told, because its traceback holds it; its figures are."""
     result = run(project, LEAVING)
-    result.assert_outcomes(passed=8, failed=2, warnings=3)
+    result.assert_outcomes(passed=9, failed=2, warnings=4)
     result.stdout.fnmatch_lines_random(
         [
             "*::test_leak",
             "*LeakWarning: test_leak left behind: buffer 1 of 3 MiB",
             "*test_command left behind: a command that has not ended",
             "*test_usm left behind: device allocation 2 of 1 KiB",
+            "*test_part left behind: sub-buffer ? of 512 bytes",  # the host has released the whole
             "*fpgart report*",
             "*device 0: aocl_mmd_write: 1 call, 1 KiB*",
         ]
