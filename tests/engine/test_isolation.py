@@ -13,10 +13,10 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from c_hosts import build, plain_environment
+from c_hosts import ROOT, build, plain_environment
 from killing import board_processes, kill_all_the_time
 from misbehaviours import HOSTS, MISBEHAVIOURS, Misbehaviour, run
-from processes import finished
+from processes import finished, fpgart
 
 IN_CI = {
     ("a write through NULL", "c"),
@@ -144,6 +144,19 @@ def test_a_board_process_that_is_killed_while_nothing_runs_is_started_anew(tmp_p
     output, errors = host.communicate(b"\n")
     assert host.returncode == 0, errors
     assert b"kernel 2" in output
+
+
+def test_a_host_without_an_engine_has_no_board_process() -> None:
+    script = f"""
+import os, sys
+sys.path[:0] = [{str(ROOT / "tests")!r}, {str(ROOT / "conformance")!r}]
+from killing import board_processes
+from opencl_api import Host, Loader
+host = Host(Loader())
+print(board_processes(os.getpid()))
+"""
+    result = fpgart("run", "--isolate", "--engine", "none", "--", sys.executable, "-c", script)
+    assert (result.stdout, result.stderr) == ("[]\n", "")
 
 
 LOOPS = """

@@ -71,13 +71,25 @@ def test_what_is_said_before_the_start_is_said_after_it(host: Path, options: dic
     assert state(result.stdout)["after texts"] == "waits"
 
 
-@pytest.mark.parametrize(("name", "value"), [("FPGART_BOARD", "usm_s11"), ("FPGART_PLATFORM", "amd")])
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"FPGART_BOARD": "usm_s11"}, "not one of "),
+        ({"FPGART_PLATFORM": "amd"}, "not one of "),
+        ({"FPGART_CAPTURE": "/dev/null/capture"}, "File exists"),
+        ({"FPGART_FINDINGS": "/nonexistent/findings", "FPGART_CHECK": "usm"}, "No such file or directory"),
+        ({"FPGART_TRACE": "/nonexistent/trace"}, "No such file or directory"),
+        ({"FPGART_USE_FILE": "/nonexistent/use"}, "No such file or directory"),
+    ],
+)
 def test_an_option_that_nobody_has_checked_is_checked_before_there_is_a_platform(
-    host: Path, name: str, value: str
+    host: Path, options: dict[str, str], told: str
 ) -> None:
-    result = run(host, **{name: value})
+    result = run(host, **options)
     assert result.stdout.splitlines()[0] == f"platforms {PLATFORM_NOT_FOUND} 0"
-    assert result.stderr.startswith(f"fpgart: no platform: {name}={value}: not one of ")
+    name, value = next(iter(options.items()))
+    (line,) = result.stderr.splitlines()
+    assert line.startswith(f"fpgart: no platform: {name}={value}: {told}")
 
 
 def test_a_start_that_fails_late_is_told_once_and_gives_no_device(host: Path) -> None:
