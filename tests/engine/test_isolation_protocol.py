@@ -398,6 +398,7 @@ def test_kernels_that_begin_together_after_a_fault_talk_through_the_same_channel
     found: list[int] = []
     at_once(*[lambda: found.append(network.on(process))] * 4)
     assert len(set(found)) == 1
+    network.stop()  # the new process knows it
 
 
 @pytest.mark.parametrize("dies", ["of a request", "of a launch"])

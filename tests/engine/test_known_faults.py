@@ -136,10 +136,16 @@ def test_an_engine_is_named_by_its_answers(answers: tuple[str, str, str], produc
 
 
 @pytest.mark.parametrize(
-    ("version", "crashes"), [("3.0-rc2", True), ("3.0", True), ("2.9", False), ("3.1+debian", False), ("", False)]
+    ("host", "version", "has_fault"),
+    [
+        *(("binary_of_linked", version, True) for version in ("3.0-rc2", "3.0")),
+        *(("binary_of_linked", version, False) for version in ("2.9", "3.1+debian", "")),
+        *(("opencl_c_2", version, True) for version in ("4.0", "5.0", "6.0")),
+        *(("opencl_c_2", version, False) for version in ("3.1", "6.1", "7.0")),
+    ],
 )
-def test_a_fault_belongs_to_its_versions(version: str, crashes: bool) -> None:
-    assert ("binary_of_linked" in {fault.host for fault in faults_of(Product(POCL, version))}) is crashes
+def test_a_fault_belongs_to_its_versions(host: str, version: str, has_fault: bool) -> None:
+    assert (host in {fault.host for fault in faults_of(Product(POCL, version))}) is has_fault
 
 
 def test_every_host_belongs_to_a_fault() -> None:

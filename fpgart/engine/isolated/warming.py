@@ -19,10 +19,9 @@ def modules() -> tuple[str, ...]:
 
 def warm_up(spawned: Spawned) -> None:
     """Makes it load its engine, without waiting. If it has died, the first message finds out."""
-    if not spawned.is_warming:
-        with suppress(OSError):
-            m.send(spawned.session, m.WarmUp(modules()))
-        spawned.is_warming = True
+    with suppress(OSError):
+        m.send(spawned.session, m.WarmUp(modules()))
+    spawned.is_warming = True
 
 
 def await_engine(spawned: Spawned, patience_s: float) -> None:
