@@ -33,7 +33,8 @@ from fpgart.engine.isolated.engine import IsolatedEngine
 from fpgart.engine.isolated.loss import BoardLost, Loss
 from fpgart.engine.isolated.network import IsolatedNetwork
 from fpgart.engine.isolated.process import BoardProcess, Lane, start_process
-from fpgart.engine.isolated.spawning import ProcessError, Spawned
+from fpgart.engine.isolated.spawning import ProcessError, Spawned, spawn
+from fpgart.engine.isolated.warming import warm_up
 from fpgart.engine.opencl_engine.engine import OpenCLEngine
 from fpgart.kernels.interface import ArgumentInterface, KernelInterface, PipeArgument
 
@@ -212,6 +213,23 @@ def test_a_board_process_that_says_nothing_is_waited_for_no_longer_than_it_may_t
         start_process(memory, Spawned(session, life, output[0], error[0]))
     os.close(output[1])
     os.close(error[1])
+
+
+def test_a_board_process_that_loads_its_engine_before_the_greeting_answers_it(memory: Stretch) -> None:
+    spawned = spawn()
+    warm_up(spawned)
+    made = BoardProcess(memory, spawned)
+    assert lives(made)
+    made.stop("was not needed any more")
+    made.ended()
+
+
+def test_the_status_of_a_process_that_has_to_be_ended_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    session, theirs = socket.socketpair()
+    life, keepers = socket.socketpair()
+    monkeypatch.setattr(Spawned, "end", lambda _: keepers.send(struct.pack("i", 9)))
+    with session, theirs, life, keepers:
+        assert Spawned(session, life, -1, -1).await_status(0.01) == 9
 
 
 def test_what_is_released_meanwhile_is_told_once(process: BoardProcess, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 
 from fpgart.base.digests import sha256
 from fpgart.engine.compiling.cache import cache_folder
@@ -29,14 +29,10 @@ def one_at_a_time(kind: str, contents: Iterable[bytes]) -> Iterator[None]:
     A step of one kind may begin within one of another kind in one direction only; otherwise two steps could wait for
     each other.
     """
-    descriptor = -1
-    with suppress(OSError, DriverError):
-        descriptor = _locked(kind, contents)
-    try:
+    with ExitStack() as held:
+        with suppress(OSError, DriverError):
+            held.callback(os.close, _locked(kind, contents))
         yield
-    finally:
-        if descriptor >= 0:
-            os.close(descriptor)
 
 
 def _locked(kind: str, contents: Iterable[bytes]) -> int:
