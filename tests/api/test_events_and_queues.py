@@ -15,7 +15,7 @@ from machine import Machine, listening
 
 from fpgart.base import opencl as cl
 from fpgart.base.errors import InvalidOperation, InvalidValue, OutOfResources, ProfilingInfoNotAvailable
-from fpgart.runtime.commands.host_work import HostWork, failing
+from fpgart.runtime.commands.host_work import HostWork
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.scheduling import threads as system
 from fpgart.runtime.scheduling.event import COMPLETE, QUEUED, RUNNING, SUBMITTED, Event
@@ -327,9 +327,3 @@ def test_locks_are_locks_of_their_own() -> None:
 def test_a_queue_is_for_the_device_that_it_was_made_for_and_has_no_properties_by_itself(machine: Machine) -> None:
     queue = CommandQueue(machine.context, machine.device)
     assert (queue.device, queue.properties) == (machine.device, 0)
-
-
-def test_a_command_that_can_only_fail_ends_with_the_status_of_its_error(machine: Machine) -> None:
-    event = machine.queue.enqueue(cl.CL_COMMAND_MARKER, failing(machine.device, OutOfResources("nothing is left")))
-    machine.queue.finish()
-    assert event.status == cl.CL_OUT_OF_RESOURCES
