@@ -61,7 +61,7 @@ static int find_event(const void *event, struct fpgart_event *found)
     return is_found;
 }
 
-static int waits_for_one(cl_event event, uintptr_t *context)
+static int waits_for_one(cl_event event, uintptr_t *context, int may_block)
 {
     struct fpgart_event found;
     cl_context own;
@@ -75,7 +75,10 @@ static int waits_for_one(cl_event event, uintptr_t *context)
     }
     int done = *context == 0 || *context == found.context;
     *context = found.context;
-    done = done && core_waits_alone(found.command) && core_wait(found.command) == CL_COMPLETE;
+    if (may_block)
+        done = done && core_waits_alone(found.command) && core_wait(found.command) == CL_COMPLETE;
+    else /* core_wait() may wait for other threads after the end, too */
+        done = done && core_status(found.command) == CL_COMPLETE;
     fpgart_unhold((uintptr_t)event, FPGART_EVENT);
     return done;
 }
@@ -83,12 +86,12 @@ static int waits_for_one(cl_event event, uintptr_t *context)
 int fpgart_waits_for(cl_uint count, const cl_event *events)
 {
     uintptr_t context = 0;
-    if (count == 0 || events == NULL || !fpgart_may_carry() || !fpgart_may_wait())
+    if (count == 0 || events == NULL || !fpgart_may_carry() || fpgart_in_callback())
         return 0;
-    int cancel_state, done = 1;
+    int cancel_state, done = 1, may_block = fpgart_may_wait();
     fpgart_disable_cancel(&cancel_state);
     for (cl_uint i = 0; done && i < count; i++)
-        done = waits_for_one(events[i], &context);
+        done = waits_for_one(events[i], &context, may_block);
     fpgart_restore_cancel(cancel_state);
     return done;
 }

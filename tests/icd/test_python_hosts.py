@@ -109,6 +109,30 @@ def test_under_fpgart_run_a_library_may_call_under_a_lock_that_the_host_waits_fo
     assert result.stdout.strip() == str([0] * 20), result.stderr
 
 
+def test_a_wait_for_an_ended_event_under_the_interpreters_lock_runs_no_python_of_the_driver() -> None:
+    """Wrappers of OpenCL wait so when they destroy an event. Python would allocate an Event, 1,000 bytes."""
+    program = """
+import ctypes, tracemalloc
+set_up()
+wait = ctypes.PyDLL("libOpenCL.so.1").clWaitForEvents  # keeps the lock
+def wait_for_ended():
+    event = kernel(queue, (1,), None, buffer, np.uint32(1))
+    queue.finish()
+    handle = (ctypes.c_void_p * 1)(event.int_ptr)
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    status = wait(1, handle)
+    grown = tracemalloc.get_traced_memory()[1] - before
+    tracemalloc.stop()
+    return status, grown
+wait_for_ended()
+print(*wait_for_ended())
+"""
+    status, grown = map(int, run_on_board(program)[0].split())
+    assert status == 0
+    assert grown < 500
+
+
 @pytest.mark.parametrize("preload", [True, False], ids=["fpgart run", "alone"])
 def test_a_library_may_release_under_a_lock_that_the_host_waits_for(locks: Path, preload: bool) -> None:
     program = (
