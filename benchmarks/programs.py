@@ -168,7 +168,7 @@ def main() -> int:
             print(rows[-1], flush=True)
     if options.page:
         words = (
-            f"{measured.machine()}. The engine is {measured.engine_version(pair[0].library)}. Figures are medians of "
+            f"{measured.circumstances(pair[0].library)} Figures are medians of "
             f"{options.turns} turns, ratios those of times within a turn: their median, least and most."
         )
         head = "| program | engine | fpgart | ratio |\n|---|---|---|---|\n"

@@ -11,7 +11,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum { MOST_STEPS = 5, MOST_BETWEEN_WAITS = 16, WARM_UP = 38, ITERATIONS = 200, ROUNDS = 3 };
 
@@ -40,13 +39,6 @@ static const struct {
 static const size_t row = 64;
 static cl_int data[LARGE / sizeof(cl_int)], result[LARGE / sizeof(cl_int)];
 static uint64_t state;
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
-}
 
 static unsigned draw(unsigned below)
 {

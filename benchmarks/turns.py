@@ -64,17 +64,17 @@ def measurements(command: list[str], environment: dict[str, str]) -> dict[str, f
 
 
 def lowest_of_turns(
-    command: list[str], drivers: list[Driver], engine: Driver, folder: Path, turns: int, board: str | None
-) -> dict[str, dict[str, float]]:
-    """Runs a program on each driver in turns. Returns, by driver, the lowest of the numbers of each name."""
-    lowest: dict[str, dict[str, float]] = {driver.name: {} for driver in drivers}
+    command: list[str], pair: tuple[Driver, Driver], folder: Path, turns: int, board: str | None
+) -> list[dict[str, float]]:
+    """Runs a program on the engine and on fpgart in turns. Returns, for each, the lowest number of each name."""
+    engine = pair[0].library
+    lowest: list[dict[str, float]] = [{}, {}]
     for turn in range(turns):
-        for driver in drivers:
+        for driver, found in zip(pair, lowest, strict=True):
             progress(f"turn {turn + 1} of {turns}: {driver.name}")
-            environment = driver.environment(folder, engine.library)
+            environment = driver.environment(folder, engine)
             if board:
                 environment["FPGART_BOARD"] = board
-            found = lowest[driver.name]
             for name, number in measurements(command, environment).items():
                 found[name] = min(number, found.get(name, number))
     progress("")

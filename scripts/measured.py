@@ -45,6 +45,11 @@ def engine_version(library: Path) -> str:
     return str(json.loads(said)["chosen_engine"]["version"]).partition("  ")[0]
 
 
+def circumstances(engine: Path) -> str:
+    """Returns the sentences about the machine and the engine with which the words of write() begin."""
+    return f"{machine()}. The engine is {engine_version(engine)}."
+
+
 def between(page: Path, command: str) -> tuple[str, str, str]:
     """Returns the text before a table, the table, and the text behind it. Raises NoPlace."""
     text = page.read_text()

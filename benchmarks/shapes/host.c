@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 static const char *const source = "kernel void add(global int *x, global const int *y, int n)\n"
                                   "{ size_t i = get_global_id(0); if (i < 64) x[i] += y[i] + n; }\n"
@@ -31,6 +32,13 @@ void must(cl_int status, const char *what)
         return;
     fprintf(stderr, "%s: status %d\n", what, status);
     exit(1);
+}
+
+double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
 }
 
 int has_svm(void)

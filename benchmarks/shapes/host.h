@@ -22,6 +22,7 @@ extern cl_mem buffers[BUFFERS];
 extern cl_command_queue queue; /* of the shape that runs */
 
 void must(cl_int status, const char *what);
+double now(void); /* microseconds */
 int has_svm(void);
 cl_command_queue new_queue(cl_command_queue_properties properties);
 cl_kernel new_kernel(const char *name);

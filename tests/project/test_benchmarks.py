@@ -33,10 +33,10 @@ def test_shapes_are_in_the_order_of_their_ratios_with_the_median_last() -> None:
 def test_the_best_of_all_turns_counts_for_each_shape_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     turns_of_both = iter([{"a": 1.0, "b": 5.0}, {"a": 7.0, "b": 7.0}, {"a": 2.0, "b": 4.0}, {"a": 6.0, "b": 8.0}])
     monkeypatch.setattr(turns, "measurements", lambda command, environment: next(turns_of_both))
-    pair = [Driver("engine", Path("engine.so")), Driver("fpgart", tmp_path / "libfpgart.so")]
+    pair = Driver("engine", Path("engine.so")), Driver("fpgart", tmp_path / "libfpgart.so")
     monkeypatch.setattr(Driver, "environment", lambda *_: {})
-    found = turns.lowest_of_turns(["shapes"], pair, pair[0], tmp_path, 2, None)
-    assert found == {"engine": {"a": 1.0, "b": 4.0}, "fpgart": {"a": 6.0, "b": 7.0}}
+    found = turns.lowest_of_turns(["shapes"], pair, tmp_path, 2, None)
+    assert found == [{"a": 1.0, "b": 4.0}, {"a": 6.0, "b": 7.0}]
 
 
 def test_the_table_of_random_hosts_has_the_highest_ratios_and_how_many_are_above_limits() -> None:
