@@ -7,6 +7,7 @@ from fpgart.base import opencl as cl
 from fpgart.base.sizes import in_words
 from fpgart.runtime.commands.launch import LaunchKernel
 from fpgart.runtime.commands.operation import DeviceOperation, operation_of
+from fpgart.runtime.commands.programming import PROGRAM_COMMAND
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.usm import UsmAllocation
 from fpgart.runtime.objects.context import Context
@@ -47,6 +48,8 @@ def command(event: Event, operation: DeviceOperation | None = None) -> str:
     queue = event.queue
     if queue is None:
         return "clCreateUserEvent"
+    if event.command_type == PROGRAM_COMMAND:
+        return f"the programming of device {queue.device.id}"
     if not queue.handle:
         return "clCreateBuffer (its CL_MEM_COPY_HOST_PTR)"
     name = CALLS.get(event.command_type, f"command {event.command_type:#x}")

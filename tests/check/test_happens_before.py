@@ -13,13 +13,15 @@ from machine import Boards, Machine
 from fpgart.base import opencl as cl
 from fpgart.board.description import BoardDescription
 from fpgart.board.global_memory import GlobalMemory
+from fpgart.check import words
 from fpgart.check.accesses import Access, Mode, Thing
 from fpgart.check.findings import Finding, Findings
 from fpgart.check.happens_before import ClockedCommand, Order
 from fpgart.check.pages.guarded import PAGE, GuardedMemories
 from fpgart.kernels.opencl_c import Use, argument_uses
 from fpgart.runtime.commands.host_work import HostWork
-from fpgart.runtime.objects.queue import CommandQueue
+from fpgart.runtime.commands.programming import PROGRAM_COMMAND
+from fpgart.runtime.objects.queue import CommandQueue, auto_queue
 from fpgart.runtime.scheduling.event import QUEUED, Event
 
 
@@ -249,6 +251,21 @@ def test_nothing_is_said_where_nothing_was_found() -> None:
     told: list[str] = []
     Findings(("order",), tell=told.append).sum_up()
     assert told == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        (PROGRAM_COMMAND, "the programming of device 0"),
+        (cl.CL_COMMAND_UNMAP_MEM_OBJECT, "clCreateBuffer (its CL_MEM_COPY_HOST_PTR)"),
+    ],
+)
+def test_commands_of_queues_that_the_host_did_not_make_are_named_in_findings(
+    boards: Boards, kind: int, name: str
+) -> None:
+    machine = boards("a10_ref")
+    queue = auto_queue(machine.context, machine.device)
+    assert words.command(queue.enqueue(kind, HostWork(machine.device, lambda: None))) == name
 
 
 def test_sycl_kernels_have_the_names_of_the_source_in_findings(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ class IsolatedKernel:
         self._process: BoardProcess | None = None
         self._made = m.Made(0, 0, False)
         self.launched = False
-        self.compile_ns: int
+        self.compile_ns = 0
         made = self.on(engine.process)
         self.waits_for_others = made.waits_for_others
         self.interface = engine.ask(lambda process: m.Interface(self.on(process).number), m.Interfaces).kernels[0]
