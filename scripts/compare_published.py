@@ -151,7 +151,7 @@ def random_access(card: Card, what: str, published: float, clock: float) -> Row:
     count = 1 << 20
     loops = kernel_loops(RANDOM_ACCESS)["update"]
     cycles = loops.cycles({"n": count})
-    (pattern,) = patterns(loops, {"n": count}, 1, 1)
+    (pattern,) = patterns(loops, {"n": count}, 1)
     assert cycles is not None
     pace = card.pace(clock, interleaved=False)
     pipeline = pace.pipeline_time(1, 1, cycles)

@@ -175,7 +175,11 @@ ROWS = (
     Row("the packets of a FIFO, and who waits for them", "its network's lock", ("fpgart/channels/fifo.h:lock",)),
     Row("the FIFOs and the launches of a network", "", ("fpgart/channels/network.h:lock",)),
     Row("the kernels of a program", "the lock of a kernel's arguments", ("icd/entry/kernels.c:lock",)),
-    Row("the arguments of a kernel", "allocations are searched; a block is allocated", ("icd/entry/arguments.c:lock",)),
+    Row(
+        "the arguments of a kernel",
+        "allocations are searched; a block is allocated",
+        ("icd/entry/arguments.h:lock",),
+    ),
     Row(
         "the commands that a board process has",
         "the core notes an end; the output of its kernels is read",

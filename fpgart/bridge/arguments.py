@@ -2,7 +2,7 @@
 """Kernel arguments that C has: those that it sets without Python, and those of launches that it carries.
 
 A kind of value that Python has accepted once needs no second check. C keeps the arguments that it sets
-(icd/entry/arguments.c) until Python reads them, before the kernel's next launch at the latest.
+(icd/entry/argument_calls.c) until Python reads them, before the kernel's next launch at the latest.
 """
 
 from __future__ import annotations

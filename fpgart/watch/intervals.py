@@ -7,7 +7,7 @@ from collections import defaultdict
 
 Interval = tuple[int, int, int, str]
 """Begin, end, rank, name."""
-Range = tuple[float, float]
+Span = tuple[float, float]
 """Begin and end."""
 
 
@@ -57,7 +57,7 @@ def _divide(overlapping: list[Interval], found: dict[str, float]) -> None:
             del active[rank]
 
 
-def covered(intervals: list[Range], first: int, gap: Range) -> float:
+def covered(intervals: list[Span], first: int, gap: Span) -> float:
     """Returns the part of a gap that intervals cover; all before the `first` one end before the gap."""
     total, at = 0.0, first
     while at < len(intervals) and intervals[at][0] < gap[1]:

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The arguments of kernels that C sets, and the facts about all kernels of a name: the
- * pattern, with which new ones begin. Both are reference-counted. */
+ * What C knows of a kernel and of its arguments, and of all kernels of a name: the pattern, with
+ * which new ones begin. Both are reference-counted. */
 #pragma once
 
 #include "boards.h"
 #include "for_python.h"
+#include "remembered.h"
 
-#include <stdbool.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,19 +28,63 @@ struct fpgart_program { /* of a kernel: its number, the size of its binary, and 
                            poll what other commands write */
     uint64_t number, size, may_poll;
 };
-struct fpgart_nd_range {
-    uint64_t sizes[9]; /* offset, global and local size */
-    uint32_t dimensions;
-    uint32_t has_local;
-};
-FOR_PYTHON enum { FPGART_IN_ALLOCATION = 16 };
-FOR_PYTHON struct fpgart_use { /* of a buffer by a command: the first byte, or the index of the
-                                  argument */
-    uintptr_t buffer;
-    uint64_t at;
-};
-struct carried;
+enum { FPGART_KNOWN = 4 }; /* boards with facts about a kernel; the oldest is replaced first */
 
+/* The arguments that Python accepts. */
+struct facts {
+    uint32_t size;           /* bytes of a value; 0: none */
+    uint32_t location;       /* Python's number of the argument's memory */
+    uint64_t buffer_context; /* the context of buffers; 0: none */
+    uint64_t svm_context;    /* the context in which any SVM pointer is accepted; 0: none */
+    uint64_t usm_context;    /* the context of the allocations for USM pointers; 0: none */
+    size_t alignment;        /* that USM pointers need */
+    int is_local;            /* 1: any size of local memory is accepted */
+    int needs_place;         /* 1: a buffer has to have a place before it is set */
+    int is_structure;        /* 1: the engine may not know its size */
+};
+
+struct place {
+    struct facts facts;
+    uintptr_t buffer; /* the buffer that is set; 0: none is */
+    uint64_t serial;
+    int in_allocation; /* 1: it was last set to a pointer into an allocation */
+    struct fpgart_argument set;
+};
+
+/* The engine's facts about a kernel, for one board. */
+struct known {
+    const struct fpgart_board *board;
+    uint64_t epoch;
+    uintptr_t engine_kernel;
+    uint64_t required[3]; /* the local size that its source requires; 0 for none */
+    uint64_t most;        /* work-items of a group; `limits`: by dimension */
+    uint64_t limits[3];
+    uint64_t local_room; /* bytes of local memory for arguments */
+    struct fpgart_program program;
+};
+
+struct fpgart_arguments {
+    _Atomic uint64_t unheard; /* a bit for each argument that Python has not got */
+    _Atomic uint32_t references;
+    struct fpgart_arguments *pattern; /* NULL: this is a pattern */
+    char *name;                       /* of a pattern */
+    uintptr_t program;                /* of a pattern */
+    fpgart_answers answers;           /* which hold for all its kernels */
+    pthread_mutex_t lock;
+    uint64_t reaches; /* allocations besides its arguments: a bit for each kind */
+    uint64_t in_c;    /* a bit for each argument whose value C has */
+    uint64_t missing; /* a bit for each argument that has not been set */
+    uint64_t pending; /* a bit for each argument that is not in the image */
+    uint32_t next;    /* the index in `known` to replace next */
+    struct known known[FPGART_KNOWN];
+    char *image; /* all arguments in the engine's form, with buffers' handles; or NULL */
+    uint32_t size;
+    uint32_t count;
+    struct place places[];
+};
+
+/* Returns what C knows of a kernel; NULL: nothing. */
+struct fpgart_arguments *fpgart_arguments_of_kernel(uintptr_t kernel);
 struct fpgart_arguments *fpgart_pattern_new(uint32_t count, const char *name, uintptr_t program);
 const char *fpgart_pattern_name(const struct fpgart_arguments *pattern);
 /* Returns the arguments of a new kernel, of which none is set. NULL without memory. */
@@ -65,32 +111,3 @@ AT_ONCE void fpgart_accept_buffers(uintptr_t kernel, uint32_t index, uintptr_t c
 AT_ONCE void fpgart_accept_svm_pointers(uintptr_t kernel, uint32_t index, uintptr_t context);
 AT_ONCE void fpgart_accept_usm_pointers(uintptr_t kernel, uint32_t index, uintptr_t context,
                                         size_t alignment);
-int fpgart_sets_argument(const void *kernel, cl_uint index, size_t size, const void *value);
-int fpgart_sets_svm_pointer(const void *kernel, cl_uint index, const void *pointer);
-int fpgart_sets_usm_pointer(const void *kernel, cl_uint index, const void *pointer);
-/* Writes up to FPGART_ARGUMENTS arguments that Python has not got. Returns their number. */
-AT_ONCE uint32_t fpgart_take_arguments(uintptr_t kernel, struct fpgart_argument *taken);
-AT_ONCE void fpgart_argument_changed(uintptr_t kernel, uint32_t index);
-/* Sets the kinds of allocations that a kernel may reach besides its arguments, as Indirect in
- * fpgart/runtime/memory/usm_use.py, and FPGART_LISTED for a list of allocations. */
-FOR_PYTHON enum { FPGART_LISTED = 64 };
-AT_ONCE void fpgart_kernel_reaches(uintptr_t kernel, uint64_t kinds);
-/* Returns 1 for a valid value that changes nothing about the kernel. */
-int fpgart_keeps_exec_info(const void *kernel, cl_kernel_exec_info name, size_t size,
-                           const void *value);
-
-AT_ONCE void fpgart_kernel_is(uintptr_t kernel, uintptr_t board, uint64_t epoch,
-                              uintptr_t engine_kernel, const char *image, uint32_t size,
-                              const uint32_t *locations, const uint64_t *limits);
-/* Writes the operation of a launch from its arguments and ND-range; 0 leaves it to Python.
- * `uses`: the buffers that it uses, which are held from then on. */
-int fpgart_lay_out_launch(uintptr_t kernel, const struct fpgart_carried_queue *queue,
-                          const struct fpgart_nd_range *nd_range, uint64_t epoch,
-                          struct carried *carried, size_t room, struct fpgart_use *uses,
-                          uint32_t *count, struct fpgart_program *program, uint64_t *reaches);
-/* fpgart_renew_launch() updates a launch's addresses; true if the kernel is known in the
- * epoch, and its buffers are in the right memories. fpgart_kernel_holds(), for Python: the
- * kernel's facts hold in the epoch. */
-bool fpgart_renew_launch(uintptr_t kernel, const struct fpgart_carried_queue *queue, uint64_t epoch,
-                         struct carried *carried, uint32_t count, const struct fpgart_use *uses);
-AT_ONCE void fpgart_kernel_holds(uintptr_t kernel, uintptr_t board, uint64_t epoch);

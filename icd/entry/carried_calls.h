@@ -3,7 +3,7 @@
  * The host's calls that C carries out (FPGART_CALL); 0 leaves the call to Python. */
 #pragma once
 
-#include "arguments.h"
+#include "layout.h"
 
 #include <CL/cl.h>
 

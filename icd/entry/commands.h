@@ -3,10 +3,10 @@
  * Makes a command of a call of the host. */
 #pragma once
 
-#include "arguments.h"
 #include "boards.h"
 #include "for_python.h"
 #include "held.h"
+#include "layout.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -6,6 +6,7 @@
 #include "arguments.h"
 #include "boards.h"
 #include "carrier.h"
+#include "layout.h"
 
 #include <stdint.h>
 

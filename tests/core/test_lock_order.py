@@ -89,7 +89,7 @@ def test_a_host_fails_where_its_locks_have_another_order(tmp_path: Path, capfd: 
     reverse = {lock: 100 - rank for lock, rank in lock_order.IN_C.items()}
     assert run("made_again", tmp_path, {}, reverse) == 1
     said = capfd.readouterr().err
-    assert re.search(r"arguments.c:lock is taken at fpgart_\w+\(\) in \S+ while icd/entry/kernels.c:lock is held", said)
+    assert re.search(r"arguments.h:lock is taken at fpgart_\w+\(\) in \S+ while icd/entry/kernels.c:lock is held", said)
 
 
 def test_the_status_is_that_of_the_command() -> None:

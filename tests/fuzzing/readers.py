@@ -261,7 +261,7 @@ def read_loops(data: bytes) -> None:
     for name, loops in (streams.kernels or kernel_loops(source)).items():
         numbers = dict.fromkeys(loops.parameters, 7)
         loops.cycles(numbers)
-        patterns(loops, numbers, 64, 1)
+        patterns(loops, numbers, 64)
         if name in streams.groups and name not in streams.untold:
             with suppress(UncountableError):
                 streams.process(name, numbers, 4, 3, Fraction(5, 4))

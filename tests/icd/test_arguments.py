@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernel arguments that C takes by itself: nobody can tell it from Python's way (icd/entry/arguments.c)."""
+"""Kernel arguments that C takes by itself: nobody can tell it from Python's way (icd/entry/argument_calls.c)."""
 
 from __future__ import annotations
 

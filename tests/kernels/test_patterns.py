@@ -24,10 +24,10 @@ from fpgart.runtime.programs.kernel import Kernel
 from fpgart.watch import report
 
 
-def found(body: str, *, work_items: int = 1, width: int = 1) -> list[tuple[str, int, int, int]]:
+def found(body: str, *, work_items: int = 1) -> list[tuple[str, int, int, int]]:
     """Array, bytes in a row, stride, how often."""
     source = f"kernel void k(global const float *restrict a, global int *b, global float4 *wide, int n) {{ {body} }}"
-    made = patterns(kernel_loops(source)["k"], {"n": 100}, work_items, width)
+    made = patterns(kernel_loops(source)["k"], {"n": 100}, work_items)
     return [(each.array, each.run, each.stride, each.count) for each in made]
 
 
@@ -73,7 +73,7 @@ def test_lines_are_those_of_the_programs_source() -> None:
     source = (
         "#define W 16\n/* one\ntwo */\nkernel void k(global int *a, int n)\n{\n" + "\n" * 30 + LOOP + "a[W * i] = 0;\n}"
     )
-    (made,) = patterns(kernel_loops(source)["k"], {"n": 4}, 1, 1)
+    (made,) = patterns(kernel_loops(source)["k"], {"n": 4}, 1)
     assert made.line == source[: source.index("a[W")].count("\n") + 1
 
 
@@ -92,13 +92,13 @@ PIECES = ["kernel void k(global int *a, int n)", "{", "}", "(", ")", "a[", "]", 
 def test_no_source_makes_the_analysis_fail(garbage: str) -> None:
     for source in (garbage, f"kernel void k(global int *a, int n) {{ {garbage} }}"):
         for loops in kernel_loops(source).values():
-            patterns(loops, {"n": 5}, 7, 2)
+            patterns(loops, {"n": 5}, 7)
 
 
 def calls_for(copies: int) -> int:
     body = (LOOP + "{ int at = b[i]; a[at] = a[i * 16] + b[i]; } if (n) a[n] = 0;\n") * copies
     source = f"kernel void k(global float *a, global int *b, int n) {{ {body} }}"
-    return calls_of(lambda: patterns(kernel_loops(source)["k"], {"n": 5}, 1, 1))
+    return calls_of(lambda: patterns(kernel_loops(source)["k"], {"n": 5}, 1))
 
 
 def test_the_analysis_makes_calls_in_proportion_to_the_source() -> None:

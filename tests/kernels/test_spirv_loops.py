@@ -254,7 +254,7 @@ def test_an_index_that_grows_by_more_than_an_element_is_strided() -> None:
         (Op.PTR_ACCESS_CHAIN, "int*", "place", "x", "far"),
         (Op.LOAD, "int", "value", "place"),
     )
-    (pattern,) = patterns(found, {"n": 100}, 1, 1)
+    (pattern,) = patterns(found, {"n": 100}, 1)
     assert (pattern.array, pattern.run, pattern.stride, pattern.count) == ("x", 4, 64, 100)
 
 
@@ -270,7 +270,7 @@ def test_parts_of_an_array_are_as_far_apart_as_their_size() -> None:
         (Op.LOAD, "int", "value", "place"),
     )
     found = loops(*with_lines(COUNTED, (Op.PHI, "int", "i", "0", "entry", "next", "loop"), *lines), before=before)
-    assert [(each.run, each.stride) for each in patterns(found, {"n": 100}, 1, 1)] == [(4, 16)]
+    assert [(each.run, each.stride) for each in patterns(found, {"n": 100}, 1)] == [(4, 16)]
 
 
 def test_an_index_from_memory_is_random() -> None:
@@ -280,7 +280,7 @@ def test_an_index_from_memory_is_random() -> None:
         (Op.PTR_ACCESS_CHAIN, "int*", "there", "x", "index"),
         (Op.STORE, "there", "i"),
     )
-    assert [(each.run, each.stride) for each in patterns(found, {"n": 100}, 1, 1)] == [(4, 0)]
+    assert [(each.run, each.stride) for each in patterns(found, {"n": 100}, 1)] == [(4, 0)]
 
 
 def test_neighbouring_elements_are_one_access() -> None:
@@ -299,7 +299,7 @@ def test_neighbouring_elements_are_one_access() -> None:
         *LEAVE,
     )
     assert [(touch.element, touch.index) for touch in found.touches] == [(8, "i0 * 2")]
-    assert patterns(found, {"n": 100}, 1, 1) == []
+    assert patterns(found, {"n": 100}, 1) == []
 
 
 def test_the_test_in_front_of_a_loop_does_not_make_its_accesses_uncertain() -> None:
@@ -341,7 +341,7 @@ def test_a_pipe_is_a_channel_with_its_capacity() -> None:
 )
 def test_a_value_of_damaged_code_that_depends_on_itself_is_unknown(lines: tuple[Line, ...]) -> None:
     found = accessing(*lines, (Op.LOAD, "int", "value", "place"))
-    assert patterns(found, {"n": 100}, 1, 1) == []
+    assert patterns(found, {"n": 100}, 1) == []
     assert found.cycles({"n": 100}) == 100
 
 

@@ -48,12 +48,11 @@ class _Level:
 
     stride: int
     count: int
-    unrolled: int
 
 
-def patterns(loops: KernelLoops, scalars: Mapping[str, int], work_items: int, width: int) -> list[Pattern]:
+def patterns(loops: KernelLoops, scalars: Mapping[str, int], work_items: int) -> list[Pattern]:
     """Returns the patterns of accesses that are not sequential, but none of an array that has an unknown access."""
-    launch = _Launch(loops, scalars, work_items, width)
+    launch = _Launch(loops, scalars, work_items)
     found: list[Pattern] = []
     unknown: set[str] = set()
     for touch in loops.touches:
@@ -69,21 +68,20 @@ def patterns(loops: KernelLoops, scalars: Mapping[str, int], work_items: int, wi
 
 @dataclass(frozen=True, slots=True)
 class _Counter:
-    """A loop's variable, or the number of a work-item: its step, how often it counts, and how many counts are one."""
+    """A loop's variable, or the number of a work-item: its step, and how often it counts."""
 
     name: str
     by: int
     count: int
-    unrolled: int
 
 
 class _Launch:
     """The values of names in a launch, and its loops; the iterations of each loop are counted once."""
 
-    def __init__(self, loops: KernelLoops, scalars: Mapping[str, int], work_items: int, width: int) -> None:
+    def __init__(self, loops: KernelLoops, scalars: Mapping[str, int], work_items: int) -> None:
         self._names = {name: WORK_ITEM.sub(ITEM, value) for name, value in loops.names(scalars).items()}
         self._unknown = {name: str(UNKNOWN) for name in loops.parameters if name not in self._names}
-        self._items = _Counter(ITEM, 1, max(1, work_items), width)
+        self._items = _Counter(ITEM, 1, max(1, work_items))
         self._counters: dict[int, _Counter | None] = {}
         self._looked = 0
 
@@ -111,8 +109,7 @@ class _Launch:
         if loop.begin not in self._counters:
             self._counters[loop.begin] = None
             its = variable(loop.head, self._names)
-            factor = loop.factor(its.count, self._names)
-            self._counters[loop.begin] = _Counter(its.name, its.by, its.count, factor)
+            self._counters[loop.begin] = _Counter(its.name, its.by, its.count)
         found = self._counters[loop.begin]
         if found is None:
             raise UncountableError(f"for ({loop.head})")
@@ -162,7 +159,7 @@ def _levels(
             if second is None or third is None or second - first != third - second:
                 raise UncountableError(f"[{index}]")
             stride = (second - first) * step
-        yield _Level(stride, counter.count, counter.unrolled)
+        yield _Level(stride, counter.count)
 
 
 def _walk(touch: Touch, levels: list[_Level]) -> Pattern | None:

@@ -91,11 +91,11 @@ class KernelPlans:
         """Returns the patterns; they are kept for launches with the same numbers."""
         earlier = self._patterns.setdefault(launch.program, {})
         numbers = scalars(launch, known)
-        key = run.kernel, tuple(numbers.items()), run.work_items, run.width
+        key = run.kernel, tuple(numbers.items()), run.work_items
         if key not in earlier:
             if len(earlier) >= MOST_REMEMBERED:
                 earlier.clear()
-            earlier[key] = patterns(known, numbers, run.work_items, run.width)
+            earlier[key] = patterns(known, numbers, run.work_items)
         return earlier[key]
 
     def _with_channels(self, run: Run, launch: LaunchKernel) -> Run:

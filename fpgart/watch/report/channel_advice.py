@@ -7,7 +7,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from fpgart.base.ranges import joined
-from fpgart.watch.intervals import Range, covered
+from fpgart.watch.intervals import Span, covered
 from fpgart.watch.report.found import EventTaker
 from fpgart.watch.report.trace_events import SYCL, Args, Takes
 
@@ -26,8 +26,8 @@ class Waits:
     capacity: int = 0
     writers: set[str] = field(default_factory=set)
     readers: set[str] = field(default_factory=set)
-    full: list[Range] = field(default_factory=list)
-    empty: list[Range] = field(default_factory=list)
+    full: list[Span] = field(default_factory=list)
+    empty: list[Span] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -100,7 +100,7 @@ class ChannelAdviser(EventTaker):
             self._found.add(words, nanoseconds=int(saved * 1000), noun="time", measured=True)
 
 
-def together(some: list[Range], others: list[Range]) -> float:
+def together(some: list[Span], others: list[Span]) -> float:
     """Returns the time that is in both lists, each of which is sorted and without overlaps.
 
     A channel is never full and empty: a thread that waits while the other side waits has its packet or its room, and

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from math import inf
 
 from fpgart.base.ranges import joined
-from fpgart.watch.intervals import Range, covered
+from fpgart.watch.intervals import Span, covered
 from fpgart.watch.report.found import EventTaker
 from fpgart.watch.report.trace_events import Args, Takes
 
@@ -24,7 +24,7 @@ class IdleAdviser(EventTaker):
 
     _new: list[Args] = field(default_factory=list)
     """The events of calls that are not in these intervals yet."""
-    _calls: list[Range] = field(default_factory=list)
+    _calls: list[Span] = field(default_factory=list)
     """The host's calls; calls that touch are one interval."""
     _past: int = 0
     """The number of intervals that end before the boards were busy last."""

@@ -62,7 +62,7 @@ def look(source: str) -> None:
     for name, loops in (streams.kernels or kernel_loops(source)).items():
         scalars = {parameter: 7 for parameter in loops.parameters if parameter.startswith("n")}
         loops.cycles(scalars)
-        patterns(loops, scalars, 64, 1)
+        patterns(loops, scalars, 64)
         if name in streams.groups and name not in streams.untold:
             try:
                 streams.process(name, scalars, 1, 3, Fraction(1))
@@ -138,7 +138,7 @@ def test_a_number_that_no_number_holds_is_no_constant() -> None:
     source = f"kernel void k(global int *a) {{ const int m = 0x{digits}; for (int i = 0; i < m; i++) a[i * m] = 0; }}"
     loops = kernel_loops(source)["k"]
     assert loops.cycles({}) is None
-    assert patterns(loops, {}, 1, 1) == []
+    assert patterns(loops, {}, 1) == []
     assert constant("A", {"A": f"0x{digits}"}) is None
 
 
@@ -170,7 +170,7 @@ def test_indices_that_take_too_long_to_look_at_are_not_guessed() -> None:
     source = (
         f"kernel void k(global int *a, global int *b, int n) {{ {nest} {{ b[i3 * 99] = 0; {f'a[{index}];' * 30} }} }}"
     )
-    found = patterns(kernel_loops(source)["k"], {"n": 5}, 1, 1)
+    found = patterns(kernel_loops(source)["k"], {"n": 5}, 1)
     assert {pattern.array for pattern in found} == {"b"}
 
 

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The arguments and the settings of kernels that C sets. */
+#pragma once
+
+#include "for_python.h"
+
+#include <CL/cl.h>
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct fpgart_argument;
+
+int fpgart_sets_argument(const void *kernel, cl_uint index, size_t size, const void *value);
+int fpgart_sets_svm_pointer(const void *kernel, cl_uint index, const void *pointer);
+int fpgart_sets_usm_pointer(const void *kernel, cl_uint index, const void *pointer);
+/* Writes up to FPGART_ARGUMENTS arguments that Python has not got. Returns their number. */
+AT_ONCE uint32_t fpgart_take_arguments(uintptr_t kernel, struct fpgart_argument *taken);
+AT_ONCE void fpgart_argument_changed(uintptr_t kernel, uint32_t index);
+/* Sets the kinds of allocations that a kernel may reach besides its arguments, as Indirect in
+ * fpgart/runtime/memory/usm_use.py, and FPGART_LISTED for a list of allocations. */
+FOR_PYTHON enum { FPGART_LISTED = 64 };
+AT_ONCE void fpgart_kernel_reaches(uintptr_t kernel, uint64_t kinds);
+/* Returns 1 for a valid value that changes nothing about the kernel. */
+int fpgart_keeps_exec_info(const void *kernel, cl_kernel_exec_info name, size_t size,
+                           const void *value);
