@@ -113,6 +113,29 @@ void memory_changed(void)
     data[COUNT - 1] = 2;
 }
 
+/* finds: buffers: host memory in use by a command
+ *
+ * A migration writes to the memory meanwhile, and that is no use by the host. */
+void memory_migrated(void)
+{
+    static cl_int data[COUNT] __attribute__((aligned(4096)));
+    start(&host, ADD_ONE);
+    cl_mem buffer = new_buffer_with(host.context, CL_MEM_USE_HOST_PTR, SIZE, data);
+    cl_mem to = new_buffer(&host, SIZE);
+    cl_command_queue other = new_queue(&host);
+    launch(host.queue, kernel_with("add_one", buffer), COUNT, NULL);
+    finish();
+    cl_event gate = user_event(&host);
+    MUST(clEnqueueWriteBuffer(host.queue, to, CL_FALSE, 0, SIZE, data, 1, &gate, NULL));
+    MUST(clEnqueueMigrateMemObjects(other, 1, &buffer, CL_MIGRATE_MEM_OBJECT_HOST, 0, NULL, NULL));
+    MUST(clFinish(other));
+    must_be(data[0] == 1, "the buffer is in the host's memory");
+    if (!fixed)
+        data[COUNT - 1] = 2;
+    MUST(clSetUserEventStatus(gate, CL_COMPLETE));
+    finish();
+}
+
 static cl_int *mapped_memory(void *place, int flags)
 {
     void *made =
