@@ -29,7 +29,7 @@ statuses = []
 waits = threading.Thread(target=lambda: (event.wait(), statuses.append(event.command_execution_status)))
 waits.start()
 gate.set_status(cl.command_execution_status.COMPLETE)
-was_called = called.wait(60)
+was_called = called.wait()
 waits.join()
 control.ask("end_trace")
 found = np.zeros(1, np.int32)

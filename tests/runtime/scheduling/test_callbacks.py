@@ -13,7 +13,6 @@ from fpgart.runtime.scheduling.callbacks import Callbacks
 from fpgart.runtime.scheduling.threads import SystemThreads
 
 EVENT: Any = None
-WAIT_S = 60
 
 
 class Calls:
@@ -36,12 +35,12 @@ def calls() -> Calls:
 
 def test_a_callback_that_is_due_within_one_of_cs_is_called_on_another_thread(calls: Calls) -> None:
     calls.callbacks.call(calls.note, EVENT, 0)
-    assert calls.idents.get(timeout=WAIT_S) != calls.threads.ident()
+    assert calls.idents.get() != calls.threads.ident()
 
 
 def test_a_callback_of_a_user_event_is_called_within_one_of_cs(calls: Calls) -> None:
     calls.callbacks.call_at_once(partial(calls.callbacks.call, calls.note, EVENT, 0))
-    assert calls.idents.get(timeout=WAIT_S) == calls.threads.ident()
+    assert calls.idents.get() == calls.threads.ident()
 
 
 def test_callbacks_that_are_due_within_one_of_cs_are_called_there_without_threads(
@@ -50,4 +49,4 @@ def test_callbacks_that_are_due_within_one_of_cs_are_called_there_without_thread
     monkeypatch.setattr(calls.threads, "start", lambda work: False)
     callbacks = Callbacks(calls.threads, lambda: True)
     callbacks.call(calls.note, EVENT, 0)
-    assert calls.idents.get(timeout=WAIT_S) == calls.threads.ident()
+    assert calls.idents.get() == calls.threads.ident()
