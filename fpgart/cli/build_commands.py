@@ -78,4 +78,8 @@ def aocx(words: tuple[str, ...]) -> None:
     """Show, extract or check an .aocx or .aocr file."""
     from fpgart.sdk.aoc import aocx as group
 
+    if words and Path(words[0]).suffix in (".aocx", ".aocr"):
+        raise click.UsageError(
+            f"there is no command '{words[0]}'; to see what the file contains: fpgart aocx show {words[0]}"
+        )
     group(list(words), prog_name="fpgart aocx", standalone_mode=False)

@@ -17,12 +17,19 @@ from fpgart.base.option_values import CHECKS
 
 CHOICES = re.compile(r"(?P<name>FPGART_\w+)=(?P<value>.*?): (?:.*? is )?not one of (?P<choices>.*?)(?:, nor |$)")
 
+SHOWN_BY_INFO = ("boards", "engines", "platforms", "variables")
+
 
 def did_you_mean(word: str, choices: Iterable[str]) -> str:
-    """Returns `; did you mean x?` for the end of a sentence; "" if no choice is similar."""
+    """Returns `; did you mean x?` for the end of a sentence; "" if no choice is similar.
+
+    Choices that begin with the word are better than all others: `a10` means a10_ref rather than soc_a10.
+    """
     from difflib import get_close_matches
 
-    found = get_close_matches(word, list(choices), n=1)
+    choices = list(choices)
+    longer = [choice for choice in choices if len(word) > 1 and choice.startswith(word)]
+    found = get_close_matches(word, longer, n=1, cutoff=0.0) or get_close_matches(word, choices, n=1)
     return f"; did you mean {found[0]}?" if found else ""
 
 
@@ -34,6 +41,16 @@ def with_suggestion(words: str) -> str:
     choices = found["choices"].split(", ")
     wrong = [part for part in found["value"].split(",") if part not in choices]
     return words + (did_you_mean(wrong[0], choices) if wrong else "")
+
+
+def no_such_option(error: click.NoSuchOption, words: Iterable[str]) -> str:
+    """Returns the error as a sentence, with the option that one of the words names with one dash, as aoc's do."""
+    names = {name for parameter in error.ctx.command.params for name in parameter.opts} if error.ctx else set()
+    for word in words:
+        name = word.partition("=")[0]
+        if name.startswith(error.option_name) and f"-{name}" in names:
+            return f"No such option '{name}'; did you mean -{name}?"
+    return error.format_message()
 
 
 class Choice(click.Choice[str]):
@@ -74,6 +91,8 @@ class Commands(click.Group):
         if word in ("check", *CHECKS):
             check = "" if word == "check" else f" {word}"
             return f": fpgart run --check{check} -- ./my_host looks for mistakes of a host"
+        if word in SHOWN_BY_INFO:
+            return f": fpgart info shows the {word}"
         known = did_you_mean(word, [*self.list_commands(ctx), "check"])
         if known:
             return known.replace("check", "run --check")

@@ -19,7 +19,7 @@ from fpgart.base.config import OptionError
 from fpgart.base.standard_output import end_with
 from fpgart.base.user_error import UserError
 from fpgart.cli import settings
-from fpgart.cli.hints import Commands
+from fpgart.cli.hints import Commands, no_such_option
 from fpgart.version import __version__
 
 HELP = "Usage: "
@@ -304,6 +304,8 @@ def run_command_line() -> int | None:
         settings.ORIGINS.update(settings.apply(os.environ, Path.cwd()))
         status: int | None = cli(standalone_mode=False)
         return status
+    except click.NoSuchOption as error:
+        end(no_such_option(error, sys.argv[1:]), error.exit_code)
     except click.ClickException as error:
         words = error.format_message()
         if words.startswith(HELP):  # a group of commands without a command
