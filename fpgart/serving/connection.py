@@ -12,7 +12,7 @@ from typing import TypeVar
 from fpgart.engine.isolated import messages as m
 from fpgart.engine.isolated.codec import ProtocolError
 from fpgart.engine.isolated.spawning import ProcessError, Spawned
-from fpgart.serving.sockets import ServiceError, path_of, peer_of
+from fpgart.serving.sockets import DEFAULT_NAME, ServiceError, path_of, peer_of
 from fpgart.version import __version__
 
 T = TypeVar("T")
@@ -99,7 +99,8 @@ def connected(name: str) -> socket.socket:
     except OSError as error:
         connection.close()
         why = error.strerror or str(error)
-        raise ServiceError(f"there is no service '{name}' ({why}); `fpgart board serve` starts one") from None
+        option = "" if name == DEFAULT_NAME else f" --served {name}"
+        raise ServiceError(f"there is no service '{name}' ({why}); `fpgart board serve{option}` starts it") from None
     except ServiceError:
         connection.close()
         raise

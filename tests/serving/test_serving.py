@@ -247,7 +247,7 @@ def test_the_commands_tell_and_set_what_a_board_is_programmed_with(
 
 def test_hosts_are_told_of_boards_that_a_service_lacks(serving: object) -> None:
     for options, words in (
-        (("--served", "nowhere"), "there is no service 'nowhere' (No such file or directory)"),
+        (("--served", "nowhere"), "(No such file or directory); `fpgart board serve --served nowhere` starts it"),
         (("--served", "no name"), "'no name' is not a name of a service"),
     ):
         done = finished(FPGART, "run", *options, "true")
