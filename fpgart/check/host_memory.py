@@ -94,7 +94,7 @@ class HostMemory(CheckPart):
 
     def _report(self, use: _Use, what: str) -> None:
         thing = f"{in_words(use.size)} of host memory at {use.ranges[0][0]:#x}"
-        purpose = f"copied them to {use.partner}" if use.reads else f"filled them from {use.partner}"
+        purpose = f"copied it to {use.partner}" if use.reads else f"filled it from {use.partner}"
         self._findings.report(
             Finding(
                 "buffers",
@@ -102,7 +102,7 @@ class HostMemory(CheckPart):
                 thing,
                 "",
                 use.user,
-                f"the host {what} them after the non-blocking {use.user}, before that command had {purpose}",
+                f"the host {what} this memory after the non-blocking {use.user}, before that command had {purpose}",
                 "keep the memory unchanged until the event of the command is complete, or make the call blocking",
                 misused_at=use.site,
             )

@@ -67,6 +67,18 @@ def test_what_a_kernel_has_written_is_judged_once_when_it_has_ended(tmp_path: Pa
     assert [finding["rule"] for finding in found if finding["check"] == "order"] == ["two writes without order"], words
 
 
+@pytest.mark.parametrize(
+    ("mistake", "words"),
+    [
+        ("buffers_memory_changed", "before that command had copied it to buffer 1 of 4 KiB"),
+        ("buffers_memory_freed", "before that command had filled it from buffer 1 of 4 KiB"),
+    ],
+)
+def test_memory_that_the_host_changed_too_early_is_named(mistake: str, words: str, tmp_path: Path) -> None:
+    _, told = found_by(mistakes()[mistake].host(), folder=tmp_path, board="usm_s10")
+    assert re.search(f"the host changed or freed this memory after the non-blocking clEnqueue.*, {words}", told)
+
+
 @each_mistake
 def test_nothing_is_found_where_it_was_put_right(mistake: Mistake, aocx: Path, tmp_path: Path) -> None:
     found, words = found_by(mistake.host(), "fixed", aocx, folder=tmp_path, board=mistake.board)
