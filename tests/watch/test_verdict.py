@@ -122,6 +122,12 @@ def test_gains_have_a_share_of_the_simulated_time() -> None:
     assert "saved, 1.000 ms on the board (25.0 %)" in report.as_text(found)
 
 
+def test_what_was_measured_in_the_run_has_no_known_gain_on_the_board() -> None:
+    found = of(kernel(0.0, 10.0))
+    found.advice.append(Advice("the boards are idle", 1, noun="time", nanoseconds=10**8, measured=True))
+    assert verdict(found)[1] == "There is advice (1 item), but how much time it saves on the board is not known."
+
+
 def test_gains_of_operations_that_overlap_have_no_share_if_they_are_more_than_the_whole() -> None:
     found = of(*write(100.0, 10.0, 1), *write(200.0, 10.0, 2), kernel(300.0, 10.0), step(0, 500_000, kernel="add"))
     assert verdict(found)[1].startswith("Following the advice saves 1 ms on the board; most of it: buffer 1 is")

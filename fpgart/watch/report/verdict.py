@@ -133,7 +133,8 @@ def _gain(report: Report) -> str:
         return "There is no advice: nothing to avoid was found."
     gains = [item for item in items if item.nanoseconds and not item.first.measured]
     if not gains and not report.savings:
-        return f"There is advice ({times(len(items) + len(report.heap_advice), 'item')}), but no time of it is known."
+        number = times(len(items) + len(report.heap_advice), "item")
+        return f"There is advice ({number}), but how much time it saves on the board is not known."
     total = total_of(report)
     has_share = report.modelled and 0 < report.savings <= total  # what overlaps may save more than the whole
     share = f" ({100 * report.savings / total:.0f} %)" if has_share else ""
