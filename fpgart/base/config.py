@@ -322,7 +322,7 @@ KERNEL_TIMEOUT = Option(
     "FPGART_KERNEL_TIMEOUT",
     seconds,
     0.0,
-    "Seconds after which a kernel is stopped, with the process that it runs in (FPGART_ISOLATE); 0: never.",
+    "With FPGART_ISOLATE: seconds after which a kernel is stopped, with the process that it runs in; 0: never.",
 )
 COMPILE_APART = Option(
     "FPGART_COMPILE_APART",
