@@ -30,7 +30,7 @@ from _fpgart_icd import ffi, lib
 
 from fpgart.base import errors, log
 from fpgart.base.notices import NOTICES
-from fpgart.bridge.handles import HELD, KINDS, find, publish
+from fpgart.bridge.handles import HELD, KINDS, find, in_words, publish
 from fpgart.bridge.info import write
 from fpgart.runtime.objects.context import Context
 from fpgart.runtime.scheduling.event import Event
@@ -231,7 +231,7 @@ def wait_list(count: int, events: Any, context: Context | None) -> tuple[Event, 
         except errors.InvalidEvent as error:
             raise errors.InvalidEventWaitList(str(error)) from None
         if event.__class__ is not Event:
-            raise errors.InvalidEventWaitList(f"{handle:#x} (a {event.__class__.__name__}) is not an Event")
+            raise errors.InvalidEventWaitList(in_words(handle, event, Event))
         if context is not None and event.context is not context:
             raise errors.InvalidContext("an event of the wait list belongs to another context")
         found.append(event)

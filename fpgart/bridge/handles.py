@@ -8,6 +8,7 @@ through it.
 
 from __future__ import annotations
 
+import re
 import sys
 import threading
 import weakref
@@ -181,17 +182,22 @@ def find(handle: int, kind: type[T]) -> T:
     if item.__class__ is kind:
         return item
     _, error = KINDS[kind.__name__]
-    raise error(f"{_describe(handle, item)} is not a {kind.__name__}")
+    raise error(in_words(handle, item, kind))
 
 
-def _describe(handle: int, item: Any) -> str:
-    if not handle:
-        return "NULL"
+def in_words(handle: int, item: Any, kind: type) -> str:
+    """Returns why a handle is no `kind`; `item` is its object, or None."""
     if item is not None:
-        return f"{handle:#x} (a {item.__class__.__name__})"
+        return f"{handle:#x} is {_a(item.__class__)}, not {_a(kind)}"
     if handle in _DEAD:
-        return f"{handle:#x} (a {_DEAD[handle].__name__} that was released)"
-    return f"{handle:#x}"
+        return f"{handle:#x} is the handle of {_a(_DEAD[handle])} that was released"
+    return f"{f'{handle:#x}' if handle else 'NULL'} is not {_a(kind)}"
+
+
+def _a(kind: type) -> str:
+    """Returns `a command queue`, `an event`."""
+    words = re.sub("(?<=[a-z])(?=[A-Z])", " ", kind.__name__).lower()
+    return f"{'an' if words[0] in 'aeiou' else 'a'} {words}"
 
 
 def _alone() -> int:

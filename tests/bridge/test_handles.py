@@ -54,3 +54,14 @@ def test_a_callback_of_a_release_that_was_put_off_may_wait_for_a_thread_that_cal
     table.references = 0
     handles.reap()
     assert ended == [True]
+
+
+def test_a_wrong_handle_is_told_with_what_it_is(
+    boards: Callable[..., Machine], imported: Callable[..., ModuleType]
+) -> None:
+    buffer, handles = boards("hetero").buffer(64), imported("bridge.handles", Table())
+    assert handles.in_words(HANDLE, buffer, handles.Event) == "0x1000 is a buffer, not an event"
+    assert handles.in_words(HANDLE, None, handles.Context) == "0x1000 is not a context"
+    assert handles.in_words(0, None, handles.Event) == "NULL is not an event"
+    handles._DEAD[HANDLE] = handles.Event
+    assert handles.in_words(HANDLE, None, handles.Event) == "0x1000 is the handle of an event that was released"
