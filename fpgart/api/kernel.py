@@ -163,7 +163,9 @@ def clone_kernel(source_kernel: Kernel) -> Kernel:
 def set_kernel_arg(kernel: Kernel, arg_index: int, arg_size: int, arg_value: int) -> None:
     kinds = kernel.kinds
     if arg_index >= len(kinds):
-        raise InvalidArgIndex(f"kernel '{kernel.name}' has {len(kinds)} arguments, so there is no argument {arg_index}")
+        raise InvalidArgIndex(
+            f"kernel '{kernel.name}' has no argument {arg_index}; the number of its arguments is {len(kinds)}"
+        )
     kind = kinds[arg_index]
     if kind == cl.CL_KERNEL_ARG_ADDRESS_PRIVATE:
         set_by_value(kernel, arg_index, arg_size, arg_value)
@@ -334,7 +336,7 @@ def get_kernel_info(kernel: Kernel, param_name: int) -> Answer:
 def get_kernel_arg_info(kernel: Kernel, arg_indx: int, param_name: int) -> Answer:
     if arg_indx >= len(kernel.kinds):
         raise InvalidArgIndex(
-            f"kernel '{kernel.name}' has {len(kernel.kinds)} arguments, so there is no argument {arg_indx}"
+            f"kernel '{kernel.name}' has no argument {arg_indx}; the number of its arguments is {len(kernel.kinds)}"
         )
     argument = kernel.interface.arguments[arg_indx]
     return info.answer_of(ARG_INFO, argument, param_name, ARG_INFO, kernel, info.of_argument(arg_indx))

@@ -94,7 +94,7 @@ class Kernel:
     def _kind_of(self, index: int) -> int:
         if index >= len(self.kinds):
             raise InvalidArgIndex(
-                f"kernel '{self.name}' has {len(self.kinds)} arguments, so there is no argument {index}"
+                f"kernel '{self.name}' has no argument {index}; the number of its arguments is {len(self.kinds)}"
             )
         return self.kinds[index]
 
