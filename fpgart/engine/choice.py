@@ -181,7 +181,8 @@ def missing() -> str:
         advice = f"; {ENGINES['oclgrind']}" if checks_kernels(wanted) else ""
         return "" if Path(wanted).is_file() else f"{asked}: there is no such file{advice}"
     if wanted not in ENGINES:
-        return f"{asked}: not one of {', '.join(ENGINES)}, nor the path of a driver"
+        file = f"; the path of a file contains a slash: ./{wanted}" if ".so" in wanted else ""
+        return f"{asked}: not one of {', '.join(ENGINES)}, nor the path of a driver{file}"
     if ENGINES[wanted] and not candidates(wanted):
         asker = asked if config.ENGINE.value == wanted else f"{config.CHECK.name}={','.join(config.CHECK.value)}"
         return f"{asker}: this engine is not installed; {ENGINES[wanted]}"

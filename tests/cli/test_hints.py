@@ -40,6 +40,10 @@ from fpgart.cli.main import cli
         ("boards", "there is no command 'boards': fpgart info shows the boards"),
         ("aocx k.aocx", "there is no command 'k.aocx'; to see what the file contains: fpgart aocx show k.aocx"),
         ("run --check usm,bufers -- true", "fpga, kernels, all; did you mean buffers?"),
+        (
+            "run --engine libx.so.2 -- true",
+            "nor the path of a driver; the path of a file contains a slash: ./libx.so.2",
+        ),
         ("run --engine poclx -- true", "nor the path of a driver; did you mean pocl?"),
         ("run --platform emulater -- true", "did you mean emulator?"),
     ],
