@@ -15,9 +15,9 @@ from click.shell_completion import CompletionItem
 
 from fpgart.base.option_values import CHECKS
 
+LISTED_BY_INFO = ("boards", "devices", "engines", "options", "platforms", "variables")
+"""The words for commands that do not exist, because `fpgart info` lists all of these."""
 CHOICES = re.compile(r"(?P<name>FPGART_\w+)=(?P<value>.*?): (?:.*? is )?not one of (?P<choices>.*?)(?:, nor |$)")
-
-SHOWN_BY_INFO = ("boards", "engines", "platforms", "variables")
 
 
 def did_you_mean(word: str, choices: Iterable[str]) -> str:
@@ -91,8 +91,8 @@ class Commands(click.Group):
         if word in ("check", *CHECKS):
             check = "" if word == "check" else f" {word}"
             return f": fpgart run --check{check} -- ./my_host looks for mistakes of a host"
-        if word in SHOWN_BY_INFO:
-            return f": fpgart info shows the {word}"
+        if word in LISTED_BY_INFO:
+            return f": fpgart info lists {word}"
         known = did_you_mean(word, [*self.list_commands(ctx), "check"])
         if known:
             return known.replace("check", "run --check")

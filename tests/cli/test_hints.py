@@ -22,6 +22,7 @@ from fpgart.cli.main import cli
         ("reprot t.json", "there is no command 'reprot'; did you mean report?"),
         ("./host --size 3", "there is no command './host'; to run a program: fpgart run -- ./host --size 3"),
         ("sh -c true", "there is no command 'sh'; to run a program: fpgart run -- sh -c true"),
+        ("boards", "there is no command 'boards': fpgart info lists boards"),
         ("chek t.json", "there is no command 'chek'; did you mean run --check?"),
         ("check", "there is no command 'check': fpgart run --check -- ./my_host looks for mistakes of a host"),
         ("usm", "there is no command 'usm': fpgart run --check usm -- ./my_host looks for mistakes of a host"),
@@ -37,7 +38,6 @@ from fpgart.cli.main import cli
         ("run -board a10_ref -- true", "No such option '-board'; did you mean --board?"),
         ("run -check=usm -- true", "No such option '-check'; did you mean --check?"),
         ("run -x -- true", "No such option '-x'."),
-        ("boards", "there is no command 'boards': fpgart info shows the boards"),
         ("aocx k.aocx", "there is no command 'k.aocx'; to see what the file contains: fpgart aocx show k.aocx"),
         ("run --check usm,bufers -- true", "fpga, kernels, all; did you mean buffers?"),
         (
