@@ -9,7 +9,8 @@ our own has the rest:
     <fpgart vendor="..." full_duplex="0|1" unified_memory="0|1" lowest_first="0|1" system_allocations="0|1"/>
 
 It also takes the fields of description.Timing (pcie_generation, kernel_clock, ...) as attributes. Banks are interleaved
-unless `interleaved_bytes` is 0. Its default is the longest burst of the memory's interfaces.
+unless `interleaved_bytes` is 0. Its default is the longest burst of the memory's interfaces. The banks of a memory have
+equal sizes: it is divided by the number of its interfaces, whatever their sizes are.
 """
 
 from __future__ import annotations

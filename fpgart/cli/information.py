@@ -135,7 +135,7 @@ def _memory_in_words(memory: dict[str, Any]) -> str:
     parts = [in_words(memory["size"])]
     if memory["banks"] > 1:
         spread = f"interleaved by {memory['interleaved_bytes']} bytes" if memory["interleaved_bytes"] else "separate"
-        parts.append(f"{memory['banks']} banks, {spread}")
+        parts.append(f"{memory['banks']} banks of {in_words(memory['size'] // memory['banks'])}, {spread}")
     parts.append(f"from {memory['begin']:#x}")
     if memory["buffers"]:
         parts.append("buffers")
