@@ -4,7 +4,8 @@
 A family consists of parts (`CheckPart` in findings.py): classes whose methods are named after notices
 (fpgart/base/notices.py), each in a module of its own.
 
-To add a family: name it in fpgart.base.option_values.CHECKS, its subject in findings.LOOKED_AT, and its parts here.
+To add a family: name it in fpgart.base.option_values.HOST_CHECKS, its subject in findings.LOOKED_AT, and its parts
+here.
 """
 
 from __future__ import annotations
