@@ -30,7 +30,7 @@ from _fpgart_icd import ffi, lib
 
 from fpgart.base import errors, log
 from fpgart.base.notices import NOTICES
-from fpgart.bridge.handles import HELD, KINDS, find, in_words, publish
+from fpgart.bridge.handles import HELD, KINDS, find, in_words, not_counted, publish
 from fpgart.bridge.info import write
 from fpgart.runtime.objects.context import Context
 from fpgart.runtime.scheduling.event import Event
@@ -231,7 +231,7 @@ def wait_list(count: int, events: Any, context: Context | None) -> tuple[Event, 
         except errors.InvalidEvent as error:
             raise errors.InvalidEventWaitList(str(error)) from None
         if event.__class__ is not Event:
-            raise errors.InvalidEventWaitList(in_words(handle, event, Event))
+            raise errors.InvalidEventWaitList(in_words(handle, event, "Event"))
         if context is not None and event.context is not context:
             raise errors.InvalidContext("an event of the wait list belongs to another context")
         found.append(event)
@@ -245,6 +245,13 @@ def failed(error: errors.CLError, name: str, item: Any) -> int:
         listener(name, error.status, str(error))
     tell_context(error, item)
     return error.status
+
+
+def count_refused(handle: int, kind: int, releases: int) -> None:
+    """Reports the error of a clRetain... or clRelease... that C has refused."""
+    name = next(name for name, (number, _) in KINDS.items() if number == kind)
+    noun = "MemObject" if name == "Buffer" else name
+    failed(not_counted(handle, name), f"cl{'Release' if releases else 'Retain'}{noun}", None)
 
 
 def tell_context(error: errors.CLError, item: Any) -> None:

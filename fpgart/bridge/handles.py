@@ -182,21 +182,29 @@ def find(handle: int, kind: type[T]) -> T:
     if item.__class__ is kind:
         return item
     _, error = KINDS[kind.__name__]
-    raise error(in_words(handle, item, kind))
+    raise error(in_words(handle, item, kind.__name__))
 
 
-def in_words(handle: int, item: Any, kind: type) -> str:
-    """Returns why a handle is no `kind`; `item` is its object, or None."""
+def not_counted(handle: int, name: str) -> errors.CLError:
+    """Returns the error of a call that retains or releases a `name` to which the host has no reference."""
+    kind, error = KINDS[name]
+    if lib.fpgart_handle_kind(handle) == kind:  # others need the object still
+        return error(f"{handle:#x} is the handle of {_a(name)} that was released")
+    return error(in_words(handle, seen(handle), name))
+
+
+def in_words(handle: int, item: Any, name: str) -> str:
+    """Returns why a handle is no `name`; `item` is its object, or None."""
     if item is not None:
-        return f"{handle:#x} is {_a(item.__class__)}, not {_a(kind)}"
+        return f"{handle:#x} is {_a(item.__class__.__name__)}, not {_a(name)}"
     if handle in _DEAD:
-        return f"{handle:#x} is the handle of {_a(_DEAD[handle])} that was released"
-    return f"{f'{handle:#x}' if handle else 'NULL'} is not {_a(kind)}"
+        return f"{handle:#x} is the handle of {_a(_DEAD[handle].__name__)} that was released"
+    return f"{f'{handle:#x}' if handle else 'NULL'} is not {_a(name)}"
 
 
-def _a(kind: type) -> str:
+def _a(name: str) -> str:
     """Returns `a command queue`, `an event`."""
-    words = re.sub("(?<=[a-z])(?=[A-Z])", " ", kind.__name__).lower()
+    words = re.sub("(?<=[a-z])(?=[A-Z])", " ", name).lower()
     return f"{'an' if words[0] in 'aeiou' else 'a'} {words}"
 
 

@@ -20,7 +20,7 @@ from fpgart.base.notices import NOTICES
 from fpgart.board.catalogue import chosen_personality, chosen_with_names
 from fpgart.board.simulated_board import SimulatedBoard
 from fpgart.bridge import carried, chapters, handles
-from fpgart.bridge.entry import observe
+from fpgart.bridge.entry import count_refused, observe
 from fpgart.runtime.objects.platform import Board, Platform
 from fpgart.runtime.scheduling.core import Core
 from fpgart.runtime.scheduling.event import Event
@@ -211,6 +211,7 @@ def register(functions: str, process: Spawned | None) -> None:
     handles.makers = view_makers
     ffi.def_extern(name="fpgart_host_released")(handles.host_released)
     ffi.def_extern(name="fpgart_host_retained")(handles.host_retained)
+    ffi.def_extern(name="fpgart_count_refused")(count_refused)
     ffi.def_extern(name="fpgart_reap")(handles.reap)
     ffi.def_extern(name="fpgart_busy", error=0)(lambda: not platform.scheduler.at_rest())
     ffi.def_extern(name="fpgart_control_request")(answer_control)

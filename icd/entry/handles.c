@@ -447,13 +447,27 @@ void fpgart_released_done(void)
     atomic_fetch_sub(&unfinished, 1);
 }
 
+/* Returns `invalid`; Python reports why. A thread of a Python host that comes without the
+ * interpreter's lock may hold another lock, so it does not wait for that one: nothing is reported.
+ */
+static cl_int refuse(const void *handle, int kind, int releases, cl_int invalid)
+{
+    struct fpgart_visit visit;
+    int may_enter = !fpgart_is_guest() || fpgart_holds_interpreter();
+    if (fpgart_running() && may_enter && fpgart_enter(&visit)) {
+        fpgart_count_refused((uintptr_t)handle, kind, releases);
+        fpgart_leave(&visit);
+    }
+    return invalid;
+}
+
 cl_int fpgart_retain(const void *handle, int kind, cl_int invalid)
 {
     if (fpgart_state == FPGART_FORKED)
         return CL_OUT_OF_RESOURCES;
     struct handle *slot = find((uintptr_t)handle);
     if (slot == NULL || atomic_load(&slot->kind) != kind)
-        return invalid;
+        return refuse(handle, kind, 0, invalid);
     struct fpgart_visit visit;
     if (atomic_fetch_add(&slot->references, 1) == 0 && fpgart_running() && fpgart_enter(&visit)) {
         fpgart_host_retained((uintptr_t)handle);
@@ -530,7 +544,7 @@ cl_int fpgart_release(const void *handle, int kind, cl_int invalid)
         return CL_OUT_OF_RESOURCES;
     struct handle *slot = find((uintptr_t)handle);
     if (slot == NULL || atomic_load(&slot->kind) != kind)
-        return invalid;
+        return refuse(handle, kind, 1, invalid);
     uint64_t references = atomic_load(&slot->references);
     int is_last = references > CHILD && references % CHILD == 1;
     if (is_last && kind == FPGART_QUEUE)
@@ -539,7 +553,7 @@ cl_int fpgart_release(const void *handle, int kind, cl_int invalid)
         fpgart_event_goes((uintptr_t)handle);
     do {
         if (references % CHILD == 0)
-            return invalid;
+            return refuse(handle, kind, 1, invalid);
     } while (!atomic_compare_exchange_weak(&slot->references, &references, references - 1));
     if (references == 1)
         end_hold(slot, kind);

@@ -173,7 +173,9 @@ void fpgart_queue_goes(uintptr_t queue);
 void fpgart_event_goes(uintptr_t event);
 
 /* Calls into Python: the host has taken its first reference again, has released its last one and
- * no command holds the object, or deferred releases have to be done. */
+ * no command holds the object, has tried to retain or release what it has no reference to, or
+ * deferred releases have to be done. */
 OF_PYTHON void fpgart_host_retained(uintptr_t handle);
 OF_PYTHON void fpgart_host_released(uintptr_t handle);
+OF_PYTHON void fpgart_count_refused(uintptr_t handle, int kind, int releases);
 OF_PYTHON void fpgart_reap(void);

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from types import ModuleType
 
+from c_hosts import build
 from machine import Machine
+from processes import finished
 
 HANDLE = 0x1000
 
@@ -60,8 +63,20 @@ def test_a_wrong_handle_is_told_with_what_it_is(
     boards: Callable[..., Machine], imported: Callable[..., ModuleType]
 ) -> None:
     buffer, handles = boards("hetero").buffer(64), imported("bridge.handles", Table())
-    assert handles.in_words(HANDLE, buffer, handles.Event) == "0x1000 is a buffer, not an event"
-    assert handles.in_words(HANDLE, None, handles.Context) == "0x1000 is not a context"
-    assert handles.in_words(0, None, handles.Event) == "NULL is not an event"
+    assert handles.in_words(HANDLE, buffer, "Event") == "0x1000 is a buffer, not an event"
+    assert handles.in_words(HANDLE, None, "Context") == "0x1000 is not a context"
+    assert handles.in_words(0, None, "Event") == "NULL is not an event"
     handles._DEAD[HANDLE] = handles.Event
-    assert handles.in_words(HANDLE, None, handles.Event) == "0x1000 is the handle of an event that was released"
+    assert handles.in_words(HANDLE, None, "Event") == "0x1000 is the handle of an event that was released"
+
+
+def test_the_log_says_why_the_host_has_no_reference_to_release(tmp_path: Path) -> None:
+    result = finished(build("counts_refused", tmp_path), FPGART_LOG="stderr")
+    assert result.returncode == 0, result.stderr
+    event, buffer, context = result.stderr.splitlines()
+    assert event.startswith("fpgart: clReleaseEvent: CL_INVALID_EVENT: 0x")
+    assert event.endswith(" is the handle of an event that was released")
+    assert buffer.startswith("fpgart: clRetainMemObject: CL_INVALID_MEM_OBJECT: 0x")
+    assert buffer.endswith(" is a command queue, not a buffer")
+    assert context.startswith("fpgart: clReleaseContext: CL_INVALID_CONTEXT: 0x")
+    assert context.endswith(" is the handle of a context that was released")

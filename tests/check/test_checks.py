@@ -189,6 +189,23 @@ def test_a_finding_needs_little_of_a_small_signal_stack_and_names_the_function(t
     assert re.search(r"misused by the host \(host-\w+\+0x[0-9a-f]+, touch\)", result.stderr), result.stderr
 
 
+PAST_THE_END = """
+#include "check.h"
+void run(void)
+{
+    start_with_usm("kernel void k(global int *x) { *x = 1; }");
+    ((volatile char *)allocate(&host, DEVICE, SIZE))[SIZE] = 1;
+}
+"""
+
+
+def test_the_remedy_for_an_access_of_the_host_names_no_work_items(tmp_path: Path) -> None:
+    source = tmp_path / "host.c"
+    source.write_text(PAST_THE_END)
+    result = run("--check", "usm", "--", compiled([source], "-I", str(CHECKS), "-DMISTAKE=run"))
+    assert "fix: make it larger, or check the index\n" in result.stderr, result.stderr
+
+
 def test_a_sigsegv_handler_of_the_host_turns_protection_off(tmp_path: Path) -> None:
     pytest.importorskip("pyopencl")
     host = tmp_path / "host.py"

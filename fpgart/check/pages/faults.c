@@ -124,7 +124,9 @@ static void report_outside(struct fault_region *region, uintptr_t distance, int 
     fault_put_number(words, access->address, 16);
     fault_terminate(words);
     fault_write(region, past ? "access past the end" : "access before the start", draft,
-                "make it larger, launch fewer work-items, or check the index in the kernel");
+                draft->operation == -1
+                    ? "make it larger, or check the index"
+                    : "make it larger, launch fewer work-items, or check the index in the kernel");
     fault_release_draft(draft);
 }
 
