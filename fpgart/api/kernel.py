@@ -15,9 +15,6 @@ from fpgart._native import lib as native
 from fpgart.api.device_extensions import REQUIRED_SUB_GROUPS, extensions
 from fpgart.base import opencl as cl
 from fpgart.base.errors import (
-    EXHAUSTED,
-    CLError,
-    InvalidArgIndex,
     InvalidArgSize,
     InvalidArgValue,
     InvalidDevice,
@@ -81,12 +78,7 @@ ARG_INFO: dict[int, Callable[[Any], bytes]] = {
 
 def from_engine(query: int, default: bytes) -> Callable[[Kernel, Device], bytes]:
     def ask(kernel: Kernel, device: Device) -> bytes:
-        try:
-            answer = kernel.engine_kernel.work_group_info(query)
-        except EXHAUSTED:
-            raise
-        except CLError:
-            return default
+        answer = kernel.engine_answer(query)
         return answer if len(answer) == len(default) else default
 
     return ask
@@ -161,12 +153,7 @@ def clone_kernel(source_kernel: Kernel) -> Kernel:
 
 @entry("clSetKernelArg")
 def set_kernel_arg(kernel: Kernel, arg_index: int, arg_size: int, arg_value: int) -> None:
-    kinds = kernel.kinds
-    if arg_index >= len(kinds):
-        raise InvalidArgIndex(
-            f"kernel '{kernel.name}' has no argument {arg_index}; the number of its arguments is {len(kinds)}"
-        )
-    kind = kinds[arg_index]
+    kind = kernel.kind_of(arg_index)
     if kind == cl.CL_KERNEL_ARG_ADDRESS_PRIVATE:
         set_by_value(kernel, arg_index, arg_size, arg_value)
     elif kind == cl.CL_KERNEL_ARG_ADDRESS_LOCAL:
@@ -334,10 +321,7 @@ def get_kernel_info(kernel: Kernel, param_name: int) -> Answer:
 
 @entry("clGetKernelArgInfo")
 def get_kernel_arg_info(kernel: Kernel, arg_indx: int, param_name: int) -> Answer:
-    if arg_indx >= len(kernel.kinds):
-        raise InvalidArgIndex(
-            f"kernel '{kernel.name}' has no argument {arg_indx}; the number of its arguments is {len(kernel.kinds)}"
-        )
+    kernel.kind_of(arg_indx)  # fails for an argument that is not there
     argument = kernel.interface.arguments[arg_indx]
     return info.answer_of(ARG_INFO, argument, param_name, ARG_INFO, kernel, info.of_argument(arg_indx))
 

@@ -8,7 +8,7 @@ from typing import Protocol
 from weakref import ref
 
 from fpgart.base import opencl as cl
-from fpgart.base.errors import InvalidArgIndex, InvalidArgSize, InvalidArgValue
+from fpgart.base.errors import EXHAUSTED, CLError, InvalidArgIndex, InvalidArgSize, InvalidArgValue
 from fpgart.base.notices import NOTICES
 from fpgart.engine.interface import BYTES, LOCAL, NULL, POINTER, EngineKernel
 from fpgart.runtime.memory.buffer import Buffer
@@ -82,6 +82,15 @@ class Kernel:
         """Returns the engine's kernel of the program for some device."""
         return self.engine_kernel if program is self.program else program.engine_kernel(self.name)
 
+    def engine_answer(self, query: int) -> bytes:
+        """Returns the engine's answer to clGetKernelWorkGroupInfo; b"" if it has none. Raises EXHAUSTED."""
+        try:
+            return self.engine_kernel.work_group_info(query)
+        except EXHAUSTED:
+            raise
+        except CLError:
+            return b""
+
     def clone(self) -> Kernel:
         """Returns another kernel with the same arguments (OpenCL 3.0, 5.9.1)."""
         self.update_arguments()
@@ -91,7 +100,8 @@ class Kernel:
         other.usm_pointers = list(self.usm_pointers)
         return other
 
-    def _kind_of(self, index: int) -> int:
+    def kind_of(self, index: int) -> int:
+        """Returns the kind of argument `index`. Raises InvalidArgIndex."""
         if index >= len(self.kinds):
             raise InvalidArgIndex(
                 f"kernel '{self.name}' has no argument {index}; the number of its arguments is {len(self.kinds)}"
@@ -100,11 +110,8 @@ class Kernel:
 
     def is_pointer(self, index: int) -> bool:
         """True if argument `index` is a pointer to global or constant memory. Raises InvalidArgIndex."""
-        kind = self._kind_of(index)
+        kind = self.kind_of(index)
         return kind in (cl.CL_KERNEL_ARG_ADDRESS_GLOBAL, cl.CL_KERNEL_ARG_ADDRESS_CONSTANT)
-
-    def is_local(self, index: int) -> bool:
-        return self._kind_of(index) == cl.CL_KERNEL_ARG_ADDRESS_LOCAL
 
     def describe(self, index: int) -> str:
         argument = self.interface.arguments[index]

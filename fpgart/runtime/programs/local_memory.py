@@ -6,7 +6,7 @@ from __future__ import annotations
 from struct import Struct
 
 from fpgart.base import opencl as cl
-from fpgart.base.errors import EXHAUSTED, CLError, OutOfResources
+from fpgart.base.errors import OutOfResources
 from fpgart.engine.interface import LOCAL, Engine
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.programs.kernel import Kernel
@@ -40,12 +40,7 @@ def own_local_memory(kernel: Kernel) -> int:
     Raises EXHAUSTED.
     """
     if kernel.own_local_memory is None:
-        try:
-            answer = kernel.engine_kernel.work_group_info(cl.CL_KERNEL_LOCAL_MEM_SIZE)
-        except EXHAUSTED:
-            raise
-        except CLError:
-            answer = b""
+        answer = kernel.engine_answer(cl.CL_KERNEL_LOCAL_MEM_SIZE)
         kernel.own_local_memory = int(BYTES.unpack(answer)[0]) if len(answer) == BYTES.size else 0
     return kernel.own_local_memory
 

@@ -130,7 +130,7 @@ def test_no_buffer_is_a_null_pointer(kernel: Kernel) -> None:
 
 
 def test_an_argument_that_is_not_there_is_told_with_their_number(kernel: Kernel) -> None:
-    assert (kernel.is_pointer(0), kernel.is_pointer(2), kernel.is_local(2)) == (True, False, False)
+    assert (kernel.is_pointer(0), kernel.is_pointer(2)) == (True, False)
     with pytest.raises(InvalidArgIndex, match="kernel 'k' has no argument 3; the number of its arguments is 3"):
         kernel.is_pointer(3)
     with pytest.raises(InvalidArgValue, match=r"argument 1 \('int a1'\) of kernel 'k' is not a pipe"):
