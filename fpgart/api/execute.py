@@ -116,10 +116,7 @@ def enqueue_nd_range_kernel(
     if not 1 <= work_dim <= 3:
         raise InvalidWorkDimension(f"{work_dim} dimensions are given; 1 to 3 are allowed")
     pad = ONES[work_dim:]
-    if not global_work_size:
-        sizes: tuple[int, ...] = (0,) * work_dim
-    else:
-        sizes = tuple(ffi.unpack(global_work_size, work_dim))
+    sizes = tuple(ffi.unpack(global_work_size, work_dim)) if global_work_size else (0,) * work_dim
     offset = checked_offset(sizes, global_work_offset)
     local = tuple(ffi.unpack(local_work_size, work_dim)) if local_work_size else required_size(kernel, work_dim)
     if local:
