@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from fpgart.base.named_tuples import NamedTuple
 from fpgart.kernels.preprocessing.files import Source
-from fpgart.kernels.preprocessing.tokens import NAME, Token, closing_of, tokens_of
+from fpgart.kernels.preprocessing.tokens import NAME, Token, tokens_of
 from fpgart.kernels.signs import PreprocessorError
 
 DEEPEST_CALLS = 64
@@ -99,7 +99,7 @@ class Macros:
             raise at.refuse(f"#define needs a name, not: {rest.strip()}")
         name = tokens[0].text
         if len(tokens) > 1 and tokens[1].text == "(" and not tokens[1].spaced:
-            end = closing_of(list(tokens), 1)
+            end = next((index for index, token in enumerate(tokens) if token.text == ")"), None)
             if end is None:
                 raise at.refuse(f"the parameters of macro {name} lack a ')'")
             words = [token.text for token in tokens[2:end] if token.text != ","]

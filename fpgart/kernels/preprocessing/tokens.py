@@ -102,13 +102,3 @@ def text_of(tokens: Iterable[Token]) -> str:
 def _merge(last: str, first: str) -> bool:
     """True if two neighbouring characters would form one token."""
     return last + first in MERGING or ((last.isalnum() or last in "_$.") and (first.isalnum() or first in "_$."))
-
-
-def closing_of(tokens: list[Token], at: int) -> int | None:
-    """Returns the index of the parenthesis that closes the one at `at`; None if it is missing."""
-    depth = 0
-    for index in range(at, len(tokens)):
-        depth += {"(": 1, ")": -1}.get(tokens[index].text, 0)
-        if depth == 0:
-            return index
-    return None
