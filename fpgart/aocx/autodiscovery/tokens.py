@@ -21,12 +21,7 @@ INT32, UINT32, UINT64 = 0x7FFFFFFF, 0xFFFFFFFF, (1 << 64) - 1
 
 
 class AutodiscoveryError(AocxError):
-    """Raised if the string is malformed: `position` is the token's offset in it, `field` its meaning."""
-
-    def __init__(self, field: str, position: int, problem: str) -> None:
-        super().__init__(f"autodiscovery, {field}, at byte {position}: {problem}")
-        self.field = field
-        self.position = position
+    """Raised if the string is malformed. The message names the field, and the token's offset in the string."""
 
 
 class Reader:
@@ -43,7 +38,8 @@ class Reader:
         """Returns an error about the token that is `back` tokens before the next one."""
         index = self._next - back
         position = self._tokens[index][1] if index < len(self._tokens) else self._length
-        return AutodiscoveryError(", ".join([*self._places, field]), position, problem)
+        where = ", ".join([*self._places, field])
+        return AutodiscoveryError(f"autodiscovery, {where}, at byte {position}: {problem}")
 
     @property
     def more(self) -> bool:
