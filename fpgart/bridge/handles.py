@@ -120,13 +120,11 @@ VIEWABLE = tuple(KINDS[name][0] for name in ("CommandQueue", "Buffer", "Kernel",
 """The kinds of objects that C makes."""
 
 
-def no_makers() -> Mapping[int, Maker]:
-    """Returns none: the makers before the driver has started."""
-    return {}
+makers: Callable[[], Mapping[int, Maker]] = dict
+"""Returns, by kind, the function that makes a view of its parent, C's facts about it, and its handle (views.py).
 
-
-makers: Callable[[], Mapping[int, Maker]] = no_makers
-"""By kind, the function that makes a view of its parent, C's facts about it, and its handle (views.py)."""
+There are none before the driver has started.
+"""
 
 
 def view(handle: int) -> Any:

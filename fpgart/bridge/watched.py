@@ -8,7 +8,6 @@ many at once, so that no Python runs when a launch is enqueued.
 from __future__ import annotations
 
 import threading
-from functools import partial
 from time import sleep
 from typing import TYPE_CHECKING, Any
 
@@ -127,7 +126,8 @@ class TracedLaunches(WatchedLaunches):
     def called(self, runs: list[Run]) -> None:
         lines = []
         for launches, count in runs:
-            form = self._events.call(place_key(launches[0]), partial(call_of, launches[0]))
+            launch = launches[0]
+            form = self._events.call(place_key(launch), lambda: (launch.thread, place_of(launch)))
             lines.append(self._filled(form, launches, count, ffi.NULL))
         self._events.write(b"".join(lines))
 
@@ -137,7 +137,7 @@ class TracedLaunches(WatchedLaunches):
             launch = launches[0]
             if launch.has_run:  # else Python has run it, or nobody has
                 key = place_key(launch) + ffi.buffer(ffi.cast("char *", launch.key), launch.key_size)[:]
-                form = self._events.run(key, partial(run_of, launch))
+                form = self._events.run(key, lambda: (place_of(launch), launch_of(launch)))
                 lines.append(self._filled(form, launches, count, self._events.operations(count)))
         self._events.write(b"".join(lines))
 
@@ -167,16 +167,6 @@ def place_key(launch: Any) -> bytes:
     """Returns bytes that are the same for launches of one type from one place and thread."""
     key: bytes = ffi.buffer(launch)[PLACE]
     return key
-
-
-def call_of(launch: Any) -> tuple[int, Place]:
-    """Returns the thread and the place of a launch's call."""
-    return launch.thread, place_of(launch)
-
-
-def run_of(launch: Any) -> tuple[Place, Ran]:
-    """Returns the place of a launch's call, and what the launch was."""
-    return place_of(launch), launch_of(launch)
 
 
 def place_of(launch: Any) -> Place:
