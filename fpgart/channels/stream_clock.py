@@ -35,7 +35,6 @@ class Process:
 
     def __init__(self, number: int, steps: tuple[Step, ...], begin: int) -> None:
         self.number = number
-        self.steps = steps
         self.begin = begin
         self.length = unstalled(steps)
         self.talks = [

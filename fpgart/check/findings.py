@@ -21,7 +21,7 @@ from fpgart.base.output_file import KeptOutput, open_output
 from fpgart.kernels.cpp_names import with_kernel_names
 from fpgart.watch.callers import Site
 from fpgart.watch.mistake import Mistake
-from fpgart.watch.origins import NoOrigins, Origins
+from fpgart.watch.origins import Origins, no_origins
 from fpgart.watch.places import Places
 from fpgart.watch.words import times
 
@@ -91,7 +91,7 @@ class Findings:
         Raises OSError if the file cannot be written.
         """
         self.families = families
-        self.origins = origins or NoOrigins()
+        self.origins = origins or no_origins()
         """The places of the host's calls, for reports."""
         self.places = places or Places()
         self.asked_for = True

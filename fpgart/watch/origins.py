@@ -74,8 +74,6 @@ class Origins:
             self._sites[item] = site
 
 
-class NoOrigins(Origins):
-    """Origins without any places, for runs in which the host's calls are not observed."""
-
-    def __init__(self) -> None:
-        super().__init__(Callers(lambda: ()))
+def no_origins() -> Origins:
+    """Returns origins without any places, for runs in which the host's calls are not observed."""
+    return Origins(Callers(lambda: ()))

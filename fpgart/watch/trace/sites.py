@@ -12,7 +12,7 @@ from typing import Any
 from fpgart.watch.callers import Site
 from fpgart.watch.code_location import CodeLocation
 from fpgart.watch.modules import Modules
-from fpgart.watch.origins import NoOrigins, Origins
+from fpgart.watch.origins import no_origins
 from fpgart.watch.trace.timeline import Timeline
 
 NUMBERED = "site"
@@ -23,8 +23,8 @@ class Sites:
     """Numbers for the places of calls."""
 
     def __init__(self, timeline: Timeline) -> None:
-        self.origins: Origins = NoOrigins()
-        """The places of calls; NoOrigins if none are observed."""
+        self.origins = no_origins()
+        """The places of calls; there are none if calls are not observed."""
         self._timeline = timeline
         self._numbers: dict[Site, int] = {}
         self._modules = Modules()
