@@ -138,7 +138,7 @@ def modelled_in_words(report: Report) -> list[str]:
             for (where, name), busy in report.busy.items()
             if where == device and busy and name not in (PROGRAMMING, LOADING)
         )
-        shares = [f"{name} {-busy / 1e6:.3f} ms ({_share(-busy, total)})" for busy, name in parts]
+        shares = [f"{name} {-busy / 1e6:.3f} ms ({100 * -busy / max(1, total):.1f} %)" for busy, name in parts]
         if shares:
             lines.append(f"  device {device}: busiest first: {', '.join(shares)}")
     return lines
@@ -165,10 +165,6 @@ def _bounds(found: Modelled) -> str:
     if len(found.bounds) == 1:
         return next(iter(found.bounds))
     return ", ".join(f"{name} ({number})" for name, number in sorted(found.bounds.items(), key=lambda b: (-b[1], b[0])))
-
-
-def _share(busy: int, total: int) -> str:
-    return f"{100 * busy / max(1, total):.1f} %"
 
 
 def saved(advice: Advice) -> str:

@@ -67,7 +67,6 @@ class Timeline:
         self.begin = monotonic_ns()
         self._threads: set[int] = set()
         self._queues: set[tuple[int, int]] = set()
-        self._lanes: dict[int, dict[str, int]] = {}
         self._tracks: dict[int, dict[str, int]] = {}
         self._operation: ContextVar[tuple[int, int, dict[str, Any]]] = ContextVar("operation", default=NO_OPERATION)
         """Number and queue of the device operation that this thread runs, or works for, and the arguments that name
@@ -119,7 +118,9 @@ class Timeline:
     ) -> None:
         """Writes a step of the simulated clock, on the track of a resource of the device (`lane`)."""
         process = FIRST_CLOCK + device
-        track = self._lane(process, f"device {device}: {board.name}, simulated time", lane)
+        if process not in self._tracks:
+            self._name(process, 0, "process_name", f"device {device}: {board.name}, simulated time")
+        track = self._track(process, lane, 1)
         self._write(self._event("time", name, process, track, self.begin + begin, end - begin, args))
 
     def emit_on(
@@ -127,11 +128,8 @@ class Timeline:
     ) -> None:
         """Writes an event on a track of a device that belongs to no queue."""
         process = FIRST_DEVICE + device
-        tracks = self._tracks.setdefault(process, {})
-        if track not in tracks:
-            tracks[track] = FIRST_TRACK + len(tracks)
-            self._name(process, tracks[track], "thread_name", track)
-        self._write(self._event(category, name, process, tracks[track], begin, duration, args))
+        number = self._track(process, track, FIRST_TRACK)
+        self._write(self._event(category, name, process, number, begin, duration, args))
 
     def emit_level(self, category: str, name: str, device: int, at: int, args: dict[str, int]) -> None:
         """Writes values that last until the next event of this name."""
@@ -221,14 +219,13 @@ class Timeline:
             self._name(process, queue, "thread_name", f"queue {queue}" if queue else "auto_queue")
         return process, queue
 
-    def _lane(self, process: int, title: str, lane: str) -> int:
-        lanes = self._lanes.setdefault(process, {})
-        if not lanes:
-            self._name(process, 0, "process_name", title)
-        if lane not in lanes:
-            lanes[lane] = len(lanes) + 1
-            self._name(process, lanes[lane], "thread_name", lane)
-        return lanes[lane]
+    def _track(self, process: int, name: str, first: int) -> int:
+        """Returns the number of a track; those of a process are numbered from `first` on."""
+        tracks = self._tracks.setdefault(process, {})
+        if name not in tracks:
+            tracks[name] = first + len(tracks)
+            self._name(process, tracks[name], "thread_name", name)
+        return tracks[name]
 
 
 def rates(memory: GlobalMemory, kernel_clock: int) -> dict[str, int]:
