@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds out the same as polling.py, for SPIR-V."""
+"""Kernels of SPIR-V that may poll what other commands write, as polling.py finds them in OpenCL C."""
 
 from __future__ import annotations
 

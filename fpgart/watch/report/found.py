@@ -76,7 +76,7 @@ class Found:
             found.sites[site] = found.sites.get(site, 0) + 1
 
     def add_each(self, words: str, savings: Sequence[Saving], *, noun: str) -> None:
-        """Counts many of one kind, which concern no buffers."""
+        """Adds savings to the item of advice with these words, which concerns no buffers."""
         found = self._of(words, noun)
         found.copies += len(savings)
         for nanoseconds, site, operation in savings:
