@@ -133,6 +133,7 @@ def finished(*command: str | Path, environment: Environment, status: int = 0) ->
         pytest.skip(result.stdout.strip())
     tail = "\n".join((result.stdout + result.stderr).splitlines()[-40:])
     assert result.returncode == status, f"exit status {result.returncode}\n{tail}"
+    assert "Traceback" not in result.stderr, result.stderr
     return result.stdout
 
 
@@ -169,6 +170,7 @@ def bad_input(driver: Path, is_fpgart: bool, driver_environment: Environment) ->
         failed = [line for line in lines if "FAIL" in line]
         report = "\n".join([*failed, *lines[-3:], *result.stderr.splitlines()[-5:]])
         assert result.returncode == 0, f"exit status {result.returncode}\n{report}"
+        assert "Traceback" not in result.stderr, result.stderr
         passed = re.search(r"^(\d+) passed, 0 failed$", lines[-1])
         assert passed is not None, report
         assert int(passed[1]) > 700, report

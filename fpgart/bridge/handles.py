@@ -41,9 +41,10 @@ KINDS: dict[str, tuple[int, type[errors.CLError]]] = {
     "Program": (6, errors.InvalidProgram),
     "Kernel": (7, errors.InvalidKernel),
     "Event": (8, errors.InvalidEvent),
+    "Sampler": (9, errors.InvalidSampler),
 }
 """Classes of fpgart.runtime by name, because those that no host has used are not imported: what C calls them
-(enum fpgart_kind), and the error for another handle."""
+(enum fpgart_kind), and the error for another handle. Boards have no samplers, so there is no such class."""
 MEMORY = 4096  # the number of released handles whose class is remembered for messages
 
 ADDRESSES = 1 << 29

@@ -12,6 +12,14 @@
 
 struct fpgart_argument;
 
+/* For Python: it accepts such arguments of the kernel, and of all kernels of its name. */
+AT_ONCE void fpgart_accept_values(uintptr_t kernel, uint32_t index, size_t size, int is_structure);
+AT_ONCE void fpgart_accept_local_sizes(uintptr_t kernel, uint32_t index);
+AT_ONCE void fpgart_accept_buffers(uintptr_t kernel, uint32_t index, uintptr_t context,
+                                   int needs_place);
+AT_ONCE void fpgart_accept_svm_pointers(uintptr_t kernel, uint32_t index, uintptr_t context);
+AT_ONCE void fpgart_accept_usm_pointers(uintptr_t kernel, uint32_t index, uintptr_t context,
+                                        size_t alignment);
 int fpgart_sets_argument(const void *kernel, cl_uint index, size_t size, const void *value);
 int fpgart_sets_svm_pointer(const void *kernel, cl_uint index, const void *pointer);
 int fpgart_sets_usm_pointer(const void *kernel, cl_uint index, const void *pointer);

@@ -104,10 +104,3 @@ void fpgart_arguments_free(fpgart_arguments_slot *slot);
 /* These return NULL if C does not know the kernel's name. */
 fpgart_answers *fpgart_kernel_answers(fpgart_arguments_slot *slot); /* for all of the name */
 const char *fpgart_name_of(fpgart_arguments_slot *slot);
-
-AT_ONCE void fpgart_accept_values(uintptr_t kernel, uint32_t index, size_t size, int is_structure);
-AT_ONCE void fpgart_accept_local_sizes(uintptr_t kernel, uint32_t index);
-AT_ONCE void fpgart_accept_buffers(uintptr_t kernel, uint32_t index, uintptr_t context, int placed);
-AT_ONCE void fpgart_accept_svm_pointers(uintptr_t kernel, uint32_t index, uintptr_t context);
-AT_ONCE void fpgart_accept_usm_pointers(uintptr_t kernel, uint32_t index, uintptr_t context,
-                                        size_t alignment);

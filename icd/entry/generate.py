@@ -362,12 +362,7 @@ def reference_count(function: Prototype) -> list[str]:
     noun = function.name[len("clRetain") if verb == "retain" else len("clRelease") :]
     kind = {"CommandQueue": "QUEUE", "MemObject": "MEM"}.get(noun, noun.upper())
     invalid = INVALID.get(kind, f"CL_INVALID_{kind}")
-    if kind == "DEVICE":  # root devices are not counted
-        body = f"fpgart_handle_kind((uintptr_t)object) == FPGART_DEVICE ? CL_SUCCESS : {invalid}"
-    else:
-        body = f"fpgart_{verb}(object, FPGART_{kind}, {invalid})"
-    object_name = function.parameters[0].name
-    body = body.replace("object", object_name)
+    body = f"fpgart_{verb}({function.parameters[0].name}, FPGART_{kind}, {invalid})"
     return [f"CL_API_ENTRY {function.declaration}", "{", *fails_on_request(function), f"    return {body};", "}", ""]
 
 
@@ -378,7 +373,7 @@ def fails_on_request(function: Prototype) -> list[str]:
     handle = next((f"(uintptr_t){p.name}" for p in function.parameters[:1] if p.python_type == "uintptr_t"), "0")
     asks = "fpgart_asks_about_calls"
     if is_reference_count(function.name):  # hosts in Python may release under a lock of their own (handles.c)
-        asks += " && (!fpgart_is_guest() || fpgart_holds_interpreter())"
+        asks += " && fpgart_may_wait_for_interpreter()"
     lines = [
         "    cl_int fault;",
         f'    if ({asks} && fpgart_call_fails("{function.name}", {handle}, &fault)) {{',

@@ -447,27 +447,32 @@ void fpgart_released_done(void)
     atomic_fetch_sub(&unfinished, 1);
 }
 
-/* Returns `invalid`; Python reports why. A thread of a Python host that comes without the
- * interpreter's lock may hold another lock, so it does not wait for that one: nothing is reported.
- */
+/* Returns `invalid`; Python reports why, on a thread that may wait for it. */
 static cl_int refuse(const void *handle, int kind, int releases, cl_int invalid)
 {
     struct fpgart_visit visit;
-    int may_enter = !fpgart_is_guest() || fpgart_holds_interpreter();
-    if (fpgart_running() && may_enter && fpgart_enter(&visit)) {
+    if (fpgart_running() && fpgart_may_wait_for_interpreter() && fpgart_enter(&visit)) {
         fpgart_count_refused((uintptr_t)handle, kind, releases);
         fpgart_leave(&visit);
     }
     return invalid;
 }
 
+/* The specification counts references to sub-devices only, and boards have none. */
+static int is_counted(int kind)
+{
+    return kind != FPGART_DEVICE;
+}
+
 cl_int fpgart_retain(const void *handle, int kind, cl_int invalid)
 {
-    if (fpgart_state == FPGART_FORKED)
+    if (fpgart_state == FPGART_FORKED && is_counted(kind))
         return CL_OUT_OF_RESOURCES;
     struct handle *slot = find((uintptr_t)handle);
     if (slot == NULL || atomic_load(&slot->kind) != kind)
         return refuse(handle, kind, 0, invalid);
+    if (!is_counted(kind))
+        return CL_SUCCESS;
     struct fpgart_visit visit;
     if (atomic_fetch_add(&slot->references, 1) == 0 && fpgart_running() && fpgart_enter(&visit)) {
         fpgart_host_retained((uintptr_t)handle);
@@ -482,7 +487,7 @@ static void let_go(uintptr_t handle, int kind)
     struct fpgart_visit visit;
     if (!fpgart_running())
         return;
-    int must_not_enter = nobody_watches(kind) && fpgart_is_guest() && !fpgart_holds_interpreter();
+    int must_not_enter = nobody_watches(kind) && !fpgart_may_wait_for_interpreter();
     if ((must_not_enter || core_in_ended()) &&
         release_later(handle, must_not_enter || atomic_load(&is_watched)))
         return;
@@ -540,11 +545,13 @@ static void end_hold(struct handle *slot, int kind)
 
 cl_int fpgart_release(const void *handle, int kind, cl_int invalid)
 {
-    if (fpgart_state == FPGART_FORKED)
+    if (fpgart_state == FPGART_FORKED && is_counted(kind))
         return CL_OUT_OF_RESOURCES;
     struct handle *slot = find((uintptr_t)handle);
     if (slot == NULL || atomic_load(&slot->kind) != kind)
         return refuse(handle, kind, 1, invalid);
+    if (!is_counted(kind))
+        return CL_SUCCESS;
     uint64_t references = atomic_load(&slot->references);
     int is_last = references > CHILD && references % CHILD == 1;
     if (is_last && kind == FPGART_QUEUE)

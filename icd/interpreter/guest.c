@@ -54,6 +54,11 @@ int fpgart_holds_interpreter(void)
     return state != NULL && state == PyThreadState_GetUnchecked();
 }
 
+int fpgart_may_wait_for_interpreter(void)
+{
+    return !fpgart_is_guest() || fpgart_holds_interpreter();
+}
+
 /* Changes the interpreter while the thread holds the lock. Since 3.12 PyThreadState_Swap()
  * releases the lock while the thread still counts as its holder, which the preloaded library
  * would observe. */

@@ -77,6 +77,9 @@ void fpgart_go_out(const struct fpgart_visit *visit);
 
 /* Returns 1 if the calling thread has the lock of the interpreter that it is in. */
 int fpgart_holds_interpreter(void);
+/* Returns 0 on a thread of a host in Python that is in C without the interpreter's lock. It may
+ * have another lock, for which a thread with the interpreter's lock waits. */
+int fpgart_may_wait_for_interpreter(void);
 
 /* Encloses every call of a function of the host's, so that Python in it finds the host's
  * interpreter. A thread in the driver's interpreter does not have the lock. */

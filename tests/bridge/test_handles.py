@@ -73,10 +73,14 @@ def test_a_wrong_handle_is_told_with_what_it_is(
 def test_the_log_says_why_the_host_has_no_reference_to_release(tmp_path: Path) -> None:
     result = finished(build("counts_refused", tmp_path), FPGART_LOG="stderr")
     assert result.returncode == 0, result.stderr
-    event, buffer, context = result.stderr.splitlines()
+    event, buffer, device, sampler, context = result.stderr.splitlines()
     assert event.startswith("fpgart: clReleaseEvent: CL_INVALID_EVENT: 0x")
     assert event.endswith(" is the handle of an event that was released")
     assert buffer.startswith("fpgart: clRetainMemObject: CL_INVALID_MEM_OBJECT: 0x")
     assert buffer.endswith(" is a command queue, not a buffer")
+    assert device.startswith("fpgart: clReleaseDevice: CL_INVALID_DEVICE: 0x")
+    assert device.endswith(" is a buffer, not a device")
+    assert sampler.startswith("fpgart: clRetainSampler: CL_INVALID_SAMPLER: 0x")
+    assert sampler.endswith(" is a buffer, not a sampler")
     assert context.startswith("fpgart: clReleaseContext: CL_INVALID_CONTEXT: 0x")
     assert context.endswith(" is the handle of a context that was released")

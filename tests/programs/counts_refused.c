@@ -15,6 +15,8 @@ int main(void)
     MUST(clReleaseEvent(event));
     must_be(clReleaseEvent(event) == CL_INVALID_EVENT, "an event is released once");
     must_be(clRetainMemObject((cl_mem)host.queue) == CL_INVALID_MEM_OBJECT, "a queue is no buffer");
+    must_be(clReleaseDevice((cl_device_id)buffer) == CL_INVALID_DEVICE, "a buffer is no device");
+    must_be(clRetainSampler((cl_sampler)buffer) == CL_INVALID_SAMPLER, "boards have no samplers");
     MUST(clReleaseContext(host.context));
     must_be(clReleaseContext(host.context) == CL_INVALID_CONTEXT, "only the queue needs it");
     return 0;
