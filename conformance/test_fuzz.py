@@ -22,6 +22,7 @@ def fuzz(driver_environment: dict[str, str]) -> Fuzz:
         command = [sys.executable, str(FOLDER / program), *map(str, words)]
         result = subprocess.run(command, env={**driver_environment, **variables}, capture_output=True, text=True)
         assert result.returncode == 0, result.stdout[-2000:] + result.stderr[-2000:]
+        assert "Traceback" not in result.stderr, result.stderr[-4000:]
 
     return run
 

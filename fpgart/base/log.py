@@ -60,9 +60,9 @@ def warning(text: str) -> None:
     _write(text)
 
 
-def bug(where: str) -> None:
-    """Logs the exception that is being handled: a bug of the driver, or of a host's Python function."""
+def bug(where: str, failure: BaseException | None = None) -> None:
+    """Logs a bug of the driver, or of a host's Python function: `failure`, or the exception that is being handled."""
     import traceback  # rarely needed
 
-    kind, failure, trace = sys.exc_info()
-    _write(f"{where}; this is a bug of the driver\n" + "".join(traceback.format_exception(kind, failure, trace)))
+    lines = traceback.format_exception(failure or sys.exc_info()[1])
+    _write(f"{where}; this is a bug of the driver\n" + "".join(lines))

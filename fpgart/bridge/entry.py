@@ -247,6 +247,11 @@ def failed(error: errors.CLError, name: str, item: Any) -> int:
     return error.status
 
 
+def called_by_c(name: str, function: Callable[..., Any]) -> None:
+    """Makes a function the one that C calls by that name. If it fails, that is logged, and C gets 0."""
+    ffi.def_extern(name=name, onerror=lambda _, failure, __: log.bug(f"{name} failed", failure))(function)
+
+
 def count_refused(handle: int, kind: int, releases: int) -> None:
     """Reports the error of a clRetain... or clRelease... that C has refused."""
     name = next(name for name, (number, _) in KINDS.items() if number == kind)

@@ -20,7 +20,7 @@ from fpgart.base.notices import NOTICES
 from fpgart.board.catalogue import chosen_personality, chosen_with_names
 from fpgart.board.simulated_board import SimulatedBoard
 from fpgart.bridge import carried, chapters, handles
-from fpgart.bridge.entry import count_refused, observe
+from fpgart.bridge.entry import called_by_c, count_refused, observe
 from fpgart.runtime.objects.platform import Board, Platform
 from fpgart.runtime.scheduling.core import Core
 from fpgart.runtime.scheduling.event import Event
@@ -209,23 +209,23 @@ def register(functions: str, process: Spawned | None) -> None:
         raise config.OptionError(str(error)) from None
     native.exits_close_first(int(ffi.cast("uintptr_t", ffi.addressof(lib, "fpgart_close_at_exit"))))
     handles.makers = view_makers
-    ffi.def_extern(name="fpgart_host_released")(handles.host_released)
-    ffi.def_extern(name="fpgart_host_retained")(handles.host_retained)
-    ffi.def_extern(name="fpgart_count_refused")(count_refused)
-    ffi.def_extern(name="fpgart_reap")(handles.reap)
-    ffi.def_extern(name="fpgart_busy", error=0)(lambda: not platform.scheduler.at_rest())
-    ffi.def_extern(name="fpgart_control_request")(answer_control)
-    ffi.def_extern(name="fpgart_settle", error=0)(lambda: settle(platform, at_end, faults))
-    ffi.def_extern(name="fpgart_shut_down", error=0)(lambda: shut_down(platform, at_end, faults))
+    called_by_c("fpgart_host_released", handles.host_released)
+    called_by_c("fpgart_host_retained", handles.host_retained)
+    called_by_c("fpgart_count_refused", count_refused)
+    called_by_c("fpgart_reap", handles.reap)
+    called_by_c("fpgart_busy", lambda: not platform.scheduler.at_rest())
+    called_by_c("fpgart_control_request", answer_control)
+    called_by_c("fpgart_settle", lambda: settle(platform, at_end, faults))
+    called_by_c("fpgart_shut_down", lambda: shut_down(platform, at_end, faults))
     chapters.open_at(functions)
     from fpgart.api.platform import adopt
 
-    ffi.def_extern(name="fpgart_board_idle")(carried.board_idle)
-    ffi.def_extern(name="fpgart_commands_ready")(platform.scheduler.commands_ready)
-    ffi.def_extern(name="fpgart_carried_failed")(carried.failed)
-    ffi.def_extern(name="fpgart_svm_goes")(carried.svm_goes)
-    ffi.def_extern(name="fpgart_renew", error=0)(carried.renew)
-    ffi.def_extern(name="fpgart_run_handed_over")(carried.run_handed_over)
+    called_by_c("fpgart_board_idle", carried.board_idle)
+    called_by_c("fpgart_commands_ready", platform.scheduler.commands_ready)
+    called_by_c("fpgart_carried_failed", carried.failed)
+    called_by_c("fpgart_svm_goes", carried.svm_goes)
+    called_by_c("fpgart_renew", carried.renew)
+    called_by_c("fpgart_run_handed_over", carried.run_handed_over)
     adopt(platform, lib.fpgart_platform())
     platform.meanwhile = chapters.load_for_launch
     start_profile()
@@ -327,7 +327,7 @@ def start_faults(platform: Platform, owns: bool) -> Faults | None:
     from fpgart.startup import call_faults
 
     call_faults.start()
-    ffi.def_extern(name="fpgart_fault_of_call", error=0)(call_faults.fault_of)
+    called_by_c("fpgart_fault_of_call", call_faults.fault_of)
     for device in platform.devices:
         FAULTS.attach(device)
     try:

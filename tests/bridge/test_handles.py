@@ -6,7 +6,9 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from unittest.mock import Mock
 
+import pytest
 from c_hosts import build
 from machine import Machine
 from processes import finished
@@ -84,3 +86,17 @@ def test_the_log_says_why_the_host_has_no_reference_to_release(tmp_path: Path) -
     assert sampler.endswith(" is a buffer, not a sampler")
     assert context.startswith("fpgart: clReleaseContext: CL_INVALID_CONTEXT: 0x")
     assert context.endswith(" is the handle of a context that was released")
+
+
+def test_the_log_says_that_a_function_which_c_calls_failed(
+    imported: Callable[..., ModuleType], capfd: pytest.CaptureFixture[str]
+) -> None:
+    library = Mock()
+    imported("bridge.entry", ffi=library).called_by_c("fpgart_reap", int)
+    assert library.def_extern.return_value.call_args.args == (int,)
+    error = KeyError("no such object")
+    assert library.def_extern.call_args.kwargs["onerror"](KeyError, error, None) is None, "C gets 0"
+    assert capfd.readouterr().err.splitlines() == [
+        "fpgart: fpgart_reap failed; this is a bug of the driver",
+        "fpgart: KeyError: 'no such object'",
+    ]
