@@ -32,9 +32,8 @@ REQUIRED_SIZE = pattern(r"reqd_work_group_size\s*\(\s*(\d+)\s*,\s*(\d+)\s*,\s*(\
 class KernelEngine(Protocol):
     """The part of the engine that kernels use."""
 
-    @property
-    def queues(self) -> Queues:
-        """The driver's command queues."""
+    queues: Queues
+    """The driver's command queues."""
 
     def at_work(self) -> AbstractContextManager[None]:
         """A context in which the driver may compile."""
@@ -47,17 +46,12 @@ class KernelProgram(Protocol):
     def engine(self) -> KernelEngine:
         """The engine that made the program."""
 
-    @property
-    def driver(self) -> Driver:
-        """The driver's device that the program is for."""
-
-    @property
-    def handle(self) -> int:
-        """The driver's program."""
-
-    @property
-    def lowered(self) -> Lowered | None:
-        """The channels, pipes and variables of a program that has any."""
+    driver: Driver
+    """The driver's device that the program is for."""
+    handle: int
+    """The driver's program."""
+    lowered: Lowered | None
+    """The channels, pipes and variables of a program that has any."""
 
     def twin_kernel(self, name: str) -> DriverKernel | None:
         """Returns the same kernel for the device that runs kernels on the calling thread; None if there is none."""

@@ -49,10 +49,8 @@ NEEDS_POCL = (
 class ProgramEngine(KernelEngine, Protocol):
     """The part of the engine that programs use."""
 
-    @property
-    def driver(self) -> Driver:
-        """The driver's device for programs without channels."""
-
+    driver: Driver
+    """The driver's device for programs without channels."""
     refusals: set[VersionRefusal]
     """The version refusals that the compiler has shown so far."""
 
@@ -60,9 +58,8 @@ class ProgramEngine(KernelEngine, Protocol):
     def compiler(self) -> Compiler:
         """The properties of the driver's compiler."""
 
-    @property
-    def needs_for_channels(self) -> str:
-        """The sentence for errors if it takes no programs with channels."""
+    needs_for_channels: str
+    """The sentence for errors if it takes no programs with channels."""
 
     def do(self, driver: Driver, step: BuildStep) -> Result:
         """Does a step, in the compiler's process if there is one; raises BuildFailed, CLError."""

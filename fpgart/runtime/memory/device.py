@@ -42,8 +42,7 @@ class DevicePlatform(Protocol):
     @property
     def devices(self) -> Sequence[Device]: ...
 
-    @property
-    def personality(self) -> Personality: ...
+    personality: Personality
 
     @property
     def engine(self) -> Engine: ...
@@ -61,11 +60,8 @@ class DevicePlatform(Protocol):
 class DeviceContext(Protocol):
     """The members of a context that its devices use."""
 
-    @property
-    def compiler_mode(self) -> int: ...
-
-    @property
-    def reaper(self) -> Reaper: ...
+    compiler_mode: int
+    reaper: Reaper
 
 
 class DeviceProgram(Protocol):

@@ -22,24 +22,13 @@ class Placement(Protocol):
     @property
     def devices(self) -> Sequence[Device]: ...
 
-    @property
-    def placing(self) -> Lock:
-        """The lock that guards the buffers' blocks and mappings."""
-
-    @property
-    def reaper(self) -> Reaper:
-        """The queue for the work that destroyed buffers leave."""
-
-    @property
-    def svm(self) -> AddressRegistry[SvmAllocation]: ...
-
-    @property
-    def malloced(self) -> BoardMalloc: ...
-
-    @property
-    def unified_memory(self) -> bool:
-        """True if all boards use the host's own memory."""
-
-    @property
-    def maps_in_place(self) -> bool:
-        """True if buffers are mapped in the board's memory."""
+    placing: Lock
+    """The lock that guards the buffers' blocks and mappings."""
+    reaper: Reaper
+    """The queue for the work that destroyed buffers leave."""
+    svm: AddressRegistry[SvmAllocation]
+    malloced: BoardMalloc
+    unified_memory: bool
+    """True if all boards use the host's own memory."""
+    maps_in_place: bool
+    """True if buffers are mapped in the board's memory."""

@@ -33,8 +33,7 @@ class SvmContext(Protocol):
     @property
     def devices(self) -> Sequence[Device]: ...
 
-    @property
-    def svm(self) -> AddressRegistry[SvmAllocation]: ...
+    svm: AddressRegistry[SvmAllocation]
 
 
 def allocate(context: SvmContext, size: int, alignment: int) -> int:

@@ -210,8 +210,7 @@ class UsmContext(Protocol):
     @property
     def devices(self) -> Sequence[Device]: ...
 
-    @property
-    def usm(self) -> AddressRegistry[UsmAllocation]: ...
+    usm: AddressRegistry[UsmAllocation]
 
 
 def allocate_device(

@@ -20,13 +20,8 @@ class ProgramContext(Placement, Protocol):
     @property
     def platform(self) -> DevicePlatform: ...
 
-    @property
-    def usm(self) -> AddressRegistry[UsmAllocation]: ...
-
-    @property
-    def compiler_mode(self) -> int:
-        """The origin of the context's programs: CL_CONTEXT_COMPILER_MODE_INTELFPGA."""
-
-    @property
-    def library_root(self) -> str:
-        """The folder of compiled programs, for the modes that use one; "" for the default."""
+    usm: AddressRegistry[UsmAllocation]
+    compiler_mode: int
+    """The origin of the context's programs: CL_CONTEXT_COMPILER_MODE_INTELFPGA."""
+    library_root: str
+    """The folder of compiled programs, for the modes that use one; "" for the default."""
