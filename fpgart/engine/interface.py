@@ -38,9 +38,8 @@ class ArgumentKind(enum.IntEnum):
 
 
 BYTES, POINTER, LOCAL, NULL = (int(kind) for kind in ArgumentKind)
-ARGUMENT = Struct("IIQ")
-"""`struct argument` (engine/calls.h): kind, size and value."""
 _LAYOUTS = [Struct("IIQ" * count) for count in range(64)]
+"""Rows of `struct argument` (engine/calls.h): kind, size and value."""
 
 
 def pack_arguments(arguments: list[tuple[int, int, int | bytes]]) -> bytes:
