@@ -323,7 +323,7 @@ def driver(work: Path) -> Library:
             *(work / name for name in texts),
             *sorted(ENTRY.glob("*.c")),
             *sorted(CORE.glob("*.c")),
-            *(BOARD / name for name in ("board_memory.c", "first_fit.c", "pages.c")),
+            *(BOARD / name for name in ("board_memory.c", "copies.c", "first_fit.c", "pages.c")),
         ),
         options=(
             *(f"-I{folder}" for folder in (ENTRY, ROOT / "fpgart/base", ROOT / "fpgart/engine", BOARD)),

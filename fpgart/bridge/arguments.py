@@ -15,7 +15,7 @@ from _fpgart_icd import ffi, lib
 from fpgart._native import ffi as native_ffi
 from fpgart.base.errors import InvalidMemObject
 from fpgart.bridge.handles import find
-from fpgart.engine.interface import BYTES, POINTER
+from fpgart.engine.interface import BYTES, LOCAL, NULL, POINTER
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.programs.kernel import Argument, Kernel
 
@@ -38,27 +38,27 @@ class SetInC:
 
     def tell(self, kernel: Kernel) -> None:
         """Passes the arguments to the kernel."""
-        taken = ffi.new("struct fpgart_argument[]", len(kernel.kinds))
-        for number in range(lib.fpgart_take_arguments(self._handle, taken)):
-            keep(kernel, taken[number])
+        taken, value = ffi.new("struct fpgart_argument *"), ffi.new("char[]", lib.FPGART_VALUE)
+        while lib.fpgart_take_argument(self._handle, taken, value):
+            keep(kernel, taken, value)
 
     def changed(self, index: int) -> None:
         """Records that Python has set an argument, so that C submits no launch until Python has laid all out again."""
         lib.fpgart_argument_changed(self._handle, index)
 
 
-def keep(kernel: Kernel, argument: Any) -> None:
-    """Passes an argument that C has kept (`struct fpgart_argument`) to the kernel."""
-    if argument.is_null:
-        kernel.keep_null(argument.index)
-    elif argument.is_local:
+def keep(kernel: Kernel, argument: Any, value: Any) -> None:
+    """Passes an argument that C has kept (`struct fpgart_argument`, and the bytes of a value) to the kernel."""
+    if argument.kind == BYTES:
+        kernel.keep_value(argument.index, bytes(ffi.buffer(value, argument.size)))
+    elif argument.kind == LOCAL:
         kernel.keep_local(argument.index, argument.size)
-    elif argument.pointer:
-        kernel.keep_pointer(argument.index, argument.pointer)
+    elif argument.kind == NULL:
+        kernel.keep_null(argument.index)
     elif argument.buffer:
         kernel.keep_buffer(argument.index, buffer_of(argument.buffer, argument.serial))
     else:
-        kernel.keep_value(argument.index, bytes(ffi.buffer(argument.value, argument.size)))
+        kernel.keep_pointer(argument.index, argument.pointer)
 
 
 def buffer_of(handle: int, serial: int) -> ref[Buffer]:
@@ -72,7 +72,7 @@ def buffer_of(handle: int, serial: int) -> ref[Buffer]:
 
 
 def is_kept(kernel: Kernel) -> bool:
-    """True if C keeps arguments of the kernel, now or already before. It does not for kernels with very many."""
+    """True if C keeps arguments of the kernel, now or already before. It does not without memory."""
     if kernel.elsewhere is None:
         program, name = kernel.program.handle, kernel.name.encode(errors="surrogateescape")
         pending = lib.fpgart_arguments_new(kernel.handle, len(kernel.kinds), program, name)
@@ -84,7 +84,7 @@ def is_kept(kernel: Kernel) -> bool:
 
 
 def accept_values(kernel: Kernel, index: int, size: int, *, is_structure: bool) -> None:
-    """Lets C set this argument to other values of `size` bytes; to structures that are within one page of memory."""
+    """Lets C set this argument to other values of `size` bytes."""
     if is_kept(kernel):
         lib.fpgart_accept_values(kernel.handle, index, size, is_structure)
 

@@ -8,12 +8,14 @@
 
 #include "allocations.h"
 #include "arguments.h"
-#include "blocks.h"
+#include "calls.h"
+#include "copies.h"
 #include "handles.h"
 #include "interpreter.h"
 #include "permissions.h"
 
 #include <CL/cl_ext.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct place *place_of(struct fpgart_arguments *arguments, uint32_t index)
@@ -103,75 +105,120 @@ static int passes(const struct facts *facts, uintptr_t buffer)
            (!facts->needs_place || atomic_load(&place->epoch) != 0);
 }
 
-static int put_svm(struct place *place, uint32_t index, size_t size, const void *pointer)
+/* Returns the image, which may be new; NULL without memory. */
+static struct argument *image_of(struct fpgart_arguments *arguments)
 {
-    uint64_t context = place->facts.svm_context;
-    if (context == 0 || pointer == NULL)
+    if (arguments->image == NULL) {
+        arguments->size = arguments->count * (uint32_t)sizeof *arguments->image;
+        arguments->image = calloc(1, arguments->size);
+    }
+    return arguments->image;
+}
+
+/* Writes an argument that is no value. */
+static int put(struct fpgart_arguments *arguments, uint32_t index, struct argument argument,
+               uintptr_t buffer)
+{
+    struct argument *image = image_of(arguments);
+    struct place *place = &arguments->places[index];
+    if (image == NULL)
         return 0;
-    place->set = (struct fpgart_argument){.index = index, .pointer = (uintptr_t)pointer};
-    place->in_allocation = fpgart_is_allocated(context, (uintptr_t)pointer);
+    image[index] = argument;
+    place->buffer = buffer;
+    place->serial = fpgart_handle_serial(buffer);
     return 1;
 }
 
-static int put_usm(struct place *place, uint32_t index, size_t size, const void *pointer)
+static int put_pointer(struct fpgart_arguments *arguments, uint32_t index, uintptr_t pointer,
+                       int in_allocation)
 {
+    uint32_t kind = in_allocation ? FPGART_IN_ALLOCATION : ARGUMENT_POINTER;
+    return put(arguments, index, (struct argument){kind, sizeof pointer, pointer}, 0);
+}
+
+static int put_svm(struct fpgart_arguments *arguments, uint32_t index, size_t size,
+                   const void *pointer)
+{
+    uint64_t context = arguments->places[index].facts.svm_context;
+    return context != 0 && pointer != NULL &&
+           put_pointer(arguments, index, (uintptr_t)pointer,
+                       fpgart_is_allocated(context, (uintptr_t)pointer));
+}
+
+static int put_usm(struct fpgart_arguments *arguments, uint32_t index, size_t size,
+                   const void *pointer)
+{
+    const struct facts *facts = &arguments->places[index].facts;
     uintptr_t address = (uintptr_t)pointer;
-    const struct facts *facts = &place->facts;
-    if (facts->usm_context == 0 || address == 0 || address % facts->alignment != 0 ||
-        !fpgart_is_allocated(facts->usm_context, address))
-        return 0;
-    place->set = (struct fpgart_argument){.index = index, .pointer = address};
-    place->in_allocation = 1;
-    return 1;
+    return facts->usm_context != 0 && address != 0 && address % facts->alignment == 0 &&
+           fpgart_is_allocated(facts->usm_context, address) &&
+           put_pointer(arguments, index, address, 1);
 }
 
-/* Returns 1 if the host's memory cannot end within a value that begins in it. */
-static int is_in_page(const void *value, size_t size)
+/* Copies a value; a structure only if the host's memory has all its bytes: Python does not know
+ * whether that is its size. */
+static int copy_value(void *to, const void *value, size_t size, int is_structure)
 {
     enum { PAGE = 4096 };
-    return (uintptr_t)value % PAGE + size <= PAGE;
-}
-
-static int put_null(struct place *place, uint32_t index)
-{
-    if (place->facts.buffer_context == 0)
-        return 0;
-    place->set = (struct fpgart_argument){.index = index, .is_null = 1};
-    place->buffer = 0;
+    if (is_structure && (uintptr_t)value % PAGE + size > PAGE)
+        return copy_if_readable((uintptr_t)to, (uintptr_t)value, size);
+    memcpy(to, value, size);
     return 1;
 }
 
-static int put(struct place *place, uint32_t index, size_t size, const void *value)
+/* Adds room for a value behind the arguments and the other values. NULL without memory. */
+static struct argument *add_value(struct fpgart_arguments *arguments, uint32_t index, uint32_t size)
 {
-    struct fpgart_argument *set = &place->set;
-    if (value == NULL) {
-        if (!place->facts.is_local)
-            return size == sizeof(cl_mem) ? put_null(place, index) : 0;
-        if (size == 0 || size > UINT32_MAX)
-            return 0;
-        *set = (struct fpgart_argument){.index = index, .size = (uint32_t)size, .is_local = 1};
-        return 1;
-    }
-    if (place->facts.size != 0) {
-        if (size != place->facts.size || (place->facts.is_structure && !is_in_page(value, size)))
-            return 0;
-        *set = (struct fpgart_argument){.index = index, .size = (uint32_t)size, .buffer = 0};
-        memcpy(set->value, value, size);
-        return 1;
-    }
+    enum { UNIT = 16 };
+    uint32_t end = arguments->size, more = (size + UNIT - 1) / UNIT * UNIT;
+    struct argument *image = realloc(arguments->image, end + more);
+    if (image == NULL)
+        return NULL;
+    image[index] = (struct argument){ARGUMENT_BYTES, size, end};
+    arguments->image = image;
+    arguments->size = end + more;
+    return image;
+}
+
+static int put_value(struct fpgart_arguments *arguments, uint32_t index, uint32_t size,
+                     const void *value)
+{
+    struct argument *image = image_of(arguments);
+    if (image != NULL && (image[index].kind != ARGUMENT_BYTES || image[index].size != size))
+        image = add_value(arguments, index, size);
+    return image != NULL && copy_value((char *)image + image[index].value, value, size,
+                                       arguments->places[index].facts.is_structure);
+}
+
+/* Writes a size of local memory, or NULL instead of a buffer. */
+static int put_nothing(struct fpgart_arguments *arguments, uint32_t index, size_t size)
+{
+    const struct facts *facts = &arguments->places[index].facts;
+    if (facts->is_local)
+        return size != 0 && size <= UINT32_MAX &&
+               put(arguments, index, (struct argument){ARGUMENT_LOCAL, (uint32_t)size, 0}, 0);
+    return size == sizeof(cl_mem) && facts->buffer_context != 0 &&
+           put(arguments, index, (struct argument){ARGUMENT_NULL, sizeof(cl_mem), 0}, 0);
+}
+
+static int put_any(struct fpgart_arguments *arguments, uint32_t index, size_t size,
+                   const void *value)
+{
+    const struct facts *facts = &arguments->places[index].facts;
     uintptr_t buffer;
+    if (value == NULL)
+        return put_nothing(arguments, index, size);
+    if (facts->size != 0)
+        return size == facts->size && put_value(arguments, index, (uint32_t)size, value);
     if (size != sizeof buffer)
         return 0;
     memcpy(&buffer, value, sizeof buffer);
     if (buffer == 0)
-        return put_null(place, index);
-    uint64_t serial = fpgart_handle_serial(buffer);
-    if (!passes(&place->facts, buffer))
-        return put_usm(place, index, size, (const void *)buffer); /* as the SYCL runtime does */
-    *set = (struct fpgart_argument){.index = index, .buffer = buffer, .serial = serial};
-    place->buffer = buffer;
-    place->serial = serial;
-    return 1;
+        return !facts->is_local && put_nothing(arguments, index, size);
+    if (!passes(facts, buffer))
+        return put_usm(arguments, index, size, (const void *)buffer); /* as the SYCL runtime does */
+    return put(arguments, index, (struct argument){ARGUMENT_POINTER, sizeof buffer, buffer},
+               buffer);
 }
 
 /* Makes all boards' facts about the kernel void, so that Python lays its next launch out. */
@@ -180,30 +227,30 @@ static void withdraw(struct fpgart_arguments *arguments)
     memset(arguments->known, 0, sizeof arguments->known);
 }
 
-typedef int (*putter)(struct place *place, uint32_t index, size_t size, const void *value);
+typedef int (*putter)(struct fpgart_arguments *arguments, uint32_t index, size_t size,
+                      const void *value);
 
-static int sets(const void *kernel, cl_uint index, size_t size, const void *value, putter put)
+static int sets(const void *kernel, cl_uint index, size_t size, const void *value, putter put_it)
 {
     struct fpgart_arguments *arguments = fpgart_arguments_of_kernel((uintptr_t)kernel);
     struct place *place = place_of(arguments, index);
     if (place == NULL || fpgart_watched() || fpgart_state != FPGART_RUNNING)
         return 0;
     pthread_mutex_lock(&arguments->lock);
-    int done = put(place, index, size, value);
+    int done = put_it(arguments, index, size, value);
     if (done) {
-        atomic_fetch_or(&arguments->unheard, UINT64_C(1) << index);
-        arguments->pending |= UINT64_C(1) << index;
-        arguments->in_c |= UINT64_C(1) << index;
+        atomic_fetch_add(&arguments->unheard, !place->is_unheard);
+        arguments->missing -= (uint32_t)place->is_missing;
+        place->is_unheard = 1;
+        place->is_missing = 0;
     }
-    if (done && place->set.pointer != 0)
-        place->buffer = 0;
     pthread_mutex_unlock(&arguments->lock);
     return done;
 }
 
 int fpgart_sets_argument(const void *kernel, cl_uint index, size_t size, const void *value)
 {
-    return sets(kernel, index, size, value, put);
+    return sets(kernel, index, size, value, put_any);
 }
 
 int fpgart_sets_svm_pointer(const void *kernel, cl_uint index, const void *pointer)
@@ -216,30 +263,47 @@ int fpgart_sets_usm_pointer(const void *kernel, cl_uint index, const void *point
     return sets(kernel, index, sizeof pointer, pointer, put_usm);
 }
 
-uint32_t fpgart_take_arguments(uintptr_t kernel, struct fpgart_argument *taken)
+/* The lock is held. */
+static void take(struct fpgart_arguments *arguments, uint32_t index, struct fpgart_argument *taken,
+                 char *value)
+{
+    const struct argument *set = &arguments->image[index];
+    struct place *place = &arguments->places[index];
+    *taken = (struct fpgart_argument){index, set->kind, set->size, 0, place->buffer, place->serial};
+    if (set->kind == ARGUMENT_BYTES)
+        memcpy(value, (const char *)arguments->image + set->value, set->size);
+    else
+        taken->pointer = set->value;
+    place->is_unheard = 0;
+    atomic_fetch_sub(&arguments->unheard, 1);
+}
+
+int fpgart_take_argument(uintptr_t kernel, struct fpgart_argument *taken, char *value)
 {
     struct fpgart_arguments *arguments = fpgart_arguments_of_kernel(kernel);
-    uint32_t count = 0;
+    uint32_t i = 0;
     if (arguments == NULL)
         return 0;
     pthread_mutex_lock(&arguments->lock);
-    uint64_t unheard = atomic_exchange(&arguments->unheard, 0);
-    for (uint32_t i = 0; unheard != 0; i++, unheard >>= 1)
-        if (unheard & 1)
-            taken[count++] = arguments->places[i].set;
+    while (i < arguments->count && !arguments->places[i].is_unheard)
+        i++;
+    int is_found = i < arguments->count;
+    if (is_found)
+        take(arguments, i, taken, value);
     pthread_mutex_unlock(&arguments->lock);
-    return count;
+    return is_found;
 }
 
 /* Python has set the argument, and will pass facts about the kernel again. */
 void fpgart_argument_changed(uintptr_t kernel, uint32_t index)
 {
     struct fpgart_arguments *arguments = fpgart_arguments_of_kernel(kernel);
-    if (place_of(arguments, index) == NULL)
+    struct place *place = place_of(arguments, index);
+    if (place == NULL)
         return;
     pthread_mutex_lock(&arguments->lock);
-    arguments->pending &= ~(UINT64_C(1) << index);
-    arguments->in_c &= ~(UINT64_C(1) << index);
+    arguments->missing += !place->is_missing;
+    place->is_missing = 1;
     withdraw(arguments);
     pthread_mutex_unlock(&arguments->lock);
 }

@@ -10,7 +10,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct fpgart_argument;
+/* An argument that C has set: a value, a size of local memory, NULL, a pointer, or the handle of a
+ * buffer with its serial then. */
+FOR_PYTHON enum { FPGART_VALUE = 4096 }; /* the bytes of the largest value that C sets */
+FOR_PYTHON struct fpgart_argument {
+    uint32_t index, kind, size; /* enum argument_kind (calls.h) */
+    uintptr_t pointer, buffer;
+    uint64_t serial;
+};
 
 /* For Python: it accepts such arguments of the kernel, and of all kernels of its name. */
 AT_ONCE void fpgart_accept_values(uintptr_t kernel, uint32_t index, size_t size, int is_structure);
@@ -23,8 +30,9 @@ AT_ONCE void fpgart_accept_usm_pointers(uintptr_t kernel, uint32_t index, uintpt
 int fpgart_sets_argument(const void *kernel, cl_uint index, size_t size, const void *value);
 int fpgart_sets_svm_pointer(const void *kernel, cl_uint index, const void *pointer);
 int fpgart_sets_usm_pointer(const void *kernel, cl_uint index, const void *pointer);
-/* Writes up to FPGART_ARGUMENTS arguments that Python has not got. Returns their number. */
-AT_ONCE uint32_t fpgart_take_arguments(uintptr_t kernel, struct fpgart_argument *taken);
+/* Writes the first argument that Python has not got, and up to FPGART_VALUE bytes of its value.
+ * Returns 0 if there is none. */
+AT_ONCE int fpgart_take_argument(uintptr_t kernel, struct fpgart_argument *taken, char *value);
 AT_ONCE void fpgart_argument_changed(uintptr_t kernel, uint32_t index);
 /* Sets the kinds of allocations that a kernel may reach besides its arguments, as Indirect in
  * fpgart/runtime/memory/usm_use.py, and FPGART_LISTED for a list of allocations. */

@@ -11,9 +11,7 @@
 
 static struct fpgart_arguments *make(uint32_t count)
 {
-    struct fpgart_arguments *made = NULL;
-    if (count <= FPGART_ARGUMENTS)
-        made = calloc(1, sizeof *made + count * sizeof made->places[0]);
+    struct fpgart_arguments *made = calloc(1, sizeof *made + count * sizeof made->places[0]);
     if (made == NULL)
         return NULL;
     made->count = count;
@@ -56,9 +54,17 @@ void fpgart_arguments_release(struct fpgart_arguments *arguments)
     free(arguments);
 }
 
-static uint64_t all_of(const struct fpgart_arguments *arguments)
+/* Replaces the image by another one. Returns 0 if there is none, or no memory. */
+static int copy_image(struct fpgart_arguments *made, const struct fpgart_arguments *from)
 {
-    return arguments->count != 0 ? UINT64_MAX >> (64 - arguments->count) : 0;
+    struct argument *copy = from->image != NULL ? malloc(from->size + 1) : NULL; /* it may be 0 */
+    if (copy == NULL)
+        return 0;
+    memcpy(copy, from->image, from->size);
+    free(made->image);
+    made->image = copy;
+    made->size = from->size;
+    return 1;
 }
 
 struct fpgart_arguments *fpgart_arguments_like(struct fpgart_arguments *pattern)
@@ -68,15 +74,12 @@ struct fpgart_arguments *fpgart_arguments_like(struct fpgart_arguments *pattern)
         return NULL;
     fpgart_arguments_retain(pattern);
     made->pattern = pattern;
-    made->missing = all_of(pattern);
+    made->missing = pattern->count;
     pthread_mutex_lock(&pattern->lock);
     memcpy(made->known, pattern->known, sizeof made->known);
     for (uint32_t i = 0; i < made->count; i++)
-        made->places[i].facts = pattern->places[i].facts;
-    if (pattern->image != NULL && (made->image = malloc(pattern->size + 1)) != NULL) {
-        made->size = pattern->size;
-        memcpy(made->image, pattern->image, pattern->size);
-    }
+        made->places[i] = (struct place){.facts = pattern->places[i].facts, .is_missing = 1};
+    copy_image(made, pattern);
     pthread_mutex_unlock(&pattern->lock);
     return made;
 }
@@ -91,12 +94,14 @@ uintptr_t fpgart_pattern_of(const struct fpgart_arguments *arguments,
 int fpgart_arguments_copy(struct fpgart_arguments *made, struct fpgart_arguments *from)
 {
     pthread_mutex_lock(&from->lock);
-    int has_all =
-        made->pattern == from->pattern && from->in_c == all_of(from) && from->reaches == 0;
+    int has_all = made->pattern == from->pattern && from->missing == 0 && from->reaches == 0 &&
+                  copy_image(made, from);
     if (has_all) {
         memcpy(made->places, from->places, from->count * sizeof *from->places);
-        made->in_c = made->pending = from->in_c;
-        atomic_store(&made->unheard, from->in_c);
+        for (uint32_t i = 0; i < made->count; i++)
+            made->places[i].is_unheard = 1;
+        made->missing = 0;
+        atomic_store(&made->unheard, made->count);
     }
     pthread_mutex_unlock(&from->lock);
     return has_all;

@@ -13,17 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-FOR_PYTHON enum { FPGART_ARGUMENTS = 64, FPGART_VALUE = 256 };
-FOR_PYTHON struct fpgart_argument {
-    uint32_t index;
-    uint32_t size;     /* bytes of a value, or of local memory */
-    uintptr_t pointer; /* an address that the kernel dereferences; 0: something else */
-    uintptr_t buffer;  /* its handle, and its serial then; 0: a value */
-    uint64_t serial;
-    uint32_t is_local;
-    uint32_t is_null; /* 1: NULL instead of a buffer */
-    unsigned char value[FPGART_VALUE];
-};
+struct argument;
+
 struct fpgart_program { /* of a kernel: its number, the size of its binary, and 1 if its kernels may
                            poll what other commands write */
     uint64_t number, size, may_poll;
@@ -47,8 +38,8 @@ struct place {
     struct facts facts;
     uintptr_t buffer; /* the buffer that is set; 0: none is */
     uint64_t serial;
-    int in_allocation; /* 1: it was last set to a pointer into an allocation */
-    struct fpgart_argument set;
+    int is_unheard; /* 1: Python has not got the argument */
+    int is_missing; /* 1: the image does not have it */
 };
 
 /* The engine's facts about a kernel, for one board. */
@@ -64,7 +55,7 @@ struct known {
 };
 
 struct fpgart_arguments {
-    _Atomic uint64_t unheard; /* a bit for each argument that Python has not got */
+    _Atomic uint64_t unheard; /* the number of arguments that Python has not got */
     _Atomic uint32_t references;
     struct fpgart_arguments *pattern; /* NULL: this is a pattern */
     char *name;                       /* of a pattern */
@@ -72,16 +63,17 @@ struct fpgart_arguments {
     fpgart_answers answers;           /* which hold for all its kernels */
     pthread_mutex_t lock;
     uint64_t reaches; /* allocations besides its arguments: a bit for each kind */
-    uint64_t in_c;    /* a bit for each argument whose value C has */
-    uint64_t missing; /* a bit for each argument that has not been set */
-    uint64_t pending; /* a bit for each argument that is not in the image */
     uint32_t next;    /* the index in `known` to replace next */
     struct known known[FPGART_KNOWN];
-    char *image; /* all arguments in the engine's form, with buffers' handles; or NULL */
-    uint32_t size;
+    struct argument *image; /* the arguments in the engine's form, with buffers' handles; or NULL */
+    uint32_t size;          /* bytes of the image, with the values behind the arguments */
+    uint32_t missing;       /* the number of arguments that the image does not have */
     uint32_t count;
     struct place places[];
 };
+
+/* Of an argument of pointers into allocations, beside those of enum argument_kind (calls.h). */
+FOR_PYTHON enum { FPGART_IN_ALLOCATION = 16 };
 
 /* Returns what C knows of a kernel; NULL: nothing. */
 struct fpgart_arguments *fpgart_arguments_of_kernel(uintptr_t kernel);

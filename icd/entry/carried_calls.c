@@ -4,7 +4,6 @@
  */
 #include "carried_calls.h"
 
-#include "arguments.h"
 #include "blocks.h"
 #include "commands.h"
 #include "handles.h"
@@ -238,7 +237,7 @@ int fpgart_carry_migration(const struct call *call)
     struct command command;
     struct fpgart_place place;
     const cl_mem *buffers = call->host;
-    if (buffers == NULL || call->size == 0 || call->size > FPGART_ARGUMENTS ||
+    if (buffers == NULL || call->size == 0 || call->size > FPGART_USES ||
         (call->flags & ~(cl_mem_migration_flags)CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED) != 0 ||
         !fpgart_begin_command(&command, call))
         return 0;

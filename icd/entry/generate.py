@@ -108,7 +108,7 @@ CARRIED = {
     "clEnqueueSVMUnmap": ("svm_mapping", "SVM_UNMAP", ".host = svm_ptr"),
     "clEnqueueSVMFree": ("svm_free", "SVM_FREE", ".host = svm_pointers, .size = num_svm_pointers",
         "pfn_free_func == NULL && svm_pointers != NULL && num_svm_pointers != 0 && "
-        "num_svm_pointers <= FPGART_ARGUMENTS"),
+        "num_svm_pointers <= FPGART_USES"),
     "clEnqueueSVMMigrateMem": ("svm_migration", "SVM_MIGRATE_MEM",
         ".host = svm_pointers, .other = (uintptr_t)sizes, .size = num_svm_pointers",
         f"num_svm_pointers != 0 && svm_pointers != NULL && {MAY_MIGRATE}"),

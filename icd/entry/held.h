@@ -25,7 +25,7 @@ struct held {
     uint64_t reaches; /* by a launch, besides its arguments: a bit for each kind of allocations */
     uint64_t mapping; /* the number of the mapping in the first buffer; 0: none */
     uint64_t buffers;
-    struct fpgart_use uses[FPGART_ARGUMENTS];
+    struct fpgart_use uses[FPGART_USES];
 };
 
 const struct held *fpgart_held_by(const struct carried *carried);

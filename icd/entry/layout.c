@@ -19,8 +19,7 @@
 static int keep_image(struct fpgart_arguments *arguments, const char *image, uint32_t size,
                       const uint32_t *locations)
 {
-    char *kept = realloc(arguments->image, size + 1); /* not 0, for kernels without arguments */
-    const struct argument *given = (const struct argument *)image;
+    struct argument *kept = realloc(arguments->image, size + 1); /* the size may be 0 */
     if (kept == NULL)
         return 0;
     memcpy(kept, image, size);
@@ -29,11 +28,11 @@ static int keep_image(struct fpgart_arguments *arguments, const char *image, uin
     arguments->missing = 0;
     for (uint32_t i = 0; i < arguments->count; i++) {
         struct place *place = &arguments->places[i];
+        int is_buffer = kept[i].kind == ARGUMENT_POINTER && fpgart_is_handle(kept[i].value);
         place->facts.location = locations[i];
-        place->buffer = given[i].kind == ARGUMENT_POINTER && fpgart_is_handle(given[i].value)
-                            ? given[i].value
-                            : 0;
+        place->buffer = is_buffer ? kept[i].value : 0;
         place->serial = fpgart_handle_serial(place->buffer);
+        place->is_missing = 0;
     }
     return 1;
 }
@@ -72,37 +71,6 @@ void fpgart_kernel_is(uintptr_t kernel, uintptr_t board, uint64_t epoch, uintptr
     memcpy(&made.program, limits + 8, sizeof made.program);
     keep_known(arguments, &made, image, size, locations);
     keep_known(arguments->pattern, &made, image, size, locations);
-}
-
-/* Writes the arguments that were set into the image. Returns 0 if one is of another kind than
- * in the image. */
-static int bring_up_to_date(struct fpgart_arguments *arguments)
-{
-    struct argument *image = (struct argument *)arguments->image;
-    uint64_t pending = arguments->pending;
-    if (arguments->missing & ~pending)
-        return 0;
-    for (uint32_t i = 0; pending != 0; i++, pending >>= 1) {
-        const struct fpgart_argument *set = &arguments->places[i].set;
-        if (!(pending & 1))
-            continue;
-        if (set->is_null)
-            image[i] = (struct argument){ARGUMENT_NULL, 8, 0};
-        else if (set->is_local)
-            image[i] = (struct argument){ARGUMENT_LOCAL, set->size, 0};
-        else if (set->buffer != 0)
-            image[i] = (struct argument){ARGUMENT_POINTER, 8, set->buffer};
-        else if (set->pointer != 0)
-            image[i] = (struct argument){arguments->places[i].in_allocation ? FPGART_IN_ALLOCATION
-                                                                            : ARGUMENT_POINTER,
-                                         8, set->pointer};
-        else if (image[i].kind == ARGUMENT_BYTES && image[i].size == set->size)
-            memcpy(arguments->image + image[i].value, set->value, set->size);
-        else
-            return 0;
-    }
-    arguments->missing = arguments->pending = 0;
-    return 1;
 }
 
 static const struct known *known_on(const struct fpgart_arguments *arguments,
@@ -153,7 +121,7 @@ static uintptr_t address_of(const struct place *place, const struct argument *ar
     }
     if (place->buffer == 0)
         return argument->value;
-    if (!fpgart_hold(place->buffer, FPGART_MEM, place->serial))
+    if (*count == FPGART_USES || !fpgart_hold(place->buffer, FPGART_MEM, place->serial))
         return 0;
     uses[(*count)++] = (struct fpgart_use){place->buffer, at};
     struct fpgart_place found;
@@ -166,7 +134,7 @@ static int lay_out(struct fpgart_arguments *arguments, const struct fpgart_carri
                    uint64_t epoch, uint64_t local_room, struct carried *carried, size_t room,
                    struct fpgart_use *uses, uint32_t *count)
 {
-    if (arguments->image == NULL || arguments->size > room || !bring_up_to_date(arguments))
+    if (arguments->image == NULL || arguments->size > room || arguments->missing != 0)
         return 0;
     struct argument *laid_out = (struct argument *)carried->more;
     uint64_t local = 0;

@@ -16,7 +16,7 @@ struct fpgart_nd_range {
     uint32_t dimensions;
     uint32_t has_local;
 };
-FOR_PYTHON enum { FPGART_IN_ALLOCATION = 16 };
+enum { FPGART_USES = 64 };     /* the most buffers, or pointers, of a command */
 FOR_PYTHON struct fpgart_use { /* of a buffer by a command: the first byte, or the index of the
                                   argument */
     uintptr_t buffer;

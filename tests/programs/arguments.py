@@ -120,3 +120,21 @@ put(0, handles(again), 8)
 put(1, number(77), 4)
 launched()
 print(host.ints(again, 4))
+
+many = host.kernel(
+    "typedef struct { int all[100]; } large; kernel void many(global int *x, large y, "
+    + ", ".join(f"int a{i}" for i in range(70))
+    + ") { x[0] = y.all[0]; x[1] = y.all[99]; x[2] = a0; x[3] = a69; }",
+    "many",
+)
+for of in range(3):
+    put(0, handles(buffers[of]), 8, many)
+    put(1, b"".join(number(of + i) for i in range(100)), 400, many)
+    for i in range(70):
+        put(2 + i, number(10 * of + i), 4, many)
+    launched(many)
+put(71, number(1000), 4, many)
+copy = host.cl.make("clCloneKernel", many)
+put(71, number(2000), 4, many)
+launched(copy)
+launched(many)

@@ -13,7 +13,7 @@
 #include <dlfcn.h>
 #include <limits.h>
 
-enum { KERNELS = 4, SERIES = 200, WARM = 100, ROUNDS = 8, BYTES = 4096 };
+enum { KERNELS = 5, SERIES = 200, WARM = 100, ROUNDS = 8, BYTES = 4096 };
 
 static __thread long entered, allocated;
 static PyMemAllocatorEx python_s;
@@ -87,7 +87,7 @@ static cl_event ended;
 static cl_command_queue transferring; /* of the same context as `host.queue` */
 static cl_command_queue other_queue;  /* of a context without allocations */
 static cl_kernel other_kernel;
-static cl_kernel local_kernel, structure_kernel, polling_kernel;
+static cl_kernel local_kernel, structure_kernel, large_kernel, polling_kernel;
 static void *pointer;
 static char *shared;
 static char bytes[BYTES];
@@ -185,6 +185,17 @@ static cl_int set_structure_and_null(void)
     return clSetKernelArg(structure_kernel, 0, sizeof buffer, is_null ? NULL : &buffer) |
            clSetKernelArg(structure_kernel, 1, sizeof value, &value) |
            run(host.queue, structure_kernel, NULL, NULL);
+}
+
+/* A structure of 600 bytes that is in two pages, and the last of 72 arguments. */
+static cl_int set_large_structure_and_many(void)
+{
+    static _Alignas(4096) cl_int pages[2048];
+    cl_int *value = &pages[1000];
+    value[0]++;
+    return clSetKernelArg(large_kernel, 1, 600, value) |
+           clSetKernelArg(large_kernel, 71, sizeof *value, value) |
+           run(host.queue, large_kernel, NULL, NULL);
 }
 
 static cl_int set_buffer(void)
@@ -540,6 +551,7 @@ static const struct {
     {"set_buffer", set_buffer},
     {"set_local", set_local},
     {"set_structure_and_null", set_structure_and_null},
+    {"set_large_structure_and_many", set_large_structure_and_many},
     {"set_svm", set_svm},
     {"set_usm", set_usm},
     {"retain_and_release", retain_and_release},
@@ -641,7 +653,12 @@ static void start_with_kernels(cl_kernel *putting)
         "kernel void put(global int *x, int a) { if (get_global_id(0) == 0) x[0] = a; }\n"
         "kernel void pass(global int *x, local int *y) { y[0] = 1; x[0] = y[0]; }\n"
         "typedef struct { int a, b, c, d; } four;\n"
-        "kernel void add(global int *x, four y) { if (x) x[0] = y.a + y.d; }"
+        "kernel void add(global int *x, four y) { if (x) x[0] = y.a + y.d; }\n"
+        "typedef struct { int all[150]; } large;\n"
+        "#define TEN(n) int n##0, int n##1, int n##2, int n##3, int n##4, int n##5, int n##6, "
+        "int n##7, int n##8, int n##9\n"
+        "kernel void add_many(global int *x, large y, TEN(a), TEN(b), TEN(c), TEN(d), TEN(e), "
+        "TEN(f), TEN(g)) { x[0] = y.all[0] + a0 + g9; }\n"
         "kernel void poll(volatile global int *x) { while (*x < 0) ; }";
     cl_int value = 0;
     start_without_kernels();
@@ -652,6 +669,10 @@ static void start_with_kernels(cl_kernel *putting)
     local_kernel = new_kernel(&host, "pass");
     set_argument(local_kernel, 0, sizeof buffer, &buffer);
     structure_kernel = new_kernel(&host, "add");
+    large_kernel = new_kernel(&host, "add_many");
+    set_argument(large_kernel, 0, sizeof buffer, &buffer);
+    for (cl_uint i = 2; i < 72; i++)
+        set_argument(large_kernel, i, sizeof value, &value);
     polling_kernel = new_kernel(&host, "poll");
     set_argument(polling_kernel, 0, sizeof buffer, &buffer);
 }
