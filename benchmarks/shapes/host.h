@@ -79,6 +79,7 @@ cl_int rectangles(int count);
 cl_int rectangles_copied(int count);
 cl_int migrations(int count);
 cl_int structures(int count);
+cl_int many_arguments(int count);
 cl_int buffer_each(int count);
 cl_int buffer_of_a_size_each(int count);
 cl_int kernel_each(int count);

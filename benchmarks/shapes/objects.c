@@ -164,6 +164,26 @@ cl_int structures(int count)
     return count;
 }
 
+cl_int many_arguments(int count)
+{
+    enum { NUMBERS = 70, LAST = NUMBERS + 1 };
+    cl_int large[150] = {0};
+    cl_kernel many = new_kernel("many");
+    must(clSetKernelArg(many, 0, sizeof buffers[0], &buffers[0]), "clSetKernelArg, x");
+    for (cl_uint i = 2; i < LAST; i++)
+        must(clSetKernelArg(many, i, sizeof large[0], &large[0]), "clSetKernelArg, a number");
+    for (int i = 0; i < count; i++) {
+        cl_int number = 1 - i;
+        large[149] = i;
+        must(clSetKernelArg(many, 1, sizeof large, large), "clSetKernelArg, n");
+        must(clSetKernelArg(many, LAST, sizeof number, &number), "clSetKernelArg, the last");
+        launch_of(queue, many, ITEMS, 0, NULL, NULL);
+    }
+    finish();
+    must(clReleaseKernel(many), "clReleaseKernel");
+    return count;
+}
+
 cl_int buffer_each(int count)
 {
     cl_int data[ITEMS] = {0}, result[ITEMS];

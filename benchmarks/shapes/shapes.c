@@ -56,6 +56,7 @@ static const struct shape {
     {"migration_to_the_host,_launch", migrations_to_host, FEW, NULL},
     {"a_buffer_of_the_host's_memory_each", host_memory_each, FEW, NULL},
     {"a_structure_set", structures, MANY, NULL},
+    {"72_arguments,_a_large_structure_and_the_last_set", many_arguments, MANY, NULL},
     {"a_buffer_each,_read", buffer_each, FEW, NULL},
     {"a_buffer_of_another_size_each", buffer_of_a_size_each, SOME, NULL},
     {"a_kernel_each", kernel_each, FEW, NULL},
