@@ -7,24 +7,25 @@
 #include <stdlib.h>
 #include <time.h>
 
-static const char *const source = "kernel void add(global int *x, global const int *y, int n)\n"
-                                  "{ size_t i = get_global_id(0); if (i < 64) x[i] += y[i] + n; }\n"
-                                  "kernel void scale(global int *x, global const int *y, int n)\n"
-                                  "{ size_t i = get_global_id(0); if (i < 64) x[i] = y[i] * n; }\n"
-                                  "kernel void poll(global int *x, global const volatile int *y, "
-                                  "int n)\n"
-                                  "{ size_t i = get_global_id(0); while (y[0] < 0); "
-                                  "if (i < 64) x[i] += n; }\n"
-                                  "typedef struct { int a, b, c, d; } four;\n"
-                                  "kernel void shift(global int *x, four n)\n"
-                                  "{ size_t i = get_global_id(0); if (i < 64) x[i] += n.b; }\n"
-                                  "typedef struct { int all[150]; } large;\n"
-                                  "#define TEN(n) int n##0, int n##1, int n##2, int n##3, int n##4,"
-                                  " int n##5, int n##6, int n##7, int n##8, int n##9\n"
-                                  "kernel void many(global int *x, large n, TEN(a), TEN(b), TEN(c), "
-                                  "TEN(d), TEN(e), TEN(f), TEN(g))\n"
-                                  "{ size_t i = get_global_id(0); "
-                                  "if (i < 64) x[i] += n.all[149] + g9; }\n";
+static const char *const source =
+    "kernel void add(global int *x, global const int *y, int n)\n"
+    "{ size_t i = get_global_id(0); if (i < 64) x[i] += y[i] + n; }\n"
+    "kernel void scale(global int *x, global const int *y, int n)\n"
+    "{ size_t i = get_global_id(0); if (i < 64) x[i] = y[i] * n; }\n"
+    "kernel void poll(global int *x, global const volatile int *y, "
+    "int n)\n"
+    "{ size_t i = get_global_id(0); while (y[0] < 0); "
+    "if (i < 64) x[i] += n; }\n"
+    "typedef struct { int a, b, c, d; } four;\n"
+    "kernel void shift(global int *x, four n)\n"
+    "{ size_t i = get_global_id(0); if (i < 64) x[i] += n.b; }\n"
+    "typedef struct { int all[150]; } large;\n"
+    "#define TEN(n) int n##0, int n##1, int n##2, int n##3, int n##4,"
+    " int n##5, int n##6, int n##7, int n##8, int n##9\n"
+    "kernel void many(global int *x, large n, TEN(a), TEN(b), TEN(c), "
+    "TEN(d), TEN(e), TEN(f), TEN(g))\n"
+    "{ size_t i = get_global_id(0); "
+    "if (i < 64) x[i] += n.all[149] + g9; }\n";
 
 static cl_device_id device;
 static cl_program programs[PROGRAMS];

@@ -23,7 +23,7 @@ from fpgart.base.errors import MemObjectAllocationFailure
 from fpgart.base.notices import NOTICES
 from fpgart.board.in_flight import SHORT
 from fpgart.bridge.arguments import is_kept
-from fpgart.bridge.handles import reap_soon, release_put_off, view_all
+from fpgart.bridge.handles import PUBLISHED, reap_soon, release_put_off, view_all
 from fpgart.bridge.watched import may_show, read_launches, tell_carried
 from fpgart.engine.interface import LOCAL, POINTER, pack_arguments
 from fpgart.runtime.commands.launch import SPLIT_KERNELS
@@ -37,6 +37,7 @@ from fpgart.runtime.scheduling.core import Command
 if TYPE_CHECKING:
     from fpgart.runtime.memory.buffer import Buffer
     from fpgart.runtime.memory.device import Device
+    from fpgart.runtime.objects.context import Context
     from fpgart.runtime.objects.queue import CommandQueue
     from fpgart.runtime.programs.program import Program
     from fpgart.runtime.scheduling.scheduler import Scheduler
@@ -218,13 +219,28 @@ def board_of(queue: CommandQueue) -> CarriedBoard | None:
     if board is not None and queue.carried is None:
         in_order, has_profiling = queue.in_order, bool(queue.properties & cl.CL_QUEUE_PROFILING_ENABLE)
         context = queue.context
-        is_over_host = len(context.devices) == 1 and device.board.is_fpga and not context.unified_memory
-        lib.fpgart_context_has(context.handle, board.address, device is context.devices[0], is_over_host)
+        _show_board(context, context.handle, device, board)
         of_queue = queue.core.pointer, board.address, context.handle, queue.number, in_order, has_profiling
         if not lib.fpgart_queue_carries(queue.handle, *of_queue):
             return None
         queue.carried = CarriedQueue(queue.handle)
     return board
+
+
+def _show_board(context: Context, handle: int, device: Device, board: CarriedBoard) -> None:
+    """Lets C make queues of a context for a board, and buffers if it is the board of the first device."""
+    is_over_host = len(context.devices) == 1 and device.board.is_fpga and not context.unified_memory
+    lib.fpgart_context_has(handle, board.address, device is context.devices[0], is_over_host)
+
+
+def _show_boards(context: Context, handle: int) -> None:
+    """Does so for a new context, with the boards of earlier ones."""
+    for device in context.devices:
+        if (board := BOARDS.get(device)) is not None:
+            _show_board(context, handle, device, board)
+
+
+PUBLISHED["Context"] = _show_boards
 
 
 def _new_board(device: Device) -> CarriedBoard | None:

@@ -78,6 +78,7 @@ MOST = {
     "make_kernel": Most(0, 0, 0),
     "clone_kernel": Most(0, 0, 0),
     "make_all_kernels": Most(0, 0, 0),
+    "make_context_and_write": Most(2, 100, 4),
     "make_sub_buffer": Most(0, 0, 0),
     "make_buffer": Most(0, 0, 0),
     "make_buffers_of_sizes": Most(0, 0, 0),

@@ -375,6 +375,17 @@ static cl_int make_all_kernels(void)
     return status;
 }
 
+static cl_int make_context_and_write(void)
+{
+    cl_int statuses[4];
+    cl_context made = clCreateContext(NULL, 1, &host.device, NULL, NULL, &statuses[0]);
+    cl_command_queue queue = clCreateCommandQueue(made, host.device, 0, &statuses[1]);
+    cl_mem written = clCreateBuffer(made, CL_MEM_READ_WRITE, BYTES, NULL, &statuses[2]);
+    statuses[3] = clEnqueueWriteBuffer(queue, written, CL_TRUE, 0, BYTES, bytes, 0, NULL, NULL);
+    return statuses[0] | statuses[1] | statuses[2] | statuses[3] | clReleaseMemObject(written) |
+           clReleaseCommandQueue(queue) | clReleaseContext(made);
+}
+
 static cl_int make_sub_buffer(void)
 {
     const cl_buffer_region region = {0, BYTES};
@@ -574,6 +585,7 @@ static const struct {
     {"make_kernel", make_kernel},
     {"clone_kernel", clone_kernel},
     {"make_all_kernels", make_all_kernels},
+    {"make_context_and_write", make_context_and_write},
     {"make_sub_buffer", make_sub_buffer},
     {"make_buffer", make_buffer},
     {"make_buffers_of_sizes", make_buffers_of_sizes},
