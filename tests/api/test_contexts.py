@@ -10,7 +10,6 @@ import pytest
 from machine import Boards, Machine
 
 from fpgart.base.errors import CLError, DeviceNotAvailable, OutOfResources
-from fpgart.runtime.memory import usm
 from fpgart.runtime.objects.context import Context
 
 
@@ -93,14 +92,3 @@ def test_a_context_without_one_of_its_boards_gives_the_others_back(
     gc.collect()
     machine.scheduler.reaper.reap()
     assert calls == [("enter", 0), ("leave", 0)]
-
-
-def test_what_a_host_has_not_freed_goes_with_the_context(boards: Boards) -> None:
-    machine = boards("usm_s10")
-    context = Context(machine.platform, machine.devices)
-    usm.allocate_device(context, machine.device, 4096, 0)
-    assert machine.device.bytes_in_use() > 0
-    del context
-    gc.collect()
-    machine.scheduler.reaper.reap()
-    assert machine.device.bytes_in_use() == 0

@@ -54,24 +54,10 @@ def test_an_event_begins_queued_with_no_time_and_no_handle(machine: Machine) -> 
     assert event.command_type == cl.CL_COMMAND_TASK
 
 
-def test_watchers_hear_of_each_event(machine: Machine) -> None:
-    with heard() as notices:
-        event = machine.user_event()
-    assert notices == [("event_made", event)]
-
-
 @pytest.mark.parametrize("status", [-1, QUEUED, 4])
 def test_a_callback_is_for_submitted_running_or_complete_only(machine: Machine, status: int) -> None:
     with pytest.raises(InvalidValue):
         machine.user_event().when(status, lambda event, status: None)
-
-
-@pytest.mark.parametrize("status", [SUBMITTED, RUNNING, COMPLETE])
-def test_a_callback_is_called_when_its_status_is_reached(machine: Machine, status: int) -> None:
-    event, called = machine.user_event(), []
-    event.when(status, lambda event, status: called.append(status))
-    event.set_status(COMPLETE)
-    assert called == [status]
 
 
 @pytest.mark.parametrize("status", [1, 2])

@@ -85,11 +85,6 @@ def test_a_kernel_that_is_not_seen_whole_keeps_its_group(source: str) -> None:
     assert bound_to_groups(source, "k", "")
 
 
-@given(st.text(alphabet=st.sampled_from(list('kernel void k(){};"\\\n#define')), max_size=100))
-def test_no_source_is_too_odd_to_be_read(text: str) -> None:
-    CallGraph(text, text).names_used("k")
-
-
 SIZES = st.lists(st.integers(1, 1 << 14), min_size=3, max_size=3).map(tuple)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 from machine import Machine, SetOption, machine_of
@@ -13,7 +13,6 @@ from fpgart.base.errors import OutOfResources
 from fpgart.base.notices import NOTICES
 from fpgart.runtime.commands.host_work import HostWork
 from fpgart.runtime.scheduling.event import COMPLETE, Event, Operation
-from fpgart.runtime.scheduling.occupancy import Claim
 
 
 @pytest.fixture
@@ -70,48 +69,8 @@ def raising(*_: object) -> None:
     raise MemoryError("of an operation")
 
 
-def claim_raises(work: HostWork) -> None:
-    work.claim = raising  # type: ignore[assignment,method-assign]
-
-
-def release_raises(work: HostWork) -> None:
-    work.release = raising  # type: ignore[method-assign]
-
-
-def run_raises(work: HostWork) -> None:
-    work.work = raising
-
-
 class Breakable(HostWork):
     """Its methods can be replaced: it has a __dict__."""
-
-
-@pytest.mark.parametrize("breaks", [claim_raises, release_raises, run_raises])
-@pytest.mark.parametrize("blocking", [True, False])
-def test_an_operation_that_raises_ends_its_own_command_and_no_other(
-    machine: Machine, breaks: Callable[[HostWork], None], blocking: bool
-) -> None:
-    broken = Breakable(machine.device, lambda: None)
-    breaks(broken)
-    if blocking:
-        with pytest.raises(OutOfResources):
-            machine.queue.run(cl.CL_COMMAND_MARKER, broken, blocking=True)
-    else:
-        event = machine.queue.enqueue(cl.CL_COMMAND_MARKER, broken)
-        machine.queue.finish()
-        assert event.status == OutOfResources.status
-    ran: list[bool] = []
-    machine.queue.run(cl.CL_COMMAND_MARKER, HostWork(machine.device, lambda: ran.append(True)), blocking=True)
-    assert ran == [True]
-    assert machine.scheduler.settle(5)
-
-
-def test_an_event_callback_that_raises_fails_nothing(machine: Machine, capfd: pytest.CaptureFixture[str]) -> None:
-    event = machine.queue.enqueue(cl.CL_COMMAND_MARKER, HostWork(machine.device, lambda: None))
-    machine.queue.finish()
-    event.when(COMPLETE, raising)  # on this thread, because the command has ended
-    assert event.status == COMPLETE
-    assert "an event callback failed" in capfd.readouterr().err
 
 
 def test_an_operation_whose_wait_list_failed_is_abandoned_once_and_without_the_lock(machine: Machine) -> None:
@@ -128,12 +87,3 @@ def test_an_operation_whose_wait_list_failed_is_abandoned_once_and_without_the_l
     gate.set_status(-5)
     assert event.status == cl.CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST
     assert given_up == [True]
-
-
-def test_a_claim_is_never_taken_by_a_broken_operation(machine: Machine) -> None:
-    from fpgart.runtime.scheduling.unclaimable import Unclaimable
-
-    stand_in = Unclaimable(HostWork(machine.device, lambda: None), MemoryError())
-    assert stand_in.claim() is Claim.TAKEN
-    stand_in.release(None)
-    assert stand_in.ready_list is machine.scheduler.host_ready

@@ -45,11 +45,6 @@ def test_the_boards_that_come_with_fpgart(name: str) -> None:
     assert found == SHIPPED[name]
 
 
-def test_every_file_in_the_package_describes_the_board_of_its_name() -> None:
-    for name in catalogue.shipped():
-        assert catalogue.describe(name).name == name
-
-
 def test_parts_that_hosts_cannot_notice_are_passed_over() -> None:
     board = parsed(
         f"""<?xml version="1.0"?>
@@ -230,10 +225,6 @@ WRONG = [
     (f'<board name="b">\n\n<global_mem>{INTERFACE}</global_mem></board>', "b.xml:3: global_mem name: is missing"),
     (f'<board name="b">{MEMORY}{MEMORY}</board>', "b.xml:1: global_mem name: 'DDR' is taken"),
     (
-        f'<board name="b">{MEMORY}\n{MEMORY.replace("DDR", "QDR")}</board>',
-        "b.xml:2: global_mem address: 'QDR' overlaps 'DDR'",
-    ),
-    (
         f'<board name="b">{MEMORY}</board>'.replace("0x40000000", "big"),
         "b.xml:1: interface size: 'big' is not a number",
     ),
@@ -242,7 +233,6 @@ WRONG = [
         f'<board name="b">{MEMORY}</board>'.replace("0x40000000", "1000"),
         "b.xml:1: interface size: 0x3e8 is not a multiple",
     ),
-    (f'<board name="b">{MEMORY}</board>'.replace('"0x0"', '"0x40000000000000"'), "needs more than 54 bits"),
     (
         f'<board name="b">{MEMORY}</board>'.replace("<global_mem", '<global_mem allocation_type="hots"'),
         "b.xml:1: global_mem allocation_type: 'hots' is not one of host, shared, device",
@@ -255,11 +245,6 @@ WRONG = [
         f'<board name="b"><global_mem name="M">{INTERFACE}\n{INTERFACE}</global_mem></board>',
         "b.xml:1: global_mem interface: 'p' ends at 0x40000000, 'p' begins at 0x0",
     ),
-    (
-        f'<board name="b">\n<fpgart pcie_lanes="3"/>{MEMORY}</board>',
-        "b.xml:2: fpgart pcie_lanes: 3 is not one of 1, 2, 4, 8, 16",
-    ),
-    (f'<board name="b"><fpgart kernel_clock="0"/>{MEMORY}</board>', "fpgart kernel_clock: has to be more than 0"),
     (
         f'<!DOCTYPE b [<!ENTITY a "aaaa"><!ENTITY c "&a;&a;">]><board name="&c;">{MEMORY}</board>',
         "b.xml:1: a document type (and so entities) is not accepted here",

@@ -23,11 +23,6 @@ def test_device_0_has_the_boards_own_addresses(place: int) -> None:
     assert DeviceAddress.of(0, place) == place
 
 
-@given(devices, devices, places, places)
-def test_addresses_of_different_devices_differ(one: int, other: int, here: int, there: int) -> None:
-    assert one == other or DeviceAddress.of(one, here) != DeviceAddress.of(other, there)
-
-
 @given(devices, places)
 def test_usm_mark_is_bit_61_and_changes_nothing_else(device: int, place: int) -> None:
     address = DeviceAddress.of(device, place)

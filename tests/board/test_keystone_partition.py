@@ -38,12 +38,6 @@ def total(extents: tuple[Extent, ...]) -> int:
     return sum(extent.size for extent in extents)
 
 
-def test_every_file_in_the_package_describes_the_board_of_its_name() -> None:
-    assert partition.shipped() == ["k2h", "k2h_low", "k2h_split"]
-    for name in partition.shipped():
-        assert shipped(name).name == name
-
-
 def test_k2h_is_the_documents_example() -> None:
     board = shipped("k2h")
     assert total(board.linux) == 3 * GIB // 2

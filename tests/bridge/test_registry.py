@@ -57,14 +57,6 @@ def test_a_range_is_found_by_every_address_within() -> None:
     assert len(registry) == 1
 
 
-def test_taking_out_what_is_not_there_changes_nothing() -> None:
-    registry: AddressRegistry[Range] = AddressRegistry()
-    first = Range(100)
-    registry.add(first)
-    assert registry.remove(101) is None
-    assert (len(registry), registry.find(100)) == (1, first)
-
-
 def test_ranges_are_found_while_others_come_and_go(often_switching: None) -> None:
     registry: AddressRegistry[Range] = AddressRegistry()
     stays = Range(UNIT * 10**6)

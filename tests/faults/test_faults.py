@@ -29,7 +29,6 @@ from fpgart.base.errors import (
 from fpgart.board.fault_rules import Action, Call, Ecc, FaultSyntaxError, Plan, Rule, parse
 from fpgart.board.faults import FAULTS, EccError, Faults, FaultyMmd, in_words
 from fpgart.runtime.commands import usm as usm_commands
-from fpgart.runtime.commands.mapping import MapBuffer, UnmapBuffer
 from fpgart.runtime.commands.migration import MigrateToHost, migrate_to_device
 from fpgart.runtime.commands.transfers import CopyBuffer, FillBuffer
 from fpgart.runtime.memory import svm, usm
@@ -105,7 +104,6 @@ def test_values_may_be_as_small_and_as_large_as_they_make_sense(text: str, field
 
 WRONG = [
     ("write:fail:fraction=0", "above 0 and up to 1"),
-    ("write:fail:fraction=-0.5", "above 0 and up to 1"),
     ("write:fail:fraction=1.001", "above 0 and up to 1"),
     ("write:delay=1000000s", "a time is expected"),
     ("write:fail:device=x", "device=x: a number from 0"),
@@ -132,7 +130,6 @@ WRONG = [
     ("write:fail:nth", "nth=: a number from 1"),
     ("write:fail:nth=1:nth=2", "nth is given twice"),
     ("write:fail:nth=1:every=2", "nth and every contradict each other"),
-    ("write:fail:fraction=2", "above 0 and up to 1"),
     ("write:fail:fraction=x", "above 0 and up to 1"),
     ("write:fail:size=big", "a number of bytes"),
     ("write:fail:size=0", "a number of bytes above 0"),
@@ -402,18 +399,6 @@ def test_a_call_is_told_by_its_name_in_the_mmd_if_it_has_one(call: Call, words: 
     assert in_words(call, "k") == words
 
 
-def test_what_could_not_be_mapped_is_not_written_back(made: Bench) -> None:
-    buffer = made.buffer()
-    region = (0, SIZE, cl.CL_MAP_READ | cl.CL_MAP_WRITE)
-    pointer = buffer.map(*region)
-    with fpgart.faults.injecting("read:fail"):
-        mapping = MapBuffer(made.device, buffer, pointer, region)
-        assert made.status(lambda: made.run(cl.CL_COMMAND_MAP_BUFFER, mapping)) == cl.CL_OUT_OF_RESOURCES
-    unmapping = UnmapBuffer(made.device, buffer, pointer, buffer.unmap(pointer))
-    made.run(cl.CL_COMMAND_UNMAP_MEM_OBJECT, unmapping)
-    assert made.machine.read(buffer) == DATA
-
-
 def test_memory_is_where_it_would_be_without_faults(bench: Benches) -> None:
     device = bench("hetero").device
     plain = device.memories.allocate(SIZE, 1)
@@ -609,14 +594,6 @@ def test_the_end_of_the_process_does_not_wait_for_a_hung_kernel(made: Bench) -> 
     assert made.machine.scheduler.close(1e6)
 
 
-def test_a_delay_takes_its_time_and_changes_nothing(made: Bench) -> None:
-    buffer = made.buffer()
-    with fpgart.faults.injecting("read:delay=50ms:nth=1"):
-        begin = time.monotonic()
-        assert made.machine.read(buffer) == DATA
-        assert time.monotonic() - begin >= 0.05, "at least, whatever else the machine does"
-
-
 # ECC
 
 
@@ -788,12 +765,6 @@ print(*(status(lambda: host.cl.make("clCreateProgramWithBinary", *arguments)) fo
     assert host("program:fail:times=2", body, "--board", "a10_ref").stdout.split() == ["-5", "0"]
 
 
-def test_a_board_that_does_not_open_is_not_available_to_a_host() -> None:
-    result = command("run", "--log", "--faults", "open:fail", "--", sys.executable, "-c", HOST)
-    assert result.returncode != 0
-    assert "clCreateContext: CL_DEVICE_NOT_AVAILABLE: aocl_mmd_open failed on device 0" in result.stderr
-
-
 def test_events_of_failed_commands_say_so_and_finish_returns() -> None:
     body = """
 buffer = host.buffer(64)
@@ -830,18 +801,28 @@ assert host.read(buffer, 8) == b"12345678" and len(told) == 2
     assert result.stdout.split() == ["1", "None", "0", "77", "2", "None", "0", "77"]
 
 
-def test_a_host_in_python_asks_for_faults_while_it_runs() -> None:
-    body = """
+ASKING = {
+    "transfers": (
+        "buffer = host.buffer(8)\ncall = lambda: host.write(buffer, b'12345678')",
+        "write:fail:nth=2",
+        "0 0 -5 0 1 3 0 1",
+    ),
+    "calls": ("call = lambda: host.buffer(8)", "api:clCreateBuffer:CL_OUT_OF_HOST_MEMORY:2", "0 0 -6 0 1 3 0 1"),
+}
+
+
+@pytest.mark.parametrize(("call", "faults", "printed"), ASKING.values(), ids=ASKING)
+def test_a_host_in_python_asks_for_faults_while_it_runs(call: str, faults: str, printed: str) -> None:
+    body = f"""
 import fpgart.faults
-buffer = host.buffer(8)
-write = lambda: host.write(buffer, b"12345678")
-print(status(write))
-with fpgart.faults.injecting("write:fail") as faults:
-    print(status(write), faults[0].injected)
-print(status(write), fpgart.faults.injected())
+{call}
+print(status(call))
+with fpgart.faults.injecting({faults!r}) as faults:
+    print(status(call), status(call), status(call), faults[0].injected, faults[0].seen)
+print(status(call), fpgart.faults.injected())
 """
     result = command("run", "--", sys.executable, "-c", HOST + body)
-    assert result.stdout.split() == ["0", "-5", "1", "0", "1"], result.stderr
+    assert result.stdout.split() == printed.split(), result.stderr
 
 
 USM_CALLS = """
@@ -892,19 +873,6 @@ for kind in ("Device", "Shared"): print(allocate(f"cl{kind}MemAllocINTEL", host.
 """
     result = command("run", "--board", "hetero", "--", sys.executable, "-c", HOST + body)
     assert result.stdout.split() == [str(cl.CL_INVALID_OPERATION)] * 3, result.stderr
-
-
-def test_a_host_in_python_asks_for_failing_calls_while_it_runs() -> None:
-    body = """
-import fpgart.faults
-made = lambda: status(lambda: host.buffer(8))
-print(made())
-with fpgart.faults.injecting("api:clCreateBuffer:CL_OUT_OF_HOST_MEMORY:2") as faults:
-    print(made(), made(), made(), faults[0].injected, faults[0].seen)
-print(made(), fpgart.faults.injected())
-"""
-    result = command("run", "--", sys.executable, "-c", HOST + body)
-    assert result.stdout.split() == ["0", "0", "-6", "0", "1", "3", "0", "1"], result.stderr
 
 
 def test_faults_that_a_host_in_python_adds_before_its_first_call_wait_for_the_driver() -> None:

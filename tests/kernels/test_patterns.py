@@ -7,9 +7,6 @@ from types import SimpleNamespace
 
 import pytest
 from calls import calls_of
-from effort import EFFORT
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from machine import Boards, Machine, listening
 
 from fpgart.board.catalogue import describe
@@ -80,19 +77,6 @@ def test_lines_are_those_of_the_programs_source() -> None:
 def test_elements_have_the_size_of_their_type() -> None:
     parameters = "__global const uchar *restrict a, global volatile double3* b, local int *c, global struct s *d, int e"
     assert global_arrays(parameters) == {"a": 1, "b": 32}
-
-
-PIECES = ["kernel void k(global int *a, int n)", "{", "}", "(", ")", "a[", "]", "[", ";", "i", "*", "+", "=", "a[i]",
-          "for (int i = 0; i < n; i++)", "if (n)", "get_global_id(0)", "int x = a[x];", "int y = y + 1;", "#line 7\n",
-          "\x00", "global", "float *", "opencl_unroll_hint(3)", "18446744073709551615"]  # fmt: skip
-
-
-@given(st.lists(st.sampled_from(PIECES), max_size=50).map(" ".join))
-@settings(max_examples=150 * EFFORT, deadline=None)
-def test_no_source_makes_the_analysis_fail(garbage: str) -> None:
-    for source in (garbage, f"kernel void k(global int *a, int n) {{ {garbage} }}"):
-        for loops in kernel_loops(source).values():
-            patterns(loops, {"n": 5}, 7)
 
 
 def calls_for(copies: int) -> int:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from contextlib import suppress
 from pathlib import Path
 from shutil import which
 from types import FrameType
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from fpgart.kernels.preprocessing import macros
 from fpgart.kernels.preprocessing.files import Embedded, Includes, Input, Inside
@@ -156,15 +153,6 @@ def test_what_is_wrong_is_told_with_its_place(source: str, message: str) -> None
 def test_headers_that_include_each_other_for_ever_are_told() -> None:
     with pytest.raises(PreprocessorError, match="headers include each other"):
         result('#include "x.h"', **{"x.h": '#include "x.h"'})
-
-
-ALPHABET = list("aF(),#\n \\\"'/*1+") + ["#define ", "#if ", "#endif\n", "##", "__VA_ARGS__", "..."]
-
-
-@given(st.lists(st.sampled_from(ALPHABET), max_size=60).map("".join))
-def test_any_text_is_read_to_its_end_or_refused(text: str) -> None:
-    with suppress(PreprocessorError):
-        result(text)
 
 
 # Several inputs

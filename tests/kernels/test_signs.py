@@ -65,14 +65,6 @@ def test_what_is_translated_has_the_signs_of_it(text: str) -> None:
         assert may_be_lowered(text)
 
 
-@settings(max_examples=300 * EFFORT, deadline=None)
-@given(TEXTS)
-def test_texts_of_any_kind_are_searched_to_their_end(text: str) -> None:
-    has_words_of_fpgas(text)
-    has_local_variables(text)
-    with_local_variables(text)
-
-
 @pytest.mark.parametrize(
     "declaration",
     [

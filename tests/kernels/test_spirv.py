@@ -8,8 +8,6 @@ from spirv_module import Module as Source
 from spirv_module import Section, Storage, literal, scale_and_add
 
 from fpgart.base import opencl as cl
-from fpgart.board.catalogue import describe
-from fpgart.board.memory_system import GlobalMemories
 from fpgart.kernels.spirv import Decoration, Module, Op
 from fpgart.kernels.spirv_kernels import hardware, imports, interfaces
 
@@ -73,15 +71,6 @@ def test_a_buffer_location_is_the_number_of_a_memory(module: Source) -> None:
     pointer = module.pointer(Storage.GLOBAL, module.integer())
     module.decorate(kernel_of(module, pointer, pointer)[1], 5921, 1)
     assert [a.buffer_location for a in interfaces(Module(module.bytes()))["k"].arguments] == ["", "1"]
-
-
-def test_a_memory_is_found_by_its_number_as_by_its_name() -> None:
-    board = describe("hetero")
-    memories = GlobalMemories(board)
-    for number, memory in enumerate(board.memories):
-        assert memories.memory_for(str(number)) == memories.memory_for(memory.name) == number
-    with pytest.raises(KeyError):
-        memories.memory_for(str(len(board.memories)))
 
 
 def test_names_of_arguments_and_of_their_types_are_read_where_the_compiler_wrote_them(module: Source) -> None:

@@ -176,12 +176,6 @@ def test_pointers_that_are_stored_in_memory_lead_to_the_same_places(name: str, t
     assert "differ" not in told
 
 
-def test_a_c_hosts_launches_run_again(tmp_path: Path) -> None:
-    kept = tmp_path / "kept"
-    output(fpgart("run", "--board", "hetero", "--capture", kept, "--", build("buffer_life")))
-    assert "the same" in replayed(kept)
-
-
 def test_kernels_that_wait_for_others_are_captured_but_do_not_run_alone(tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     output(fpgart("run", "--capture", kept, "--", build("channels"), "pipe_objects"))

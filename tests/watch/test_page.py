@@ -639,14 +639,6 @@ def test_the_words_in_bars_can_be_read(shown: Chrome, theme: str) -> None:
     assert [words for words, contrast in found if contrast < 4.5] == []
 
 
-def test_the_page_is_dark_where_the_system_is(shown: Chrome) -> None:
-    wanted = {"features": [{"name": "prefers-color-scheme", "value": "dark"}]}
-    shown.execute_cdp_cmd("Emulation.setEmulatedMedia", wanted)
-    wait_for(shown, "document.documentElement.dataset.theme === 'dark'")
-    shown.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
-    wait_for(shown, "document.documentElement.dataset.theme === 'light'")
-
-
 def test_everything_that_is_used_has_a_name(shown: Chrome) -> None:
     unnamed = """Array.from(document.querySelectorAll("button, canvas, input, [role=img], [role=group], section, nav"))
         .filter(e => !(e.textContent.trim() || e.ariaLabel || e.getAttribute("aria-labelledby") || e.labels?.length))

@@ -11,7 +11,7 @@ import pytest
 from machine import Boards, Machine, increment, listening
 
 from fpgart.base import opencl as cl
-from fpgart.base.errors import InvalidBinary, InvalidKernelArgs, OutOfHostMemory
+from fpgart.base.errors import InvalidKernelArgs, OutOfHostMemory
 from fpgart.board.in_flight import SHORT
 from fpgart.board.mmd import BoardError, Info, OfflineInfo
 from fpgart.board.simulated_board import SimulatedBoard
@@ -153,14 +153,6 @@ def test_both_call_orders_give_the_same_result_and_only_one_costs_a_copy(boards:
         machine.run(kernel)
         results.append((machine.calls(), first_byte(machine, buffer)))
     assert results == [({"write": (1, 4096)}, 1), ({"write": (1, 4096), "copy": (1, 4096)}, 1)]
-
-
-def test_where_memories_agree_no_call_order_costs_a_copy(machine: Machine) -> None:
-    buffer = machine.written(DATA)
-    kernel = machine.kernel(increment, "", given=[buffer])
-    machine.run(kernel)
-    machine.run(kernel)
-    assert machine.calls() == {"write": (1, 4096)}
 
 
 def test_a_buffer_that_was_never_written_is_not_copied_for_a_launch(hetero: Machine) -> None:
@@ -549,28 +541,6 @@ def test_operations_exclude_each_other_as_the_conflict_matrix_says(
     assert machine.device.occupancy.moving == Direction.NONE
 
 
-def test_a_transfer_does_not_pass_programming_that_waits_for_transfers_alone(hetero: Machine) -> None:
-    hetero.run(hetero.kernel(increment, source="loaded"))
-    busy = Busy(hetero)
-    under_way, programming, younger = busy.operation("write"), busy.operation("program"), busy.operation("read")
-    assert under_way.claim() is Claim.TAKEN
-    assert programming.claim() is Claim.WAITS
-    assert younger.claim() is Claim.WAITS, "on this full-duplex board only the waiting launch is in its way"
-    under_way.release(None)
-    assert programming.claim() is Claim.TAKEN
-    programming.release(None)
-    assert younger.claim() is Claim.TAKEN
-
-
-def test_a_transfer_passes_programming_that_waits_for_a_kernel(machine: Machine) -> None:
-    """The kernel may be waiting for that transfer."""
-    machine.run(machine.kernel(increment, source="loaded"))
-    busy = Busy(machine)
-    assert busy.operation("kernel").claim() is Claim.TAKEN
-    assert busy.operation("program").claim() is Claim.WAITS
-    assert busy.operation("write").claim() is Claim.TAKEN
-
-
 def test_a_migration_yields_to_transfers_while_a_kernel_uses_its_block(hetero: Machine) -> None:
     buffer = hetero.written(DATA)
     kernel = hetero.kernel(increment, "", given=[buffer])
@@ -675,11 +645,3 @@ def test_a_kernel_does_not_keep_its_buffers_but_a_launch_does(machine: Machine) 
     assert len(machine.watcher.freed) == 1
     with pytest.raises(InvalidKernelArgs, match="has been released"):
         machine.enqueue(kernel)
-
-
-def test_bytes_that_are_no_program_are_refused(boards: Boards) -> None:
-    from fpgart.runtime.programs.loading import from_binary
-
-    machine = boards("usm_s10")
-    with pytest.raises(InvalidBinary):
-        from_binary(machine.context, machine.devices, b"garbage")

@@ -10,12 +10,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from machine import Boards, Machine, SetOption, increment, listening, nothing
+from machine import Boards, Machine, increment, listening, nothing
 
-from fpgart.base import config
 from fpgart.base import opencl as cl
 from fpgart.base.errors import InvalidOperation, MemObjectAllocationFailure, OutOfResources
-from fpgart.board.catalogue import describe
 from fpgart.board.description import BoardDescription
 from fpgart.board.keystone.partition import parse
 from fpgart.board.memory_system import Showing
@@ -57,30 +55,6 @@ def wait_until(fact: Callable[[], bool]) -> None:
 
 def kernel_of(machine: Machine, *given: Buffer | int, function: Callable[..., None] = nothing) -> Kernel:
     return machine.kernel(function, *("",) * len(given), given=given)
-
-
-@pytest.mark.parametrize(
-    ("size", "memory"),
-    [(1, FIXED), (16 * KIB, FIXED), (16 * KIB + 1, FIXED), (16 * MIB, FIXED), (16 * MIB + 1, MAPPED), (GIB, MAPPED)],
-)
-def test_a_buffer_goes_to_the_heap_for_its_size(size: int, memory: int, machine: Machine) -> None:
-    buffer = machine.buffer(size)
-    machine.bind(buffer)
-    assert buffer.memory == memory
-
-
-def test_the_low_2_gib_are_one_fixed_heap(boards: Boards) -> None:
-    machine = boards("k2h_low")
-    buffer = machine.buffer(GIB)
-    machine.bind(buffer)
-    assert (buffer.memory, machine.device.board.global_size) == (FIXED, 1488 * MIB)
-
-
-def test_nomap_restricts_a_board_to_the_low_2_gib(set_option: SetOption) -> None:
-    set_option(config.NO_MAPPING, "1")
-    board = describe("k2h")
-    assert [memory.name for memory in board.memories] == ["fixed", "msmc"]
-    assert board.largest_allocation < 2 * GIB
 
 
 @pytest.mark.parametrize(
@@ -270,15 +244,6 @@ def test_shared_virtual_memory_is_given_by_a_board_that_reaches_it(boards: Board
     assert [machine.calls(device) for device in range(2)] == [{}, {"host_alloc": (1, 4096)}]
     svm.free(machine.context, address)
     assert machine.devices[1].mmd.traffic["free"].calls == 1
-
-
-def test_a_buffer_that_one_mapped_heap_cannot_hold_is_in_another(boards: Boards) -> None:
-    machine = boards("k2h_split")
-    sizes = [GIB, GIB, 4 * GIB]
-    buffers = [machine.keep(machine.buffer(size)) for size in sizes]
-    assert [machine.bind(buffer) for buffer in buffers] == [0x8_4000_0000, 0x8_C000_0000, 0x9_0000_0000]
-    with pytest.raises(MemObjectAllocationFailure):
-        machine.bind(machine.buffer(5 * GIB))
 
 
 def test_a_program_stays_loaded_while_one_that_is_the_same_lives(machine: Machine) -> None:

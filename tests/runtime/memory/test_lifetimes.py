@@ -345,14 +345,6 @@ def test_a_launch_keeps_its_pipes(machine: Machine) -> None:
     assert made.arguments[0] == (POINTER, 8, pipe.fifo.end(blocking=False))
 
 
-def test_a_launch_that_finds_no_room_leaves_nothing_behind(machine: Machine) -> None:
-    small, large = machine.buffer(SIZE), machine.buffer(SIZE)
-    large.size = 1 << 50
-    with pytest.raises(CLError):
-        machine.enqueue(machine.kernel(nothing, "", "", given=[small, large]))
-    assert machine.device.bytes_in_use() == 0
-
-
 def test_a_range_is_nobody_elses_before_the_board_has_forgotten_it(machine: Machine) -> None:
     device = machine.device
     first = device.allocate(SIZE, 0, 0, 1)

@@ -268,29 +268,6 @@ def test_channels_whose_declaration_is_not_understood_are_told() -> None:
     assert "channel 'd' is not understood" in found.untold["give"]
 
 
-PIECES = [
-    "kernel void k(int n)", "{", "}", "(", ")", "[", "]", ";", "for (int i = 0; i < n; i++)", "for (;;)", "while (1)",
-    "if (n)", "else", "write_channel_intel(c, i)", "read_channel_intel(c[", "channel int c", "__attribute__((depth(",
-    "))", "\n#pragma unroll\n", "\n#pragma ii 2\n", "\n#define c (", "get_compute_id(0)", "a[i]", "?", "&&", "=", "/*",
-    '"', "\\\n", "num_compute_units(", "autorun", "\x00", "é", "x", ",", "18446744073709551615", "-",
-]  # fmt: skip
-
-
-@given(st.lists(st.sampled_from(PIECES), max_size=60).map(" ".join))
-@settings(max_examples=150 * EFFORT, deadline=None)
-def test_no_source_makes_the_analysis_fail(garbage: str) -> None:
-    for source in (garbage, "channel int c;\n" + garbage, pair(garbage), pair(GIVE, garbage)):
-        kernel_loops(source)
-        found = kernel_streams(source)
-        for kernel in found.groups.keys() - found.untold.keys():
-            try:
-                found.process(kernel, {"n": 7}, 3, 5, Fraction(9, 7))
-                if kernel in found.autorun:
-                    list(found.running(kernel, 5))
-            except UncountableError:
-                pass  # it says so
-
-
 def test_nests_of_loops_that_are_written_out_are_not_written_without_end() -> None:
     nest = "\n#pragma unroll\nfor (int i%d = 0; i%d < 200; i%d++)" * 5 % tuple(n for n in range(5) for _ in range(3))
     source = f"channel int c; kernel void k(int n) {{ {nest} for (int j = 0; j < 0; j++) write_channel_intel(c, j); }}"

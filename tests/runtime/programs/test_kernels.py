@@ -124,11 +124,6 @@ def test_an_address_is_for_pointers_to_global_memory(kernel: Kernel) -> None:
         kernel.set_pointer(1, 4096)
 
 
-def test_no_buffer_is_a_null_pointer(kernel: Kernel) -> None:
-    kernel.set_buffer(0, None)
-    assert kernel.arguments[0] == (NULL, 8, 0)
-
-
 def test_an_argument_that_is_not_there_is_told_with_their_number(kernel: Kernel) -> None:
     assert (kernel.is_pointer(0), kernel.is_pointer(2)) == (True, False)
     with pytest.raises(InvalidArgIndex, match="kernel 'k' has no argument 3; the number of its arguments is 3"):

@@ -161,6 +161,16 @@ def test_carried_commands_do_not_begin_between_programming_and_its_launch() -> N
     assert not carried.is_stopped
 
 
+def test_a_board_is_programmed_when_no_carried_command_runs() -> None:
+    occupancy, carried = board(), CarriedCommands()
+    occupancy.carried = carried
+    assert occupancy.claim_programming() is Claim.WAITS
+    carried.runs = False
+    assert occupancy.claim_programming() is Claim.TAKEN
+    occupancy.end_programming()
+    assert not carried.is_stopped
+
+
 def test_a_launch_that_takes_no_core_stops_no_carried_command() -> None:
     occupancy, carried = board(cores=0), CarriedCommands()
     occupancy.carried = carried

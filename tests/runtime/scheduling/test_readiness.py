@@ -164,13 +164,6 @@ def test_a_command_whose_wait_list_failed_ends_with_that_and_is_given_up(command
     assert not commands.transfers
 
 
-def test_a_failure_goes_on_through_wait_lists(gate: Event, commands: Commands) -> None:
-    marker = commands.enter(None, gate)
-    last = commands.transfer(marker)
-    commands.end(gate, -5)
-    assert (marker.status, last.status) == (FAILED, FAILED)
-
-
 def test_a_failure_does_not_fail_what_comes_next_in_the_queue(commands: Commands) -> None:
     first, second = (commands.transfer(queue=commands.in_order) for _ in range(2))
     commands.take(first)
@@ -377,11 +370,6 @@ def needed(commands: Commands, event: Event) -> Event | None:
     found, carried = commands.readiness.claim_needed(event.command, event)
     assert carried is None
     return found
-
-
-def test_who_waits_for_a_command_runs_it(commands: Commands) -> None:
-    event = commands.kernel()
-    assert needed(commands, event) is event
 
 
 def test_who_waits_for_a_transfer_runs_the_one_before_it(commands: Commands) -> None:
@@ -598,7 +586,3 @@ def test_an_operation_that_cannot_be_given_up_keeps_no_other_from_it(capfd: pyte
     after.settle()
     assert fine.abandoned == 1
     assert "could not be given up" in capfd.readouterr().err
-
-
-def test_an_aftermath_of_nothing_is_none() -> None:
-    assert not Aftermath()

@@ -626,8 +626,9 @@ def test_a_command_for_which_no_thread_can_be_made_ends_with_an_error() -> None:
         assert event.status == OutOfResources.status
 
     world.threads.run()
-    assert "cannot create a thread" in str(world.told[0])
-    assert world.board.occupancy.launches == 0
+    (told,) = world.told
+    assert "cannot create a thread" in str(told)
+    assert (work.ran, world.board.occupancy.launches) == (False, 0)
 
 
 def test_finish_waits_for_what_was_there_and_not_for_what_comes_after() -> None:

@@ -17,43 +17,8 @@ from fpgart.base import opencl as cl
 from fpgart.base.errors import InvalidOperation
 from fpgart.runtime.commands.host_work import HostWork
 from fpgart.runtime.scheduling.event import COMPLETE, RUNNING, SUBMITTED, Event
-from fpgart.runtime.scheduling.occupancy import Claim
 
 pytestmark = pytest.mark.machine("usm_s10")
-
-
-class CarriedBoard:
-    """As api.carrying.CarriedBoard."""
-
-    def __init__(self, *, is_open: bool) -> None:
-        self.is_awaited = is_open
-        self.stopped = 0
-
-    def stop(self) -> bool:
-        self.stopped += 1
-        return not self.is_awaited
-
-    def go_on(self) -> None:
-        self.stopped = 0
-
-    def loaded(self) -> str:
-        return ""
-
-    def has_loaded(self, identity: str) -> None:
-        """Nobody asks."""
-
-    def idle(self) -> None:
-        self.is_awaited = False
-
-
-def test_a_board_is_programmed_when_nothing_is_carried_on_it(machine: Machine) -> None:
-    board, occupancy = CarriedBoard(is_open=True), machine.device.occupancy
-    occupancy.carried = board
-    assert occupancy.claim_programming() is Claim.WAITS
-    board.idle()
-    assert occupancy.claim_programming() is Claim.TAKEN
-    occupancy.end_programming()
-    assert board.stopped == 0
 
 
 def view(machine: Machine) -> Event:
@@ -71,26 +36,6 @@ def end(event: Event, status: int = COMPLETE) -> None:
 def enqueue(machine: Machine, ran: list[int], *waits: Event) -> Event:
     work: Any = HostWork(machine.device, lambda: ran.append(len(ran)))
     return machine.queue.enqueue(cl.CL_COMMAND_NDRANGE_KERNEL, work, waits)
-
-
-def test_a_command_that_waits_for_a_carried_one_runs_when_that_has_ended(machine: Machine) -> None:
-    waited, ran = view(machine), list[int]()
-    event = enqueue(machine, ran, waited)
-    machine.queue.flush()
-    assert (ran, event.status > SUBMITTED) == ([], True)
-    end(waited)
-    machine.scheduler.commands_ready()
-    machine.scheduler.wait(event)
-    assert (ran, event.status) == ([0], COMPLETE)
-
-
-def test_a_command_whose_wait_list_fails_in_c_is_not_run(machine: Machine) -> None:
-    waited, ran = view(machine), list[int]()
-    event = enqueue(machine, ran, waited)
-    end(waited, -5)
-    machine.scheduler.commands_ready()
-    machine.scheduler.wait(event)
-    assert (ran, event.status) == ([], cl.CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
 
 
 def test_who_waits_for_a_carried_command_returns_when_that_has_ended(machine: Machine) -> None:
