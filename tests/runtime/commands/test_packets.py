@@ -140,13 +140,6 @@ def test_a_packet_is_for_a_channel_that_is_there_and_has_its_size(
     assert network.fifo.calls == []
 
 
-def test_a_board_without_a_program_has_no_channels_and_no_variables(device: Device) -> None:
-    with pytest.raises(InvalidValue, match="no channel 'c'"):
-        packet(device).run()
-    with pytest.raises(InvalidArgValue, match="no program-scope variable 'v'"):
-        variable(device, "v", 0x1000, 1, 0, writing=True).run()
-
-
 @pytest.mark.parametrize("blocking", [True, False])
 def test_who_blocks_needs_a_thread_and_keeps_nothing_busy(device: Device, blocking: bool) -> None:
     moving = packet(device, blocking=blocking)

@@ -197,13 +197,6 @@ def test_a_worker_destroys_what_it_has_run_without_the_lock(driver: Driver) -> N
 # The keeper
 
 
-def test_a_command_that_is_ready_has_the_keeper_made_once(driver: Driver) -> None:
-    for _ in range(2):
-        driver.commands.transfer()
-        driver.workers.command_enqueued(driver.commands.now, ready=True)
-    assert driver.made == (0, 1)
-
-
 def test_a_keeper_that_sleeps_is_rung_by_the_next_command(driver: Driver) -> None:
     driver.workers.command_enqueued(0, ready=True)
     driver.commands.now = QUIET_NS
