@@ -341,43 +341,20 @@ def test_a_host_may_end_as_soon_as_the_driver_has_started(tmp_path: Path) -> Non
     assert (result.returncode, result.stdout.strip()) == (0, "1"), result.stderr
 
 
-KEYSTONE = ROOT / "fpgart" / "board" / "keystone" / "boards" / "k2h.xml"
-
-
-@pytest.mark.parametrize(
-    "variables",
-    [
-        {},
-        {"FPGART_BOARD": "k2h"},
-        {"FPGART_BOARD": f" {KEYSTONE} , a10_ref"},
-        {"FPGART_BOARD": "a10_ref,k2h"},
-        {"FPGART_BOARD": "a10_ref", "CL_CONTEXT_OFFLINE_DEVICE_INTELFPGA": "k2h"},
-        {"FPGART_PLATFORM": "fpgart"},
-        {"FPGART_PLATFORM": "intel-fpga-emulator"},
-        {"CL_CONTEXT_EMULATOR_DEVICE_INTELFPGA": "3"},
-        {"CL_CONTEXT_MPSIM_DEVICE_INTELFPGA": "1"},
-        {"CL_CONFIG_CPU_EMULATE_DEVICES": "2"},
-    ],
-    ids=lambda variables: " ".join(variables.values()).replace(str(KEYSTONE), "file") or "nothing set",
-)
-def test_what_is_said_before_the_start_is_what_is_said_after_it(variables: dict[str, str]) -> None:
+def test_a_python_host_that_lists_platforms_starts_nothing_until_it_wants_a_device() -> None:
     program = """
 platform = cl.get_platforms()[0]
 library = next(line.split()[-1] for line in open("/proc/self/maps") if "libfpgart.so" in line)
 import ctypes
 runs = ctypes.CDLL(library).fpgart_control_runs
-def said():
-    count = ctypes.c_uint()
-    status = ctypes.CDLL(library).clGetDeviceIDs(
-        ctypes.c_void_p(platform.int_ptr), ctypes.c_ulong(0xFFFFFFFF), 0, None, ctypes.byref(count))
-    words = [platform.name, platform.vendor, platform.version, platform.profile, platform.extensions]
-    return [*words, status, count.value]
-before = said()
-print(runs())
+count = ctypes.c_uint()
+status = ctypes.CDLL(library).clGetDeviceIDs(
+    ctypes.c_void_p(platform.int_ptr), ctypes.c_ulong(0xFFFFFFFF), 0, None, ctypes.byref(count))
+print(runs(), status)
 devices = platform.get_devices()
-print(runs(), said() == before, len(devices) == before[-1])
+print(runs(), len(devices) == count.value)
 """
-    assert run_on_board(program, **variables) == ["0", "1 True True"]
+    assert run_on_board(program) == ["0 0", "1 True"]
 
 
 SIGNALS = """

@@ -14,6 +14,7 @@ from processes import finished, fpgart
 
 PLATFORM_NOT_FOUND = -1001
 DEVICE_NOT_FOUND = -1
+KEYSTONE = ROOT / "fpgart" / "board" / "keystone" / "boards" / "k2h.xml"
 
 
 @pytest.fixture(scope="module")
@@ -54,14 +55,21 @@ def test_a_host_that_lists_platforms_has_no_interpreter_until_it_wants_a_device(
         {},
         {"FPGART_BOARD": "hetero,usm_s10"},
         {"FPGART_BOARD": "k2h"},
+        {"FPGART_BOARD": "a10_ref,k2h"},
+        {"FPGART_BOARD": f" {KEYSTONE} , a10_ref"},
+        {"FPGART_PLATFORM": "fpgart"},
         {"FPGART_PLATFORM": "emulator"},
+        {"FPGART_PLATFORM": "intel-fpga-emulator"},
         {"CL_CONTEXT_EMULATOR_DEVICE_INTELFPGA": "3"},
+        {"CL_CONTEXT_MPSIM_DEVICE_INTELFPGA": "1"},
         {"CL_CONTEXT_MPSIM_DEVICE_INTELFPGA": "2"},
+        {"CL_CONFIG_CPU_EMULATE_DEVICES": "2"},
         {"CL_CONTEXT_OFFLINE_DEVICE_INTELFPGA": "+hetero"},
+        {"CL_CONTEXT_OFFLINE_DEVICE_INTELFPGA": "k2h", "FPGART_BOARD": "a10_ref"},
         {"FPGART_ENGINE": "/nowhere/libpocl.so"},
         {"FPGART_ENGINE": "no such engine"},
     ],
-    ids=lambda options: "-".join(options.values()) or "none",
+    ids=lambda options: "-".join(options.values()).replace(str(KEYSTONE), "file") or "none",
 )
 def test_what_is_said_before_the_start_is_said_after_it(host: Path, options: dict[str, str]) -> None:
     result = run(host, FPGART_RUN="a", **options)
