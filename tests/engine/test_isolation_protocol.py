@@ -136,7 +136,6 @@ def test_what_is_no_message_closes_the_lane_and_no_more(process: BoardProcess, d
 
 
 words = st.integers(0, (1 << 32) - 1)
-addresses = st.integers(0, (1 << 64) - 1)
 
 
 @settings(max_examples=50 * EFFORT)

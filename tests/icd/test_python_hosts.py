@@ -14,7 +14,6 @@ from processes import ROOT, finished, fpgart, quiet_output
 
 from fpgart.cli import running
 
-LIBRARY = ROOT / "fpgart" / "libfpgart.so"
 HEAD = f"""
 import ctypes, sys
 sys.path.insert(0, {str(ROOT / "conformance")!r})

@@ -8,8 +8,6 @@ from pathlib import Path
 import compilation
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-
 COMPILER = """#!/bin/sh
 [ "$1" = --version ] && exit
 while [ "$1" != -o ]; do shift; done

@@ -521,7 +521,6 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 numbers = st.integers(-(1 << 63), (1 << 63) - 1) | st.integers(-1, 2)
 texts = st.text(st.characters(codec="utf-8"), max_size=20)
-REQUESTS = (m.Enter, m.GetBoards, m.OpenBoard, m.CloseBoard, m.SetProgram, m.ResetBoard, m.Build, m.Release, m.Hello)
 requests = st.one_of(
     st.builds(m.OpenBoard, numbers),
     st.builds(m.CloseBoard, numbers),
@@ -544,7 +543,7 @@ def test_no_bytes_harm_a_service(service: Service, pieces: list[bytes], enters: 
     with socket.socket(socket.AF_UNIX) as client:
         client.connect(service.path)
         if enters:
-            m.send(client, m.Enter(m.VERSION, m.__dict__.get("release", "")))
+            m.send(client, m.Enter(m.VERSION, __version__))
         for piece in pieces:
             try:
                 client.sendall(piece)
