@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 from processes import finished, fpgart, output, quiet_output
-from sycl_builds import NEEDS_COMPILERS, Icpx, icpx_in, on_board
+from sycl_builds import NEEDS_COMPILERS, Icpx, alone, icpx_in, on_board
 
 from fpgart.cli.running import environment
 from fpgart.icpx import pieces
@@ -28,7 +28,7 @@ HEADER = """\
 #pragma once
 #include <sycl/sycl.hpp>
 #include <sycl/ext/intel/fpga_extensions.hpp>
-using Pipe = sycl::ext::intel::pipe<class PipeId, int, 8>;
+using Pipe = sycl::ext::intel::pipe<class PipeId, int, 2>;
 SYCL_EXTERNAL int twice(int);
 void consume(sycl::queue &queue, int *to);
 """
@@ -251,10 +251,11 @@ def test_each_of_several_sources_has_its_object_and_its_dependencies(objects: Pa
     assert "shared.hpp" in (objects / "consumer.d").read_text()
 
 
-@pytest.mark.parametrize("given", [["./libmembers.a"], ["-L", ".", "-l", "members"]])
+@pytest.mark.parametrize("given", [["./libmembers.a"], ["-L", ".", "-l", "members", "-Wl,--gc-sections"]])
 def test_only_members_that_are_used_are_linked(objects: Path, icpx: Icpx, given: list[str]) -> None:
+    """What they share with another source, a pipe and a function, is there on a board and on the emulator alone."""
     quiet_output(icpx("-fsycl", "-fintelfpga", "producer.o", *given, "-o", "members"))
-    assert on_board(objects / "members") == SAYS
+    assert on_board(objects / "members") == alone(objects / "members") == SAYS
     content = (objects / "members").read_bytes()
     assert b"7Consume" in content
     assert b"6Unused" not in content
@@ -284,15 +285,21 @@ def test_response_files_have_words_with_spaces_and_name_each_other(folder: Path,
     assert output(finished(folder / "sp ace" / "text")) == "a  b\n"
 
 
-def test_an_early_image_of_a_library_that_is_named_by_an_option_is_whole(objects: Path, icpx: Icpx) -> None:
-    output(icpx("-fintelfpga", "-fsycl-link=early", "producer.o", "-L.", "-lmembers", "-o", "early.a"))
+@pytest.mark.parametrize("hardware", [[], ["-Xshardware"]], ids=["", "for hardware"])
+def test_an_early_image_of_a_library_that_is_named_by_an_option_is_whole(
+    objects: Path, icpx: Icpx, hardware: list[str]
+) -> None:
+    made = icpx("-fintelfpga", *hardware, "-fsycl-link=early", "producer.o", "-L.", "-lmembers", "-o", "early.a")
+    assert made.returncode == 0, made.stderr
+    assert "early.prj/reports/report.html" in made.stderr
     page = (objects / "early.prj" / "reports" / "report.html").read_text()
     assert "Produce" in page
     assert "Consume" in page
     assert "Unused" not in page
     quiet_output(icpx("-fintelfpga", "-fsycl-link=image", "early.a", "-o", "image.a"))
-    quiet_output(icpx("-fintelfpga", "image.a", "-o", "from_image"))
-    assert on_board(objects / "from_image") == SAYS
+    for image in ("early", "image"):
+        quiet_output(icpx("-fintelfpga", f"{image}.a", "-o", f"from_{image}"))
+        assert on_board(objects / f"from_{image}") == SAYS
 
 
 def test_an_image_of_some_sources_is_linked_to_the_others(objects: Path, icpx: Icpx) -> None:

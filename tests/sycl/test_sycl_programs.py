@@ -9,6 +9,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -197,34 +198,6 @@ int main() {
   std::cout << wrong << " wrong" << std::endl;
 }
 """
-SHARED = """\
-#include <sycl/sycl.hpp>
-#include <sycl/ext/intel/fpga_extensions.hpp>
-using Pipe = sycl::ext::intel::pipe<class PipeId, int, 4>;
-SYCL_EXTERNAL int twice(int);
-void consume(sycl::queue &queue, int *to);
-"""
-CALLER = """\
-#include "shared.hpp"
-#include <iostream>
-int main() {
-  sycl::queue queue{sycl::accelerator_selector_v};
-  int *to = sycl::malloc_shared<int>(8, queue);
-  queue.single_task<class Produce>([=] { for (int i = 0; i < 8; i++) Pipe::write(twice(i)); });
-  consume(queue, to);
-  queue.wait();
-  for (int i = 0; i < 8; i++) std::cout << to[i] << " ";
-  std::cout << std::endl;
-}
-"""
-CALLED = """\
-#include "shared.hpp"
-SYCL_EXTERNAL int twice(int x) { return 2 * x; }
-void consume(sycl::queue &queue, int *to) {
-  queue.single_task<class Consume>([=] { for (int i = 0; i < 8; i++) to[i] = Pipe::read() + 1; });
-}
-"""
-SHARED_SAYS = "1 3 5 7 9 11 13 15 \n"
 REPORTED = """\
 #include <sycl/sycl.hpp>
 #include <sycl/ext/intel/fpga_extensions.hpp>
@@ -515,18 +488,6 @@ def features(folder: Path, icpx: Icpx) -> Path:
 
 
 @pytest.fixture(scope="module")
-def parts(folder: Path, icpx: Icpx) -> Path:
-    """Compiles a program of an object and a static library, whose kernels share a pipe and a function."""
-    for name, text in (("shared.hpp", SHARED), ("caller.cpp", CALLER), ("called.cpp", CALLED)):
-        (folder / name).write_text(text)
-    for name in ("caller", "called"):
-        quiet_output(icpx("-fsycl", "-fintelfpga", "-c", f"{name}.cpp", "-o", f"{name}.o"))
-    subprocess.run(["ar", "rcs", "libcalled.a", "called.o"], cwd=folder, check=True)
-    quiet_output(icpx("-fsycl", "-fintelfpga", "caller.o", "-L.", "-lcalled", "-Wl,--gc-sections", "-o", "shared"))
-    return folder / "shared"
-
-
-@pytest.fixture(scope="module")
 def mistakes(folder: Path, icpx: Icpx) -> Path:
     (folder / "mistakes.cpp").write_text(MISTAKES)
     quiet_output(icpx("-g", "-fintelfpga", "mistakes.cpp", "-o", "mistakes"))
@@ -564,23 +525,6 @@ def test_the_report_names_both_kernels_the_pipe_the_banks_and_each_copy(pipes: P
     assert told.count(f"device 0, {bank}") == 2
     assert "buffer 1, 256 bytes: WRITE_BUFFER; the host's command on device 0" in told
     assert "buffer 2, 256 bytes: READ_BUFFER; the host's command on device 0" in told
-
-
-def test_sources_share_pipes_and_functions_on_the_emulator_alone(parts: Path) -> None:
-    assert alone(parts) == SHARED_SAYS
-
-
-def test_sources_share_pipes_and_functions_on_a_board(parts: Path) -> None:
-    assert on_board(parts) == SHARED_SAYS
-
-
-def test_an_early_image_can_be_linked_to_a_program(parts: Path, icpx: Icpx) -> None:
-    folder = parts.parent
-    made = icpx("-fintelfpga", "-Xshardware", "-fsycl-link=early", "caller.o", "libcalled.a", "-o", "early.a")
-    assert made.returncode == 0, made.stderr
-    assert "early.prj/reports/report.html" in made.stderr
-    quiet_output(icpx("-fintelfpga", "early.a", "-o", "from_early"))
-    assert on_board(folder / "from_early") == SHARED_SAYS
 
 
 def test_the_report_of_an_early_image_names_arguments_pipes_memories_and_loops(folder: Path, icpx: Icpx) -> None:
@@ -630,12 +574,9 @@ def test_required_sizes_of_groups_are_those_of_the_emulator_alone(folder: Path, 
     assert on_board(folder / "required") == alone(folder / "required") == "8 8\n42\nrefused\n"
 
 
-def test_host_pipes_device_globals_tasks_and_numbers_on_the_emulator_alone(features: Path) -> None:
-    assert [line.strip() for line in alone(features).splitlines()] == FEATURES_SAY
-
-
-def test_host_pipes_device_globals_tasks_and_numbers_on_a_board(features: Path) -> None:
-    assert [line.strip() for line in on_board(features).splitlines()] == FEATURES_SAY
+@pytest.mark.parametrize("run", [alone, on_board])
+def test_host_pipes_device_globals_tasks_and_numbers(features: Path, run: Callable[[Path], str]) -> None:
+    assert [line.strip() for line in run(features).splitlines()] == FEATURES_SAY
 
 
 @pytest.mark.parametrize(
