@@ -35,8 +35,9 @@ CLOCK_S, CLOCK_FACTOR = 20.0, 40.0
 """The same by the clock, without the time in which the machine was busy with other things: for those that wait."""
 FEW_SCHEDULES = "200"
 """Of each small host of the scheduler's tests, unless FPGART_TEST_SCHEDULES says how many."""
-PLUGINS = ["-p", "pytest_timeout", "-p", "no:cacheprovider"]
-"""Plugins are not loaded by themselves here, and pytest refuses the option `timeout` without its plugin."""
+PLUGINS = ["-p", "pytest_timeout", "-o", "timeout=0", "-p", "no:cacheprovider"]
+"""Plugins are not loaded by themselves here, and pytest refuses the option `timeout` without its plugin. Its timer would
+replace that of limit()."""
 OPTIONS = ["-x", "-q", "--no-header", "--tb=no", *PLUGINS, "-p", "no:terminalreporter"]
 
 

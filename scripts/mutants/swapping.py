@@ -74,6 +74,7 @@ class Functions:
 
     def __init__(self) -> None:
         self._by_place: dict[tuple[str, int, str], list[FunctionType]] = {}
+        gc.unfreeze()  # get_objects() leaves out what tests/conftest.py has frozen
         for each in gc.get_objects():
             if type(each) is FunctionType:
                 self._by_place.setdefault(_place(each.__code__), []).append(each)

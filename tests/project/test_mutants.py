@@ -429,7 +429,8 @@ NAME = named()
 
 def test_changes_are_tried_on_tests_that_are_collected_once(tmp_path: Path) -> None:
     """A status of 0 where the change has to be imported: no test noticed, the function is gone, or the test is bad."""
-    files = {"m.py": DRIVER, "test_one.py": TRIED, "pytest.ini": "[pytest]\ntimeout = 300\nfilterwarnings = error\n"}
+    files = {"m.py": DRIVER, "test_one.py": TRIED, "conftest.py": "import gc, m\ngc.freeze()\n"}
+    files["pytest.ini"] = "[pytest]\ntimeout = 300\nfilterwarnings = error\n"
     for name, text in files.items():
         (tmp_path / name).write_text(text)
     program = """
@@ -448,13 +449,14 @@ trials = [
     trial("str(double(0))", "'1'", "of_the_name"),
     sandbox.Trial(swapping.swap_of(Path("m.py"), "def gone(): pass", "def gone(): return 1"), {"test_one.py::x": 1}),
     trial("x < 0", "True", "short", "long"),
+    trial("2 * x", "__import__('signal').pause()", "short"),
 ]
-sandbox.PROCESSOR_S = 0
+sandbox.PROCESSOR_S, sandbox.CLOCK_S = 0, 1
 print(sorted(sandbox.try_swaps(trials, Path("."), 2)))
 """
     command = [sys.executable, "-c", program, str(ROOT / "scripts" / "mutants")]
     printed = output(finished(*command, cwd=tmp_path, env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}))
-    assert printed == f"{[(0, 1), (1, 0), (2, 1), (3, 0), (4, 0), (5, 0), (6, -24)]}\n"
+    assert printed == f"{[(0, 1), (1, 0), (2, 1), (3, 0), (4, 0), (5, 0), (6, -24), (7, -14)]}\n"
 
 
 def test_tests_that_cannot_be_collected_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
