@@ -36,8 +36,8 @@ CLOCK_S, CLOCK_FACTOR = 20.0, 40.0
 FEW_SCHEDULES = "200"
 """Of each small host of the scheduler's tests, unless FPGART_TEST_SCHEDULES says how many."""
 PLUGINS = ["-p", "pytest_timeout", "-o", "timeout=0", "-p", "no:cacheprovider"]
-"""Plugins are not loaded by themselves here, and pytest refuses the option `timeout` without its plugin. Its timer would
-replace that of limit()."""
+"""Plugins are not loaded by themselves here, and pytest refuses the option `timeout` without its plugin. The plugin's
+timer would replace that of limit()."""
 OPTIONS = ["-x", "-q", "--no-header", "--tb=no", *PLUGINS, "-p", "no:terminalreporter"]
 
 

@@ -70,7 +70,7 @@ class Workers:
     def command_enqueued(self, now: int, *, ready: bool) -> None:
         """Records that the host has enqueued a command, and wakes the keeper if it is ready."""
         self._latest_ns = now
-        if ready and (self._resting or not self._kept):
+        if ready:
             self._wake_keeper()
 
     def claim(self) -> Event | None:
