@@ -44,7 +44,7 @@ static void scale(cl_command_queue queue, cl_kernel kernel, cl_mem buffer, cl_in
 static void both_call_orders(void)
 {
     for (cl_uint i = 0; i < device_count; i++) {
-        for (int set_first = 0; set_first < 2; set_first++) {
+        for (int set_first = 1; set_first >= 0; set_first--) {
             cl_kernel kernel = kernel_in(program, "scale");
             cl_mem buffer = new_buffer_with(context, CL_MEM_READ_WRITE, SIZE, NULL);
             if (set_first)
