@@ -91,19 +91,19 @@ uintptr_t fpgart_pattern_of(const struct fpgart_arguments *arguments,
     return arguments->pattern->program;
 }
 
-int fpgart_arguments_copy(struct fpgart_arguments *made, struct fpgart_arguments *from)
+int fpgart_arguments_copy(struct fpgart_arguments *made, struct fpgart_arguments *arguments)
 {
-    pthread_mutex_lock(&from->lock);
-    int has_all = made->pattern == from->pattern && from->missing == 0 && from->reaches == 0 &&
-                  copy_image(made, from);
+    pthread_mutex_lock(&arguments->lock);
+    int has_all = made->pattern == arguments->pattern && arguments->missing == 0 &&
+                  arguments->reaches == 0 && copy_image(made, arguments);
     if (has_all) {
-        memcpy(made->places, from->places, from->count * sizeof *from->places);
+        memcpy(made->places, arguments->places, arguments->count * sizeof *arguments->places);
         for (uint32_t i = 0; i < made->count; i++)
             made->places[i].is_unheard = 1;
         made->missing = 0;
         atomic_store(&made->unheard, made->count);
     }
-    pthread_mutex_unlock(&from->lock);
+    pthread_mutex_unlock(&arguments->lock);
     return has_all;
 }
 

@@ -85,7 +85,7 @@ struct fpgart_arguments *fpgart_arguments_like(struct fpgart_arguments *pattern)
 uintptr_t fpgart_pattern_of(const struct fpgart_arguments *arguments,
                             struct fpgart_arguments **pattern);
 /* Copies the arguments of a kernel of the same name to a new one. Returns 0 if C has not all. */
-int fpgart_arguments_copy(struct fpgart_arguments *made, struct fpgart_arguments *from);
+int fpgart_arguments_copy(struct fpgart_arguments *made, struct fpgart_arguments *arguments);
 /* Gives arguments to a kernel that Python has made, if it has none. Returns the address of a word
  * that is not 0 while Python has not got all of them; NULL without memory. */
 uint64_t *fpgart_arguments_begin(fpgart_arguments_slot *slot, struct fpgart_arguments *pattern);

@@ -2367,6 +2367,42 @@ static void describe_a_transfer_beside_polling(void)
     work_off();
 }
 
+/* A transfer that is enqueued while a kernel of another queue may poll. */
+static void describe_a_transfer_behind_polling(void)
+{
+    static struct lane lanes_of[2] = {{.in_order = true}, {.in_order = true}};
+    struct core_queue *polling = new_carrying(board, &lanes_of[0], NULL, run_here);
+    struct core_queue *queue = new_carrying(board, &lanes_of[1], NULL, run_here);
+    struct core_command *polls = kept(enqueue_number(polling, CORE_POLLS, 0, 0, NULL));
+    struct core_command *moves = kept(enqueue_number(queue, CORE_MOVES, 1, 0, NULL));
+    CHECK(operation_count == 1, "the engine has a transfer behind a kernel that may poll");
+    work_off();
+    CHECK(core_has_ended(moves), "a transfer that is handed over does not end");
+    operations[0].status = CL_COMPLETE;
+    core_board_note(board);
+    CHECK(core_has_ended(polls), "the end of a kernel that may poll is not noted");
+}
+
+/* Commands that are enqueued while a thread runs one at once: the second one follows the first. */
+static void describe_what_follows_at_once(void)
+{
+    static struct lane lane = {.in_order = true};
+    struct core_command *gate = kept(core_user_event());
+    struct core_queue *queue = new_carrying(board, &lane, NULL, run_here);
+    int direct = 0;
+    CHECK(core_begin_directly(queue, core_board_epoch(board), &direct), "an idle queue is not");
+    struct core_command *first = kept(enqueue_number(queue, CORE_CARRIED, 0, 1, &gate));
+    struct core_command *second = kept(enqueue_number(queue, CORE_CARRIED, 1, 0, NULL));
+    core_end_directly(queue);
+    CHECK(operation_count == 0, "a command begins before the one in front of it");
+    core_set(gate, CL_COMPLETE);
+    core_let_follow(gate, true);
+    CHECK(operation_count == 2, "the engine does not have what waits for nothing else");
+    operations[0].status = operations[1].status = CL_COMPLETE;
+    core_board_note(board);
+    CHECK(core_has_ended(first) && core_has_ended(second), "ends on a board are not noted");
+}
+
 /* How long kernels were open, and ends behind a command that goes on. */
 static void describe_the_time_of_kernels(void)
 {
@@ -2491,6 +2527,24 @@ static void describe_cores(void)
     }
     for (unsigned i = 0; i < GIVEN; i++)
         operations[i].status = CL_COMPLETE;
+    core_board_note(two_cores);
+    core_board_release(two_cores);
+}
+
+/* A task runs on the core that is free, although the other one would be its turn. */
+static void describe_a_free_core(void)
+{
+    static struct lane lane;
+    struct core_board *two_cores = core_board_new(idle, NULL);
+    core_board_has_cores(two_cores, 2);
+    struct core_queue *queue = new_carrying(two_cores, &lane, NULL, hand_over);
+    kept(enqueue_number(queue, CORE_TASK, 0, 0, NULL));
+    kept(enqueue_number(queue, CORE_TASK, 1, 0, NULL));
+    operations[1].status = CL_COMPLETE;
+    core_board_note(two_cores);
+    kept(enqueue_number(queue, CORE_TASK, 2, 0, NULL));
+    CHECK(is_after(3, 0, 0), "a task waits although a core is free");
+    operations[0].status = operations[2].status = CL_COMPLETE;
     core_board_note(two_cores);
     core_board_release(two_cores);
 }
@@ -2623,9 +2677,12 @@ static const struct description {
     {"a description of what is needed", describe_what_is_needed},
     {"a description of what is submitted", describe_what_is_submitted},
     {"a description of a transfer beside polling", describe_a_transfer_beside_polling},
+    {"a description of a transfer behind polling", describe_a_transfer_behind_polling},
+    {"a description of what follows at once", describe_what_follows_at_once},
     {"a description of the time of kernels", describe_the_time_of_kernels},
     {"a description of two boards", describe_two_boards},
     {"a description of cores", describe_cores},
+    {"a description of a free core", describe_a_free_core},
     {"a description of what keeps the order", describe_what_keeps_order},
     {"a description of a failure at a turn", describe_a_failure_at_a_turn},
     {"a description of what does not fail", describe_what_does_not_fail},
