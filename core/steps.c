@@ -168,7 +168,6 @@ static bool is_admitted(struct core_command *command)
  * follows. */
 static bool take_turn(struct core_command *command, struct core_work *work)
 {
-    bool may = true;
     if (command->admitted || command->handed_over)
         return true;
     core_lock();
@@ -180,7 +179,7 @@ static bool take_turn(struct core_command *command, struct core_work *work)
         command->handed_over = true;
         core_follow_ends(command, work);
     }
-    may = command->unmet == 0;
+    bool may = command->unmet == 0;
     core_unlock();
     return may;
 }

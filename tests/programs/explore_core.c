@@ -2241,8 +2241,11 @@ static void describe_what_is_needed(void)
               core_drop_callback(gate) == NULL,
           "the callbacks of a user event are not dropped one by one");
     work_off();
-    calls_of_caller = states_called_count = 0;
+    core_callback(gate, CL_COMPLETE, note_state, &known[0]);
     core_set(gate, CL_COMPLETE);
+    CHECK(core_drop_callback(gate) == NULL, "a callback of a user event that was set is dropped");
+    core_call_back(gate);
+    calls_of_caller = states_called_count = 0;
     CHECK(core_forget(gate, 1, known) == 0, "commands behind one that has ended are forgotten");
     core_let_follow(gate, true);
     take_all();
