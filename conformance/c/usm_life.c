@@ -48,7 +48,7 @@ static void *allocate_if_supported(enum kind kind)
 static void queries(enum kind kind, size_t wanted)
 {
     char *pointer = allocate(&host, kind, wanted);
-    const char *inside[] = {pointer, pointer + 1, pointer + wanted - 1};
+    const char *inside[] = {pointer + 1, pointer, pointer + wanted - 1};
     void *base;
     cl_uint type;
     size_t size;
