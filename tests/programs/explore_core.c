@@ -2107,6 +2107,7 @@ static void note_state(struct core_command *command, int32_t status, void *data)
 {
     (void)command, (void)data;
     states_called[states_called_count++] = status;
+    CHECK(core_in_callback(), "a thread does not know that it is in a callback");
 }
 
 /* Does what the two threads of the driver have to do. */
@@ -2243,6 +2244,7 @@ static void describe_what_is_needed(void)
     work_off();
     core_callback(gate, CL_COMPLETE, note_state, &known[0]);
     core_set(gate, CL_COMPLETE);
+    CHECK(!core_in_callback(), "a thread takes itself to be in a callback");
     CHECK(core_drop_callback(gate) == NULL, "a callback of a user event that was set is dropped");
     core_call_back(gate);
     calls_of_caller = states_called_count = 0;
