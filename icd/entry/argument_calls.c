@@ -155,17 +155,6 @@ static int put_usm(struct fpgart_arguments *arguments, uint32_t index, size_t si
            put_pointer(arguments, index, address, 1);
 }
 
-/* Copies a value; a structure only if the host's memory has all its bytes: Python does not know
- * whether that is its size. */
-static int copy_value(void *to, const void *value, size_t size, int is_structure)
-{
-    enum { PAGE = 4096 };
-    if (is_structure && (uintptr_t)value % PAGE + size > PAGE)
-        return copy_if_readable((uintptr_t)to, (uintptr_t)value, size);
-    memcpy(to, value, size);
-    return 1;
-}
-
 /* Adds room for a value behind the arguments and the other values. NULL without memory. */
 static struct argument *add_value(struct fpgart_arguments *arguments, uint32_t index, uint32_t size)
 {
@@ -180,14 +169,25 @@ static struct argument *add_value(struct fpgart_arguments *arguments, uint32_t i
     return image;
 }
 
+/* Python does not know whether a structure has that size: its bytes are read only if the host's
+ * memory has all of them. */
 static int put_value(struct fpgart_arguments *arguments, uint32_t index, uint32_t size,
                      const void *value)
 {
+    enum { PAGE = 4096 };
+    char copy[FPGART_VALUE];
+    if (arguments->places[index].facts.is_structure && (uintptr_t)value % PAGE + size > PAGE) {
+        if (!copy_if_readable((uintptr_t)copy, (uintptr_t)value, size))
+            return 0;
+        value = copy;
+    }
     struct argument *image = image_of(arguments);
     if (image != NULL && (image[index].kind != ARGUMENT_BYTES || image[index].size != size))
         image = add_value(arguments, index, size);
-    return image != NULL && copy_value((char *)image + image[index].value, value, size,
-                                       arguments->places[index].facts.is_structure);
+    if (image == NULL)
+        return 0;
+    memcpy((char *)image + image[index].value, value, size);
+    return 1;
 }
 
 /* Writes a size of local memory, or NULL instead of a buffer. */

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
 import sys
 from pathlib import Path
 
@@ -133,6 +134,11 @@ for of in range(3):
     for i in range(70):
         put(2 + i, number(10 * of + i), 4, many)
     launched(many)
+end = mmap.mmap(-1, 2 * mmap.PAGESIZE)
+address = ctypes.addressof(ctypes.c_char.from_buffer(end)) + mmap.PAGESIZE
+assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(address), mmap.PAGESIZE, 0) == 0
+put(1, address - 200, 400, many)  # the host's memory ends within it
+launched(many)
 put(71, number(1000), 4, many)
 copy = host.cl.make("clCloneKernel", many)
 put(71, number(2000), 4, many)
