@@ -235,6 +235,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 def test_a_file_that_the_host_opens_in_place_of_the_trace_gets_none_of_it(tmp_path: Path) -> None:
     file, own = tmp_path / "trace.json", tmp_path / "own"
     replace = f"""
+import os
 for number in os.listdir("/proc/self/fd"):
     if os.path.realpath("/proc/self/fd/" + number) == {str(file)!r}:
         os.dup2(os.open({str(own)!r}, os.O_RDWR | os.O_CREAT), int(number))
