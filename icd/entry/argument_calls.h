@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+FOR_PYTHON enum { FPGART_VALUE = 4096 }; /* the bytes of the largest value that C sets */
 /* An argument that C has set: a value, a size of local memory, NULL, a pointer, or the handle of a
  * buffer with its serial then. */
-FOR_PYTHON enum { FPGART_VALUE = 4096 }; /* the bytes of the largest value that C sets */
 FOR_PYTHON struct fpgart_argument {
     uint32_t index, kind, size; /* enum argument_kind (calls.h) */
     uintptr_t pointer, buffer;
