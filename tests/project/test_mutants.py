@@ -449,7 +449,7 @@ trials = [
     trial("str(double(0))", "'1'", "of_the_name"),
     sandbox.Trial(swapping.swap_of(Path("m.py"), "def gone(): pass", "def gone(): return 1"), {"test_one.py::x": 1}),
     trial("x < 0", "True", "short", "long"),
-    trial("2 * x", "__import__('signal').pause()", "short"),
+    trial("2 * x", "__import__('threading').Event().wait()", "short"),
 ]
 sandbox.PROCESSOR_S, sandbox.CLOCK_S = 0, 1
 print(sorted(sandbox.try_swaps(trials, Path("."), 2)))
