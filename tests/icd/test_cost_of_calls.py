@@ -146,6 +146,10 @@ def test_transfers_need_no_python_in_a_host_without_kernels(program: Path) -> No
     assert counts(program, "without_kernels") == {"write_and_wait": [0, 0], "read_and_wait": [0, 0]}
 
 
+def test_only_the_first_launch_of_a_kernel_needs_python(program: Path) -> None:
+    assert counts(program, "second_launch") == {"second_launch": [0, 0]}
+
+
 def test_a_start_imports_no_more_modules_than_it_needs(counted: dict[str, list[int]]) -> None:
     assert counted["modules"][0] <= MOST_MODULES
 

@@ -3,8 +3,9 @@
  * thread does counts; what the driver's threads do depends on when they run.
  *
  * With the argument `marks`, system calls: two of them, which name the call, stand around each
- * series. With `without_kernels`, transfers of a host that has no program. Other arguments name the
- * calls that are counted, instead of all. */
+ * series. With `without_kernels`, transfers of a host that has no program. With `second_launch`,
+ * the second launch of the first kernel. Other arguments name the calls that are counted, instead
+ * of all. */
 #define _GNU_SOURCE 1 /* the value that pyconfig.h of Python 3.10 defines, too */
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <Python.h>
@@ -713,6 +714,18 @@ static void count_without_kernels(void)
     count("read_and_wait", read_and_wait);
 }
 
+static void count_second_launch(void)
+{
+    start_with_kernels(&kernel);
+    count_allocations();
+    MUST(run(host.queue, kernel, NULL, NULL));
+    must(clFinish(host.queue), "clFinish");
+    long entered_before = entered, allocated_before = allocated;
+    MUST(run(host.queue, kernel, NULL, NULL));
+    must(clFinish(host.queue), "clFinish");
+    printf("second_launch %ld %ld\n", entered - entered_before, allocated - allocated_before);
+}
+
 static int is_among(char **words, const char *name)
 {
     while (*words != NULL && strcmp(*words, name) != 0)
@@ -725,6 +738,10 @@ int main(int count_of_words, char **words)
     find_device(&host);
     if (count_of_words > 1 && strcmp(words[1], "without_kernels") == 0) {
         count_without_kernels();
+        return 0;
+    }
+    if (count_of_words > 1 && strcmp(words[1], "second_launch") == 0) {
+        count_second_launch();
         return 0;
     }
     long modules_at_start = modules();
