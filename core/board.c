@@ -46,11 +46,30 @@ void core_board_remove(struct core_board *board, struct core_queue *queue)
 
 /* The sums over all boards: their engines may run commands on the same threads. */
 static uint32_t polling, running;
+static uint64_t newest_polling;
 
-bool core_engine_may_get(const struct core_queue *queue, enum core_kind kind)
+bool core_engine_may_get(const struct core_queue *queue, enum core_kind kind, uint64_t behind)
 {
     uint32_t own_polling = queue->in_order ? queue->polling : 0;
-    return kind != CORE_MOVES || (polling == own_polling && running == queue->running);
+    bool is_behind = polling == own_polling || behind == newest_polling;
+    return kind != CORE_MOVES || (is_behind && running == queue->running);
+}
+
+/* Returns the number up to which all CORE_POLLS have ended when the command has. */
+static uint64_t ended_with(const struct core_command *command)
+{
+    return command->polling == command->behind + 1 ? command->polling : command->behind;
+}
+
+bool core_is_for_engine(struct core_command *command)
+{
+    command->behind = polling == 0 ? newest_polling : 0;
+    for (uint32_t i = 0; i < command->link_count; i++) {
+        uint64_t behind = ended_with(command->links[i].before);
+        if (behind > command->behind)
+            command->behind = behind;
+    }
+    return core_engine_may_get(command->queue, command->kind, command->behind);
 }
 
 bool core_board_has_cores(struct core_board *board, uint32_t cores)
@@ -91,6 +110,8 @@ void core_occupy(struct core_command *command, struct core_work *work)
     uint32_t count = core_cores(queue, command->kind);
     uint32_t first = count == 1 ? find_core(board, queue) : 0;
     struct core_command *followed = NULL;
+    if (command->kind == CORE_POLLS)
+        command->polling = ++newest_polling;
     for (uint32_t i = first; i < first + count; i++) {
         struct core_command *before = board->on_core[i];
         board->on_core[i] = command;

@@ -50,6 +50,8 @@ struct core_command {
     bool follows_all;     /* each earlier one of its out-of-order queue ends before it */
     enum core_kind kind;  /* of a carried command */
     bool admitted;        /* of a carried command: the board counts it as open */
+    uint64_t polling;     /* the number of an admitted CORE_POLLS, from 1 */
+    uint64_t behind;      /* it ends behind the CORE_POLLS with numbers up to this */
     bool deferred;        /* it is submitted later than it was enqueued */
     bool handed_over;     /* the engine does not get it */
     bool is_begun;        /* the caller runs it */
@@ -137,8 +139,10 @@ void core_wake_observer(void);
  * core_cores() is the number of cores that a kernel occupies; core_occupy() makes an admitted one
  * follow the kernels on its cores, and core_vacate() frees them.
  * core_engine_may_get() is true for kernels, and for CORE_MOVES if no other command may keep the
- * threads of the engine until it has run. */
-bool core_engine_may_get(const struct core_queue *queue, enum core_kind kind);
+ * threads of the engine until it has run; core_is_for_engine() asks it for a command and what that
+ * follows. */
+bool core_engine_may_get(const struct core_queue *queue, enum core_kind kind, uint64_t behind);
+bool core_is_for_engine(struct core_command *command);
 bool core_admits(const struct core_queue *queue, uint64_t epoch);
 void core_admit(struct core_queue *queue, enum core_kind kind);
 void core_leave(struct core_queue *queue, enum core_kind kind, struct core_work *work);

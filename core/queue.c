@@ -230,7 +230,7 @@ static void enter(struct core_queue *queue, struct core_command *command, struct
         atomic_fetch_add(&core_decided, 1);
         return;
     }
-    command->deferred = command->unmet != 0 || command->handed_over;
+    command->deferred = command->unmet != 0 || !core_is_for_engine(command);
     command->admitted = !command->deferred;
     if (command->deferred)
         return;
@@ -456,7 +456,6 @@ struct core_command *core_enqueue(struct core_queue *queue, enum core_role role,
     core_begin_work(&work);
     core_lock();
     command->epoch = epoch;
-    command->handed_over = !core_engine_may_get(queue, kind);
     if (!core_admits(queue, epoch) || !put(queue, command, role, count, wait_list, &work)) {
         core_unlock();
         discard(command);

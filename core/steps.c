@@ -171,7 +171,7 @@ static bool take_turn(struct core_command *command, struct core_work *work)
     if (command->admitted || command->handed_over)
         return true;
     core_lock();
-    if (is_admitted(command) && core_engine_may_get(command->queue, command->kind)) {
+    if (is_admitted(command) && core_is_for_engine(command)) {
         command->admitted = true;
         core_admit(command->queue, command->kind);
         core_occupy(command, work);

@@ -670,6 +670,15 @@ static unsigned occupied(void)
     return sum;
 }
 
+/* Returns true if the command cannot begin before the other has ended, as far as links tell. */
+static bool is_behind(const struct core_command *command, const struct core_command *other)
+{
+    for (uint32_t i = 0; i < command->link_count; i++)
+        if (command->links[i].before == other || is_behind(command->links[i].before, other))
+            return true;
+    return false;
+}
+
 /* What waited for a user event, and is not for an engine that runs certain ones of other queues. */
 static void check_what_is_beside(int number)
 {
@@ -682,7 +691,8 @@ static void check_what_is_beside(int number)
         for (unsigned j = 0; j < seen.set_at[waited]; j++)
             CHECK(operations[j].lane == &lanes[plan->queue] ||
                       operations[j].status <= CL_COMPLETE ||
-                      host->plans[operations[j].number].of != CORE_POLLS,
+                      host->plans[operations[j].number].of != CORE_POLLS ||
+                      is_behind(commands[number], commands[operations[j].number]),
                   "the engine runs kernels of other queues that may poll");
         for (int j = 0; j < COMMANDS; j++)
             CHECK(!(seen.ran_at[waited] >> j & 1) || host->plans[j].queue == plan->queue ||
@@ -1384,7 +1394,7 @@ static void ask_about(int number)
     CHECK(core_board_is_open(board) == (board->open != 0), "a board seems to be open, or not");
     CHECK(core_has_ready(caller) == (caller->ready != NULL), "commands seem to be ready, or not");
     core_board_note_polling(board);
-    bool is_free = core_engine_may_get(queue, CORE_MOVES);
+    bool is_free = core_engine_may_get(queue, CORE_MOVES, 0);
     CHECK(is_free == !(polls_elsewhere(queue) || runs_elsewhere(queue)),
           "the engine seems to be free, or not");
     next = core_next(queue, NULL);
@@ -1570,7 +1580,7 @@ static void check_ends(void)
               "a queue is not empty");
         CHECK(queues[i]->barrier == NULL, "a barrier is left");
         CHECK(core_admits(queues[i], core_board_epoch(board)) &&
-                  core_engine_may_get(queues[i], CORE_MOVES),
+                  core_engine_may_get(queues[i], CORE_MOVES, 0),
               "commands seem to be open");
         CHECK(queues[i]->submitted == NULL && queues[i]->next_noted == NULL,
               "a command that has ended is left to be noted");
@@ -1999,9 +2009,9 @@ static const struct host hosts[] = {
 static struct host described;
 
 /* What a description makes is released behind it. */
-enum { MADE = 128 };
+enum { MADE = 128, MADE_QUEUES = 4 };
 static struct core_command *kept_commands[MADE];
-static struct core_queue *kept_queues[QUEUES];
+static struct core_queue *kept_queues[MADE_QUEUES];
 static unsigned kept_command_count, kept_queue_count;
 
 static struct core_command *kept(struct core_command *command)
@@ -2013,6 +2023,7 @@ static struct core_command *kept(struct core_command *command)
 
 static struct core_queue *kept_queue(struct core_queue *queue)
 {
+    CHECK(queue != NULL && kept_queue_count < MADE_QUEUES, "a queue is not made");
     kept_queues[kept_queue_count++] = queue;
     return queue;
 }
@@ -2388,6 +2399,46 @@ static void describe_a_transfer_behind_polling(void)
     CHECK(core_has_ended(polls), "the end of a kernel that may poll is not noted");
 }
 
+static void end_all(void)
+{
+    for (unsigned i = 0; i < operation_count; i++)
+        operations[i].status = CL_COMPLETE;
+    core_board_note(board);
+    for (unsigned i = 0; i < operation_count; i++)
+        show_end(&operations[i]);
+    work_off();
+}
+
+/* Transfers, each behind two kernels of other queues that may poll, or behind the newer alone. The
+ * newer follows the older, or does not. */
+static void describe_transfers_behind_polling(void)
+{
+    static struct lane lanes_of[4] = {{.in_order = true}, {.in_order = true}, {.in_order = true}};
+    struct core_queue *first = new_carrying(board, &lanes_of[0], NULL, run_here);
+    struct core_queue *second = new_carrying(board, &lanes_of[1], NULL, run_here);
+    struct core_queue *third = new_carrying(board, &lanes_of[2], NULL, run_here);
+    struct core_queue *unordered = new_carrying(board, &lanes_of[3], NULL, run_here);
+    struct core_command *both[2];
+    both[0] = kept(enqueue_number(first, CORE_POLLS, 0, 0, NULL));
+    both[1] = kept(enqueue_number(second, CORE_POLLS, 1, 0, NULL));
+    struct core_command *newer = kept(enqueue_number(third, CORE_MOVES, 2, 1, &both[1]));
+    struct core_command *behind = kept(enqueue_number(unordered, CORE_MOVES, 3, 2, both));
+    CHECK(newer->handed_over && behind->handed_over && operation_count == 2,
+          "the engine has a transfer that is not behind both kernels that may poll");
+    end_all();
+    CHECK(core_has_ended(newer) && core_has_ended(behind), "what is handed over does not end");
+
+    both[0] = kept(enqueue_number(first, CORE_POLLS, 4, 0, NULL));
+    both[1] = kept(enqueue_number(second, CORE_POLLS, 5, 1, &both[0]));
+    newer = kept(enqueue_number(third, CORE_MOVES, 6, 1, &both[1]));
+    behind = kept(enqueue_number(unordered, CORE_MOVES, 7, 1, &newer));
+    struct core_command *older = kept(enqueue_number(unordered, CORE_MOVES, 8, 1, &both[0]));
+    CHECK(!newer->handed_over && !behind->handed_over && older->handed_over && operation_count == 6,
+          "the engine has not got the transfers alone that are behind both kernels that may poll");
+    end_all();
+    CHECK(core_has_ended(behind) && core_has_ended(older), "ends on a board are not noted");
+}
+
 /* Commands that are enqueued while a thread runs one at once: the second one follows the first. */
 static void describe_what_follows_at_once(void)
 {
@@ -2683,6 +2734,7 @@ static const struct description {
     {"a description of what is submitted", describe_what_is_submitted},
     {"a description of a transfer beside polling", describe_a_transfer_beside_polling},
     {"a description of a transfer behind polling", describe_a_transfer_behind_polling},
+    {"a description of transfers behind polling", describe_transfers_behind_polling},
     {"a description of what follows at once", describe_what_follows_at_once},
     {"a description of the time of kernels", describe_the_time_of_kernels},
     {"a description of two boards", describe_two_boards},

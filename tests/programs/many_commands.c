@@ -94,7 +94,7 @@ int main(void)
     fill(behind, epoch, COMMANDS);
     printf("open behind a decided command %u\n", behind->open);
     core_board_note_polling(board);
-    printf("others behind a decided command %d\n", !core_engine_may_get(other, CORE_MOVES));
+    printf("others behind a decided command %d\n", !core_engine_may_get(other, CORE_MOVES, 0));
 
     struct core_queue *carried = new_queue(caller, board, false);
     status_of_new = CL_RUNNING;
@@ -130,7 +130,7 @@ int main(void)
         printf("asked to note all, %s %u\n", in_order ? "in order" : "out of order", asked);
         asked = 0;
         core_board_note_polling(board);
-        printf("others %d\n", !core_engine_may_get(other, CORE_MOVES));
+        printf("others %d\n", !core_engine_may_get(other, CORE_MOVES, 0));
         printf("asked for others, %s %u\n", in_order ? "in order" : "out of order", asked);
         asked = 0;
         have_ended = true;
