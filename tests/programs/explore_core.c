@@ -2431,7 +2431,8 @@ static void describe_transfers_behind_polling(void)
     both[0] = kept(enqueue_number(first, CORE_POLLS, 4, 0, NULL));
     both[1] = kept(enqueue_number(second, CORE_POLLS, 5, 1, &both[0]));
     newer = kept(enqueue_number(third, CORE_MOVES, 6, 1, &both[1]));
-    behind = kept(enqueue_number(unordered, CORE_MOVES, 7, 1, &newer));
+    struct core_command *older_and_newer[2] = {both[0], newer};
+    behind = kept(enqueue_number(unordered, CORE_MOVES, 7, 2, older_and_newer));
     struct core_command *older = kept(enqueue_number(unordered, CORE_MOVES, 8, 1, &both[0]));
     CHECK(!newer->handed_over && !behind->handed_over && older->handed_over && operation_count == 6,
           "the engine has not got the transfers alone that are behind both kernels that may poll");
