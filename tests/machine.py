@@ -21,7 +21,7 @@ from fpgart.base.personality import Personality
 from fpgart.board.catalogue import describe
 from fpgart.board.description import BoardDescription
 from fpgart.board.simulated_board import SimulatedBoard
-from fpgart.engine.interface import Plugs, Reach, no_plugs
+from fpgart.engine.interface import KernelLaunch, Plugs, no_plugs
 from fpgart.kernels.interface import ArgumentInterface, KernelInterface
 from fpgart.runtime.commands.launch import LaunchKernel
 from fpgart.runtime.commands.new_launch import new_launch
@@ -99,16 +99,9 @@ class PythonKernel:
     def on_own_thread(self) -> PythonKernel:
         return self
 
-    def launch(
-        self,
-        image: bytes,
-        dimensions: int,
-        sizes: bytes,
-        has_local: bool,
-        reaches: tuple[Reach, ...] = (),
-        network: object = None,
-    ) -> None:
+    def launch(self, launch: KernelLaunch) -> None:
         values: list[int] = []
+        image = launch.image
         for index in range(len(self.interface.arguments)):
             kind, size, value = unpack_from("IIQ", image, 16 * index)
             values.append(int.from_bytes(image[value : value + size], "little") if kind == 0 else value)

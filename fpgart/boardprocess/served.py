@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from fpgart._native import ffi, lib
 from fpgart.base.errors import CLError, InvalidValue, without_frames
 from fpgart.channels.interface import Channel, KernelNetwork, Variable
-from fpgart.engine.interface import BuildFailed, BuiltProgram, Engine, EngineKernel
+from fpgart.engine.interface import BuildFailed, BuiltProgram, Engine, EngineKernel, KernelLaunch
 from fpgart.engine.isolated import messages as m
 from fpgart.engine.opencl_engine.engine import OpenCLEngine
 from fpgart.engine.opencl_engine.kernel import DriverKernel
@@ -191,7 +191,7 @@ class Served:
         network = self._network(ask.network) if ask.network else None
         if kernel.waits_for_others and network is None:
             raise InvalidValue("a kernel that may wait for others is launched without a network")
-        kernel.launch(ask.image, ask.dimensions, ask.sizes, ask.has_local, (), network)
+        kernel.launch(KernelLaunch(ask.image, ask.dimensions, ask.sizes, ask.has_local, network=network))
         kernel.launched = True
         return m.Number(kernel.compile_ns)
 

@@ -137,6 +137,25 @@ class Carrier(NamedTuple):
     lost: list[Callable[[], None]]
 
 
+class KernelLaunch(NamedTuple):
+    """One launch of a kernel of the engine.
+
+    `image`: the arguments as pack_arguments() lays them out. `sizes`: the global offset, global size and local size,
+    three 64-bit numbers each. `reaches`: the memory that each pointer may reach, if the kernel wants them.
+    """
+
+    image: bytes
+    dimensions: int
+    sizes: bytes
+    has_local: bool
+    reaches: tuple[Reach, ...] = ()
+    network: KernelNetwork | None = None
+
+    def for_driver(self) -> tuple[bytes, int, bytes, bool]:
+        """Returns what the functions of engine/calls.h have in common."""
+        return self.image, self.dimensions, self.sizes, self.has_local
+
+
 class EngineKernel(Protocol):
     launched: bool
     compile_ns: int
@@ -175,20 +194,8 @@ class EngineKernel(Protocol):
     def on_own_thread(self) -> EngineKernel:
         """Returns the same kernel, run by the thread that launches it, if the engine can do that."""
 
-    def launch(
-        self,
-        image: bytes,
-        dimensions: int,
-        sizes: bytes,
-        has_local: bool,
-        reaches: tuple[Reach, ...] = (),
-        network: KernelNetwork | None = None,
-    ) -> None:
-        """Runs the kernel to the end; raises CLError.
-
-        `image` has the arguments as pack_arguments() lays them out, `sizes` the global offset, global
-        size and local size, three 64-bit numbers each.
-        """
+    def launch(self, launch: KernelLaunch) -> None:
+        """Runs the kernel to the end; raises CLError."""
 
 
 class BuiltProgram(Protocol):

@@ -31,12 +31,11 @@ from fpgart.base import config, log
 from fpgart.base.closed_memory import driver_address
 from fpgart.base.errors import InvalidOperation, OutOfResources
 from fpgart.base.named_tuples import NamedTuple
-from fpgart.engine.interface import BYTES, LOCAL, NULL, Plugs, Reach, no_plugs
+from fpgart.engine.interface import BYTES, LOCAL, NULL, KernelLaunch, Plugs, no_plugs
 from fpgart.kernels.interface import KernelInterface
 from fpgart.kernels.opencl_c import size_of_type
 
 if TYPE_CHECKING:
-    from fpgart.channels.interface import KernelNetwork
     from fpgart.engine.mirrors import Mirrors
 
 GROUP = "fpgart.models"
@@ -271,15 +270,7 @@ class ModelKernel:
     def on_own_thread(self) -> ModelKernel:
         return self
 
-    def launch(
-        self,
-        image: bytes,
-        dimensions: int,
-        sizes: bytes,
-        has_local: bool,
-        reaches: tuple[Reach, ...] = (),
-        network: KernelNetwork | None = None,
-    ) -> None:
+    def launch(self, launch: KernelLaunch) -> None:
         """Runs the model; its exceptions end the command with CL_OUT_OF_RESOURCES and a traceback in the log."""
         if not self.has_model:
             raise OutOfResources(
@@ -287,15 +278,15 @@ class ModelKernel:
                 f'with @fpgart.kernel("{self.interface.name}") and name its module in FPGART_MODELS'
             )
         types = tuple(argument.type_name for argument in self.interface.arguments)
-        ends = tuple(reach.end for reach in reaches)
-        resident = [(reach.address, reach.end) for reach in reaches if reach.resident]
+        ends = tuple(reach.end for reach in launch.reaches)
+        resident = [(reach.address, reach.end) for reach in launch.reaches if reach.resident]
         with self.mirrors.used_by_host(resident) if self.mirrors is not None else nullcontext():
-            run(ModelCall(self.interface.name, types, image, ends, _nd_range(dimensions, sizes, has_local)))
+            run(ModelCall(self.interface.name, types, launch.image, ends, _nd_range(launch)))
 
 
-def _nd_range(dimensions: int, sizes: bytes, has_local: bool) -> NDRange:
-    numbers = SIZES.unpack(sizes)
-    local = numbers[6 : 6 + dimensions] if has_local else ()
+def _nd_range(launch: KernelLaunch) -> NDRange:
+    numbers, dimensions = SIZES.unpack(launch.sizes), launch.dimensions
+    local = numbers[6 : 6 + dimensions] if launch.has_local else ()
     return NDRange(numbers[:dimensions], numbers[3 : 3 + dimensions], local)
 
 

@@ -12,7 +12,17 @@ from fpgart.aocx.system import AddressSpace, Argument, DescribedKernel, TypeQual
 from fpgart.base.errors import CLError
 from fpgart.board.description import BoardDescription
 from fpgart.board.invocation import FIXED, GLOBAL_POINTER, LOCAL_POINTER
-from fpgart.engine.interface import BYTES, LOCAL, NULL, POINTER, BuildFailed, BuiltProgram, Engine, pack_arguments
+from fpgart.engine.interface import (
+    BYTES,
+    LOCAL,
+    NULL,
+    POINTER,
+    BuildFailed,
+    BuiltProgram,
+    Engine,
+    KernelLaunch,
+    pack_arguments,
+)
 from fpgart.mmd.errors import MmdError
 
 SIZES = Struct("9Q")
@@ -66,13 +76,8 @@ class LoadedProgram:
         arguments = pack_arguments(self._arguments(kernel, image))
         try:
             engine_kernel = self._built.kernel(kernel.name)
-            engine_kernel.launch(
-                arguments,
-                dimensions,
-                SIZES.pack(*offset, *total, *local),
-                not kernel.work_group_invariant,
-                network=self._network,
-            )
+            sizes, has_local = SIZES.pack(*offset, *total, *local), not kernel.work_group_invariant
+            engine_kernel.launch(KernelLaunch(arguments, dimensions, sizes, has_local, network=self._network))
             engine_kernel.launched = True
         except CLError as error:
             raise MmdError(str(error)) from None

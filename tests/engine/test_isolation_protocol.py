@@ -26,7 +26,7 @@ from fpgart.board.stretch import Stretch
 from fpgart.boardprocess.served import Served
 from fpgart.boardprocess.session import Session, framed_answer
 from fpgart.engine.choice import choose_engine
-from fpgart.engine.interface import BYTES, BuiltProgram, EngineKernel, NoEngine, pack_arguments
+from fpgart.engine.interface import BYTES, BuiltProgram, EngineKernel, KernelLaunch, NoEngine, pack_arguments
 from fpgart.engine.isolated import messages as m
 from fpgart.engine.isolated.codec import ProtocolError, decoded, encoded
 from fpgart.engine.isolated.engine import IsolatedEngine
@@ -390,7 +390,7 @@ def spinning(engine: IsolatedEngine) -> EngineKernel:
     program.kernels({})
     KEPT.append(program)
     kernel = program.kernel("spin")
-    kernel.launch(arguments_of(0), 1, SIZES, True)
+    kernel.launch(KernelLaunch(arguments_of(0), 1, SIZES, True))
     kernel.launched = True
     return kernel
 
@@ -436,7 +436,7 @@ def test_a_board_process_that_has_died_leaves_no_memory_behind(
     else:
         threading.Timer(0.1, process.stop, ["was stopped by the test"]).start()
         with pytest.raises(BoardLost):
-            kernel.launch(arguments_of(1), 1, SIZES, True)
+            kernel.launch(KernelLaunch(arguments_of(1), 1, SIZES, True))
     assert counting.allocated == before
 
 
@@ -449,7 +449,7 @@ def test_signals_of_the_host_do_not_let_a_kernel_run_longer(engine: IsolatedEngi
     signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
     try:
         with pytest.raises(BoardLost, match="ran longer than"):
-            kernel.launch(arguments_of(1), 1, SIZES, True)
+            kernel.launch(KernelLaunch(arguments_of(1), 1, SIZES, True))
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

@@ -17,7 +17,7 @@ from fpgart.base.errors import CLError, DeviceNotAvailable, OutOfResources
 from fpgart.engine.choice import engine_on
 from fpgart.engine.copying.resident import MirrorStore, ResidentEngine
 from fpgart.engine.driver import open_driver
-from fpgart.engine.interface import BYTES, NULL, POINTER, BuildFailed, Engine, Reach, pack_arguments
+from fpgart.engine.interface import BYTES, NULL, POINTER, BuildFailed, Engine, KernelLaunch, Reach, pack_arguments
 from fpgart.engine.opencl_engine.kernel import required_size
 
 SIZES = Struct("9Q")
@@ -70,7 +70,7 @@ def launch(engine: ResidentEngine, name: str, *values: Ints | int | None) -> Non
         else:
             arguments.append((BYTES, 4, value.to_bytes(4, "little")))
     sizes = SIZES.pack(0, 0, 0, COUNT, 1, 1, 1, 1, 1)
-    program.kernel(name).launch(pack_arguments(arguments), 1, sizes, False, tuple(reaches))
+    program.kernel(name).launch(KernelLaunch(pack_arguments(arguments), 1, sizes, False, tuple(reaches)))
 
 
 def test_results_stay_with_the_engine_until_somebody_reads(resident: ResidentEngine) -> None:
@@ -121,7 +121,7 @@ def launch_few(engine: ResidentEngine, memory: Ints, count: int) -> None:
     program.build("")
     image = pack_arguments([(POINTER, 8, memory.address), (BYTES, 4, bytes([1, 0, 0, 0]))])
     sizes = SIZES.pack(0, 0, 0, count, 1, 1, 1, 1, 1)
-    program.kernel("add").launch(image, 1, sizes, False, (memory.reach, Reach(0, 0)))
+    program.kernel("add").launch(KernelLaunch(image, 1, sizes, False, (memory.reach, Reach(0, 0))))
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def test_a_launch_that_the_engine_refuses_says_so_and_changes_nothing(resident: 
     most = resident.driver.device_number(cl.CL_DEVICE_MAX_WORK_GROUP_SIZE)
     sizes = SIZES.pack(0, 0, 0, 2 * most, 1, 1, 2 * most, 1, 1)
     with pytest.raises(CLError, match="kernel 'add'"):
-        program.kernel("add").launch(arguments, 1, sizes, True, (memory.reach, Reach(0, 0)))
+        program.kernel("add").launch(KernelLaunch(arguments, 1, sizes, True, (memory.reach, Reach(0, 0))))
     assert memory.read() == list(range(COUNT))
 
 

@@ -18,7 +18,7 @@ from machine import SetOption
 from fpgart.base import config
 from fpgart.base import opencl as cl
 from fpgart.board.stretch import Stretch
-from fpgart.engine.interface import BYTES, POINTER, BuiltProgram, pack_arguments
+from fpgart.engine.interface import BYTES, POINTER, BuiltProgram, KernelLaunch, pack_arguments
 from fpgart.engine.isolated.engine import IsolatedEngine
 from fpgart.engine.isolated.spawning import ProcessError
 from fpgart.engine.launches import launch_failure
@@ -58,7 +58,7 @@ class Host:
         first = {"add": none, "until": none, "bad_later": none, "wipe": self.integers(self.address, self.address, 0)}
         for name in "spin", "add", "wipe", "bad", "until", "bad_later":
             kernel = self.program.kernel(name)
-            kernel.launch(first.get(name, self.integers(0)), 1, SIZES, True)
+            kernel.launch(KernelLaunch(first.get(name, self.integers(0)), 1, SIZES, True))
             kernel.launched = True
         assert kernel.carried  # the process has a ring from now on
 

@@ -25,13 +25,13 @@ from fpgart.engine.contents import Contents
 from fpgart.engine.copying.own_buffers import (
     BACKGROUND,
     Buffers,
-    Launch,
+    CopiedLaunch,
     OwnBuffersEngine,
     OwnBuffersKernel,
     ReachedMemory,
 )
 from fpgart.engine.driver import DriverError, open_driver, set_variable
-from fpgart.engine.interface import BYTES, Access, Fault, Misuse, pack_arguments
+from fpgart.engine.interface import BYTES, Access, Fault, KernelLaunch, Misuse, pack_arguments
 from fpgart.engine.opencl_engine.kernel import DriverKernel
 from fpgart.engine.opencl_engine.program import DriverProgram
 
@@ -266,7 +266,7 @@ class OwnKernels:
 
     def locate(self, handle: int) -> int:
         """Returns the address at which kernels see a buffer."""
-        self._where.run(pack_arguments([_value(handle), _value(self._answer)]), 1, ONE, True)
+        self._where.run(KernelLaunch(pack_arguments([_value(handle), _value(self._answer)]), 1, ONE, True))
         answer = ffi.new("uintptr_t *")
         place = int(ffi.cast("uintptr_t", answer))
         queue = self._engine.queues.of_thread()
@@ -277,7 +277,8 @@ class OwnKernels:
         """Fills these bytes of a buffer with the background, and marks them as not written."""
         values = [_value(handle), _value(self._nothing), _value(begin), _value(end)]
         groups = -(-(end - begin) // len(BACKGROUND))
-        self._poison.run(pack_arguments([*values]), 1, SIZES.pack(0, 0, 0, groups, 1, 1, 1, 1, 1), True)
+        sizes = SIZES.pack(0, 0, 0, groups, 1, 1, 1, 1, 1)
+        self._poison.run(KernelLaunch(pack_arguments([*values]), 1, sizes, True))
 
 
 def _value(number: int) -> tuple[int, int, int | bytes]:
@@ -300,7 +301,7 @@ class CheckedKernel(OwnBuffersKernel):
         self.oclgrind = engine
         self.may_print = "printf" in program.source or not program.source
 
-    def _checked(self, launch: Launch) -> list[Misuse]:
+    def _checked(self, launch: CopiedLaunch) -> list[Misuse]:
         with launch.buffers() as buffers:
             outcome = self._told(launch, buffers)
             launch.read_back(buffers)
@@ -310,7 +311,7 @@ class CheckedKernel(OwnBuffersKernel):
         sources = self._unwritten_sources(launch, outcome.messages)
         return summed_up([self._misuse(launch, outcome, message, sources) for message in outcome.messages])
 
-    def _told(self, launch: Launch, buffers: Buffers) -> Outcome:
+    def _told(self, launch: CopiedLaunch, buffers: Buffers) -> Outcome:
         self.oclgrind.messages()
         launch.run(buffers)
         outcome = Outcome(distinct(self.oclgrind.messages()))
@@ -318,7 +319,7 @@ class CheckedKernel(OwnBuffersKernel):
             outcome.bases = [self.oclgrind.own.locate(handle) for handle in buffers.handles]
         return outcome
 
-    def _unwritten_sources(self, launch: Launch, found: list[Message]) -> dict[int, list[ReachedMemory]]:
+    def _unwritten_sources(self, launch: CopiedLaunch, found: list[Message]) -> dict[int, list[ReachedMemory]]:
         """Finds, for each line of the source, the regions with the unwritten values that it used.
 
         An empty list stands for the kernel's own variables.
@@ -338,7 +339,9 @@ class CheckedKernel(OwnBuffersKernel):
                 sources[line].append(region)
         return self._without_own(launch, sources)
 
-    def _without_own(self, launch: Launch, sources: dict[int, list[ReachedMemory]]) -> dict[int, list[ReachedMemory]]:
+    def _without_own(
+        self, launch: CopiedLaunch, sources: dict[int, list[ReachedMemory]]
+    ) -> dict[int, list[ReachedMemory]]:
         """Empties the lists of lines that are reported even if all contents count as written."""
         with launch.buffers([]) as buffers:
             launch.run(buffers)
@@ -346,7 +349,7 @@ class CheckedKernel(OwnBuffersKernel):
         return {line: [] if line in own else regions for line, regions in sources.items()}
 
     def _misuse(
-        self, launch: Launch, outcome: Outcome, message: Message, sources: dict[int, list[ReachedMemory]]
+        self, launch: CopiedLaunch, outcome: Outcome, message: Message, sources: dict[int, list[ReachedMemory]]
     ) -> Misuse:
         made = Misuse(message.fault, self.interface.name, message.words, message.accesses, message.space, message.size)
         if message.fault is Fault.UNWRITTEN:
@@ -355,7 +358,7 @@ class CheckedKernel(OwnBuffersKernel):
             concerned = tuple(sorted(index for region in regions for index in region.arguments))
             if len(regions) != 1:
                 return made._replace(arguments=concerned)
-            shift = regions[0].address - launch.reaches[concerned[0]].address
+            shift = regions[0].address - launch.given.reaches[concerned[0]].address
             missing = tuple((begin + shift, end + shift) for begin, end in regions[0].unwritten)
             return made._replace(arguments=concerned, unwritten=missing)
         if message.fault is Fault.FORBIDDEN:
@@ -367,7 +370,7 @@ class CheckedKernel(OwnBuffersKernel):
         return self._placed(launch, outcome, message.address, made)
 
     @staticmethod
-    def _placed(launch: Launch, outcome: Outcome, address: int, made: Misuse) -> Misuse:
+    def _placed(launch: CopiedLaunch, outcome: Outcome, address: int, made: Misuse) -> Misuse:
         """Adds the argument whose memory is nearest to the address, and the offset from its begin."""
         nearest = sorted(
             (max(base - address, address - base - region.size + 1, 0), region.address, base, region)
@@ -377,5 +380,5 @@ class CheckedKernel(OwnBuffersKernel):
             return made._replace(offset=address)
         _, _, base, region = nearest[0]
         first = region.arguments[0]
-        offset = address - base + region.address - launch.reaches[first].address
+        offset = address - base + region.address - launch.given.reaches[first].address
         return made._replace(arguments=(first,), offset=offset)

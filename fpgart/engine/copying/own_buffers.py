@@ -25,14 +25,14 @@ from fpgart.base.notices import NOTICES
 from fpgart.base.ranges import Range, joined
 from fpgart.engine.contents import Contents, holes
 from fpgart.engine.driver import Driver, keeping_signal_handlers
-from fpgart.engine.interface import BYTES, NOWHERE, NULL, POINTER, Misuse, Reach, pack_arguments
+from fpgart.engine.interface import BYTES, NOWHERE, NULL, POINTER, KernelLaunch, Misuse, Reach, pack_arguments
 from fpgart.engine.opencl_engine.engine import OpenCLEngine
 from fpgart.engine.opencl_engine.kernel import DriverKernel
 from fpgart.engine.opencl_engine.program import DriverProgram
 from fpgart.kernels.opencl_c import size_of_type
 
 if TYPE_CHECKING:
-    from fpgart.channels.interface import KernelNetwork
+    pass
 
 HANDLE, SUB_BUFFER = Struct("Q"), Struct("2Q")
 CHUNK = 4096
@@ -226,25 +226,17 @@ class OwnBuffersKernel(DriverKernel):
         super().__init__(program, name)
         self.owner = engine
 
-    def launch(
-        self,
-        image: bytes,
-        dimensions: int,
-        sizes: bytes,
-        has_local: bool,
-        reaches: tuple[Reach, ...] = (),
-        network: KernelNetwork | None = None,
-    ) -> None:
+    def launch(self, launch: KernelLaunch) -> None:
         with self.owner.at_work():
-            regions = reached_by(reaches)
+            regions = reached_by(launch.reaches)
             if not self.owner.takes_parts:
-                regions = apart(regions, reaches, image)
+                regions = apart(regions, launch.reaches, launch.image)
             copied = [region for region in regions if not self.owner.keeps(region)]
             with self.owner.in_step(copied):
                 for region in copied:
                     region.margin = self._margin(region)
                     look_at(region, self.owner.contents)
-                misuses = self._checked(Launch(self, image, dimensions, sizes, has_local, reaches, regions))
+                misuses = self._checked(CopiedLaunch(self, launch, regions))
                 for region in copied:
                     copy_back(region, self.owner.contents)
         for misuse in misuses:
@@ -255,7 +247,7 @@ class OwnBuffersKernel(DriverKernel):
         names = [self.interface.arguments[index].type_name.rstrip("*") for index in region.arguments]
         return 0 if all(size_of_type(name.rstrip("0123456789")) >= WORD for name in names) else WORD
 
-    def _checked(self, launch: Launch) -> list[Misuse]:
+    def _checked(self, launch: CopiedLaunch) -> list[Misuse]:
         """Runs the launch; returns the misuses that the engine found."""
         with launch.buffers() as handles:
             launch.run(handles)
@@ -297,15 +289,11 @@ def _address(data: bytes) -> int:
 
 
 @dataclass(slots=True)
-class Launch:
+class CopiedLaunch:
     """One launch, which can be run several times from the same beginning."""
 
     kernel: OwnBuffersKernel
-    image: bytes
-    dimensions: int
-    sizes: bytes
-    has_local: bool
-    reaches: tuple[Reach, ...]
+    given: KernelLaunch
     regions: list[ReachedMemory]
 
     def buffers(self, poisoned: list[ReachedMemory] | None = None) -> Buffers:
@@ -318,17 +306,18 @@ class Launch:
     def run(self, buffers: Buffers) -> None:
         """Runs the kernel on these buffers; raises CLError."""
         arguments: list[tuple[int, int, int | bytes]] = []
-        for index, reach in enumerate(self.reaches):
-            kind, size, value = unpack_from("IIQ", self.image, 16 * index)
+        image = self.given.image
+        for index, reach in enumerate(self.given.reaches):
+            kind, size, value = unpack_from("IIQ", image, 16 * index)
             if kind == BYTES:
-                arguments.append((BYTES, size, self.image[value : value + size]))
+                arguments.append((BYTES, size, image[value : value + size]))
             elif kind != POINTER:
                 arguments.append((kind, size, value))
             elif reach == NOWHERE:
                 arguments.append((NULL, 8, 0))
             else:
                 arguments.append((BYTES, 8, HANDLE.pack(buffers.at(value))))
-        self.kernel.run(pack_arguments(arguments), self.dimensions, self.sizes, self.has_local)
+        self.kernel.run(self.given._replace(image=pack_arguments(arguments)))
 
     def read_back(self, buffers: Buffers) -> None:
         for index, region in enumerate(self.regions):

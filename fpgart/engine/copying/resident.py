@@ -15,6 +15,7 @@ from fpgart.base import opencl as cl
 from fpgart.base.errors import CLError, DeviceNotAvailable
 from fpgart.engine.copying.own_buffers import OwnBuffersEngine, OwnBuffersKernel, ReachedMemory
 from fpgart.engine.driver import Driver
+from fpgart.engine.interface import KernelLaunch
 from fpgart.engine.mirrors import Mirrors, Stretch
 from fpgart.engine.opencl_engine.kernel import DriverKernel
 from fpgart.engine.opencl_engine.program import DriverProgram
@@ -108,13 +109,11 @@ class ResidentKernel(OwnBuffersKernel):
         super().__init__(program, name, engine)
         self._resident = engine
 
-    def run(self, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:
+    def run(self, launch: KernelLaunch) -> None:
         """Runs until the event has ended: clFinish does not report kernels that fail."""
         queue = self.engine.queues.of_thread()
         with self._resident.answering():
-            self._check(
-                lib.driver_launch_by_event(queue, self.handle, self._count, image, dimensions, sizes, has_local, False)
-            )
+            self._check(lib.driver_launch_by_event(queue, self.handle, self._count, *launch.for_driver(), False))
 
 
 class MirrorStore:

@@ -16,6 +16,7 @@ from fpgart._native import ffi, lib
 from fpgart.base import config, log
 from fpgart.base import opencl as cl
 from fpgart.base.errors import CLError, OutOfResources
+from fpgart.engine.interface import KernelLaunch
 from fpgart.engine.isolated.codec import ProtocolError
 from fpgart.engine.isolated.loss import BoardLost
 from fpgart.engine.isolated.process import BoardProcess
@@ -168,7 +169,8 @@ class CarriedCommands:
 
     @staticmethod
     def _launch(kernel: IsolatedKernel, left: Any) -> None:
-        kernel.launch(image_of(left), left.dimensions, bytes(ffi.buffer(left.sizes, SIZES)), bool(left.has_local))
+        sizes = bytes(ffi.buffer(left.sizes, SIZES))
+        kernel.launch(KernelLaunch(image_of(left), left.dimensions, sizes, bool(left.has_local)))
 
 
 def image_of(left: Any) -> bytes:

@@ -10,8 +10,7 @@ from typing import Protocol, TypeVar
 from fpgart._native import lib
 from fpgart.base.errors import CLError, OutOfResources
 from fpgart.base.shared_memory import SharedMemory
-from fpgart.channels.interface import KernelNetwork
-from fpgart.engine.interface import POINTER, EngineKernel, Reach
+from fpgart.engine.interface import POINTER, EngineKernel, KernelLaunch
 from fpgart.engine.isolated import messages as m
 from fpgart.engine.isolated.codec import ProtocolError
 from fpgart.engine.isolated.loss import ENTRY, BoardLost
@@ -107,64 +106,45 @@ class IsolatedKernel:
     def on_own_thread(self) -> EngineKernel:
         return IsolatedKernel(self._engine, self._program, self.name, apart=True)
 
-    def launch(
-        self,
-        image: bytes,
-        dimensions: int,
-        sizes: bytes,
-        has_local: bool,
-        reaches: tuple[Reach, ...] = (),
-        network: KernelNetwork | None = None,
-    ) -> None:
-        if not reaches:
-            self._launch(image, dimensions, sizes, has_local, network)
+    def launch(self, launch: KernelLaunch) -> None:
+        if not launch.reaches:
+            self._launch(launch)
             return
-        staged = Staged(self._engine.shared, image, reaches)
+        staged = Staged(self._engine.shared, launch.image, launch.reaches)
         try:
-            self._launch(staged.image, dimensions, sizes, has_local, network)
+            self._launch(launch._replace(image=staged.image))
             staged.copy_back()
         finally:
             staged.give_back()
 
-    def _launch(
-        self, image: bytes, dimensions: int, sizes: bytes, has_local: bool, network: KernelNetwork | None
-    ) -> None:
-        process = self._engine.process
+    def _launch(self, launch: KernelLaunch) -> None:
+        process, network = self._engine.process, launch.network
         made = self.on(process)
         number = network.on(process) if isinstance(network, IsolatedNetwork) else 0
         lane = None
         try:
             lane = process.take()
             running = process.begin(self.name)
-            if self.launched and made.offered and len(image) <= lib.LANE_ROOM:
-                error = self._run_on_lane(process, lane, made, image, dimensions, sizes, has_local)
+            if self.launched and made.offered and len(launch.image) <= lib.LANE_ROOM:
+                error = self._run_on_lane(process, lane, made, launch)
             else:  # the first launch, in which engines compile, takes long anyway
-                launch = m.Launch(made.number, image, dimensions, sizes, has_local, number)
-                error = self._run_by_message(process, lane, launch)
+                error = self._run_by_message(process, lane, m.Launch(made.number, *launch.for_driver(), number))
         except (OSError, ProtocolError):
             if lane is not None:
                 process.give_up(lane)
-            raise self.lost(process, image) from None
+            raise self.lost(process, launch.image) from None
         process.end(running)
         process.give_back(lane)
         process.drain()
         if error is not None:
             raise error
 
-    def _run_on_lane(
-        self,
-        process: BoardProcess,
-        lane: Lane,
-        made: m.Made,
-        image: bytes,
-        dimensions: int,
-        sizes: bytes,
-        has_local: bool,
-    ) -> CLError | None:
+    def _run_on_lane(self, process: BoardProcess, lane: Lane, made: m.Made, launch: KernelLaunch) -> CLError | None:
         """Launches by a lane; returns the engine's error or None. Raises OSError if the process dies."""
-        address, size, life, patience = lane.address, len(image), process.life, Patience(process)
+        image, *sizes = launch.for_driver()
+        address, life, patience = lane.address, process.life, Patience(process)
         left, seen = patience.left_ms(), patience.interrupted
-        outcome = lib.lane_run(address, made.offered, image, size, dimensions, sizes, has_local, life, left, seen)
+        outcome = lib.lane_run(address, made.offered, image, len(image), *sizes, life, left, seen)
         while not patience.has_answered(outcome):
             outcome = lib.lane_wait(address, life, patience.left_ms(), seen)
         result = int(lib.lane_result(address))

@@ -9,9 +9,8 @@ from fpgart._native import ffi, lib
 from fpgart.base import log
 from fpgart.base.errors import CLError
 from fpgart.base.named_tuples import NamedTuple
-from fpgart.channels.interface import KernelNetwork
 from fpgart.channels.network import GaveUp, Network
-from fpgart.engine.interface import Reach
+from fpgart.engine.interface import KernelLaunch
 from fpgart.engine.opencl_engine.kernel import DriverKernel, KernelProgram
 
 ONE_TASK = Struct("9Q").pack(0, 0, 0, 1, 1, 1, 1, 1, 1)
@@ -48,12 +47,12 @@ class SeatedKernel(DriverKernel):
     def on_own_thread(self) -> DriverKernel:
         return self
 
-    def run_first(self, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:
-        self.run(image, dimensions, sizes, has_local)
+    def run_first(self, launch: KernelLaunch) -> None:
+        self.run(launch)
 
-    def run(self, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:
+    def run(self, launch: KernelLaunch) -> None:
         seat = self._seat()
-        result = lib.driver_launch_alone(seat.queue, seat.kernel, self._count, image, dimensions, sizes, has_local)
+        result = lib.driver_launch_alone(seat.queue, seat.kernel, self._count, *launch.for_driver())
         self._seats.append(seat)
         self._check(result)
 
@@ -69,43 +68,22 @@ class ConcurrentKernel(SeatedKernel):
 
     waits_for_others = True
 
-    def launch(
-        self,
-        image: bytes,
-        dimensions: int,
-        sizes: bytes,
-        has_local: bool,
-        reaches: tuple[Reach, ...] = (),
-        network: KernelNetwork | None = None,
-    ) -> None:
-        assert isinstance(network, Network)
+    def launch(self, launch: KernelLaunch) -> None:
         if self.launched:
-            self._run(network, image, dimensions, sizes, has_local)
+            self._run(launch)
         else:
             with self.engine.at_work():
-                self._run(network, image, dimensions, sizes, has_local)
+                self._run(launch)
 
-    def _run(
-        self,
-        network: Network,
-        image: bytes,
-        dimensions: int,
-        sizes: bytes,
-        has_local: bool,
-        compute_id: int = 0,
-        *,
-        autorun: bool = False,
-    ) -> None:
+    def _run(self, launch: KernelLaunch, compute_id: int = 0, *, autorun: bool = False) -> None:
         """Raises CLError; GaveUp if the kernel was stopped while it waited, which costs its seat."""
+        network = launch.network
+        assert isinstance(network, Network)
         seat = self._seat()
-        name = self.name
-        c_name = ffi.new("char[]", name.encode())
-        result = lib.network_launch(
-            network.handle, c_name, compute_id, autorun, seat.queue, seat.kernel, self._count, image, dimensions, sizes,
-            has_local,
-        )  # fmt: skip
+        of_network = network.handle, ffi.new("char[]", self.name.encode()), compute_id, autorun
+        result = lib.network_launch(*of_network, seat.queue, seat.kernel, self._count, *launch.for_driver())
         if int(result) >> 32 == lib.LAUNCH_GAVE_UP:
-            raise network.failure(name)
+            raise network.failure(self.name)
         self._seats.append(seat)
         self._check(result)
 
@@ -113,7 +91,7 @@ class ConcurrentKernel(SeatedKernel):
         """Runs an autorun kernel again and again; returns when the network is stopped."""
         try:
             while not network.stopped:
-                self._run(network, b"", 1, ONE_TASK, True, compute_id, autorun=True)
+                self._run(KernelLaunch(b"", 1, ONE_TASK, True, network=network), compute_id, autorun=True)
         except GaveUp:
             return
         except CLError as error:

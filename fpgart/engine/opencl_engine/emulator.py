@@ -18,7 +18,7 @@ from fpgart.base.named_tuples import NamedTuple
 from fpgart.base.notices import NOTICES
 from fpgart.channels.interface import History
 from fpgart.engine.build_step import ProgramInput
-from fpgart.engine.interface import BuiltProgram, Plugs, no_plugs
+from fpgart.engine.interface import BuiltProgram, KernelLaunch, Plugs, no_plugs
 from fpgart.engine.opencl_engine.concurrent import SeatedKernel
 from fpgart.engine.opencl_engine.engine import OpenCLEngine
 from fpgart.engine.opencl_engine.kernel import DriverKernel
@@ -76,11 +76,9 @@ class EmulatorProgram(DriverProgram):
 class EmulatorKernel(SeatedKernel):
     waits_for_others = True
 
-    def run(self, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:
+    def run(self, launch: KernelLaunch) -> None:
         seat = self._seat()
-        result = lib.driver_launch_by_event(
-            seat.queue, seat.kernel, self._count, image, dimensions, sizes, has_local, True
-        )
+        result = lib.driver_launch_by_event(seat.queue, seat.kernel, self._count, *launch.for_driver(), True)
         self._seats.append(seat)
         self._check(result)
 

@@ -14,9 +14,8 @@ from fpgart._native import ffi, lib
 from fpgart.base import opencl as cl
 from fpgart.base.errors import EXHAUSTED, CLError, error_of
 from fpgart.base.patterns import pattern
-from fpgart.channels.interface import KernelNetwork
 from fpgart.engine.driver import Driver
-from fpgart.engine.interface import Reach
+from fpgart.engine.interface import KernelLaunch
 from fpgart.engine.launches import launch_failure
 from fpgart.engine.opencl_engine.queues import Queues
 from fpgart.kernels.interface import ArgumentInterface, KernelInterface, PipeArgument
@@ -214,34 +213,25 @@ class DriverKernel:
             driver.function("clReleaseKernel")(handle)
         return tuple(suggested)
 
-    def launch(
-        self,
-        image: bytes,
-        dimensions: int,
-        sizes: bytes,
-        has_local: bool,
-        reaches: tuple[Reach, ...] = (),
-        network: KernelNetwork | None = None,
-    ) -> None:
+    def launch(self, launch: KernelLaunch) -> None:
         if self.launched:
-            self.run(image, dimensions, sizes, has_local)
+            self.run(launch)
         else:  # drivers compile at the first launch
             with self.engine.at_work():
-                self.run_first(image, dimensions, sizes, has_local)
+                self.run_first(launch)
 
-    def run_first(self, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:
+    def run_first(self, launch: KernelLaunch) -> None:
         """Does as run(), and measures how long the driver compiled before the kernel began."""
         before = ffi.new("uint64_t *")
         with self.engine.queues.profiled() as queue:
-            result = lib.driver_launch(queue, self.handle, self._count, image, dimensions, sizes, has_local, before)
+            result = lib.driver_launch(queue, self.handle, self._count, *launch.for_driver(), before)
         self.compile_ns = int(before[0])
         self._check(result)
 
-    def run(self, image: bytes, dimensions: int, sizes: bytes, has_local: bool) -> None:
-        """Runs the kernel on the addresses that are in `image`; raises CLError."""
+    def run(self, launch: KernelLaunch) -> None:
+        """Runs the kernel on the addresses that are in the image; raises CLError."""
         queue = self.engine.queues.of_thread()
-        args = image, dimensions, sizes, has_local, ffi.NULL
-        self._check(lib.driver_launch(queue, self.handle, self._count, *args))
+        self._check(lib.driver_launch(queue, self.handle, self._count, *launch.for_driver(), ffi.NULL))
 
     def _check(self, result: int) -> None:
         if result & 0xFFFFFFFF:

@@ -17,7 +17,7 @@ from fpgart.channels.interface import KernelNetwork
 from fpgart.channels.network import DepthMode, Network
 from fpgart.engine.build_step import BUILD, COMPILE, LINK, BuildStep, Objects, ProgramInput
 from fpgart.engine.driver import Driver, Handover
-from fpgart.engine.interface import BuildFailed, BuiltProgram, Plugs, no_plugs
+from fpgart.engine.interface import BuildFailed, BuiltProgram, KernelLaunch, Plugs, no_plugs
 from fpgart.engine.opencl_engine.binary import with_notes, with_objects
 from fpgart.engine.opencl_engine.concurrent import ONE_TASK, ConcurrentKernel
 from fpgart.engine.opencl_engine.kernel import DriverKernel, KernelEngine
@@ -251,7 +251,7 @@ class DriverProgram:
         links = plugs() if self.lowered.channels else {}
         made = Network(depths, config.DEADLOCK_SECONDS.value, self, links, **exploring)
         if self.lowered.hosted or self.lowered.variables:
-            self.kernel(DECLARE).launch(b"", 1, ONE_TASK, True, network=made)
+            self.kernel(DECLARE).launch(KernelLaunch(b"", 1, ONE_TASK, True, network=made))
         for name, units in self.lowered.autorun.items():
             made.autorun[name] = math.prod(units)
             self._start_autorun(made, name, units)

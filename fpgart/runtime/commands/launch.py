@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from fpgart.base.errors import OutOfResources
 from fpgart.base.notices import NOTICES
 from fpgart.board.memory_system import NotVisible, Window
-from fpgart.engine.interface import POINTER, pack_arguments
+from fpgart.engine.interface import POINTER, KernelLaunch, pack_arguments
 from fpgart.runtime.commands.invocation import Invocation
 from fpgart.runtime.commands.migration import MoveToBlocks
 from fpgart.runtime.commands.programming import describe_program, load_onto
@@ -325,7 +325,8 @@ class LaunchKernel(Invocation):
             for listener in NOTICES.regions_set:
                 listener(self, shown)
         try:
-            engine_kernel.launch(image, self.dimensions, self.engine_sizes, self.has_local, reaches, network)
+            sizes = self.engine_sizes
+            engine_kernel.launch(KernelLaunch(image, self.dimensions, sizes, self.has_local, reaches, network))
         finally:
             if shown is not None:
                 for listener in NOTICES.regions_restored:

@@ -12,7 +12,7 @@ from fpgart.engine.build_step import BUILD, BuildStep, Objects
 from fpgart.engine.choice import choose_engine
 from fpgart.engine.compiling.compiler_process import CompilerEnded
 from fpgart.engine.driver import Handover
-from fpgart.engine.interface import POINTER, BuildFailed, BuiltProgram, pack_arguments
+from fpgart.engine.interface import POINTER, BuildFailed, BuiltProgram, KernelLaunch, pack_arguments
 from fpgart.engine.opencl_engine import program as programs
 from fpgart.engine.opencl_engine import steps
 from fpgart.engine.opencl_engine.binary import objects_in, with_objects
@@ -38,7 +38,7 @@ def result_of(program: BuiltProgram) -> list[int]:
     """Returns the results of its kernel for 1 to 4."""
     values = ffi.new("int[]", [1, 2, 3, 4])
     image = pack_arguments([(POINTER, 0, int(ffi.cast("uintptr_t", values)))])
-    program.kernel("twice").launch(image, 1, FOUR, True)
+    program.kernel("twice").launch(KernelLaunch(image, 1, FOUR, True))
     return list(values)
 
 
