@@ -8,6 +8,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
+from itertools import takewhile
 from typing import Any
 
 import click
@@ -44,9 +45,12 @@ def with_suggestion(words: str) -> str:
 
 
 def no_such_option(error: click.NoSuchOption, words: Iterable[str]) -> str:
-    """Returns the error as a sentence, with the option that one of the words names with one dash, as aoc's do."""
+    """Returns the error as a sentence, with the option that one of the words names with one dash, as aoc's do.
+
+    Words behind -- are those of another program.
+    """
     names = {name for parameter in error.ctx.command.params for name in parameter.opts} if error.ctx else set()
-    for word in words:
+    for word in takewhile(lambda word: word != "--", words):
         name = word.partition("=")[0]
         if name.startswith(error.option_name) and f"-{name}" in names:
             return f"No such option '{name}'; did you mean -{name}?"

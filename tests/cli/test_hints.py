@@ -38,6 +38,7 @@ from fpgart.cli.main import cli
         ("run -board a10_ref -- true", "No such option '-board'; did you mean --board?"),
         ("run -check=usm -- true", "No such option '-check'; did you mean --check?"),
         ("run -x -- true", "No such option '-x'."),
+        ("run -b -- true -board", "No such option '-b'."),
         ("aocx k.aocx", "there is no command 'k.aocx'; to see what the file contains: fpgart aocx show k.aocx"),
         ("run --check usm,bufers -- true", "fpga, kernels, all; did you mean buffers?"),
         (
