@@ -55,20 +55,23 @@ bool core_engine_may_get(const struct core_queue *queue, enum core_kind kind, ui
     return kind != CORE_MOVES || (is_behind && running == queue->running);
 }
 
-/* Returns the number up to which all CORE_POLLS have ended when the command has. */
-static uint64_t ended_with(const struct core_command *command)
+static void note_behind(struct core_command *command, const struct core_command *before)
 {
-    return command->polling == command->behind + 1 ? command->polling : command->behind;
+    if (before->behind > command->behind)
+        command->behind = before->behind;
+    if (before->polling == command->behind + 1)
+        command->behind = before->polling;
 }
 
+/* Links are read forth and back, because they stand in either order. */
 bool core_is_for_engine(struct core_command *command)
 {
+    const struct core_link *links = command->links;
     command->behind = polling == 0 ? newest_polling : 0;
-    for (uint32_t i = 0; i < command->link_count; i++) {
-        uint64_t behind = ended_with(command->links[i].before);
-        if (behind > command->behind)
-            command->behind = behind;
-    }
+    for (uint32_t i = 0; i < command->link_count; i++)
+        note_behind(command, links[i].before);
+    for (uint32_t i = command->link_count; i-- > 0;)
+        note_behind(command, links[i].before);
     return core_engine_may_get(command->queue, command->kind, command->behind);
 }
 

@@ -46,15 +46,15 @@ struct core_command {
     uint32_t link_count;
     uint32_t unmet; /* links that keep it from being submitted */
     bool decided;
-    bool is_barrier;      /* it is or was the barrier of its queue */
-    bool follows_all;     /* each earlier one of its out-of-order queue ends before it */
-    enum core_kind kind;  /* of a carried command */
-    bool admitted;        /* of a carried command: the board counts it as open */
-    uint64_t polling;     /* the number of an admitted CORE_POLLS, from 1 */
-    uint64_t behind;      /* it ends behind the CORE_POLLS with numbers up to this */
-    bool deferred;        /* it is submitted later than it was enqueued */
-    bool handed_over;     /* the engine does not get it */
-    bool is_begun;        /* the caller runs it */
+    bool is_barrier;     /* it is or was the barrier of its queue */
+    bool follows_all;    /* each earlier one of its out-of-order queue ends before it */
+    enum core_kind kind; /* of a carried command */
+    bool admitted;       /* of a carried command: the board counts it as open */
+    uint64_t polling;    /* the number of an admitted CORE_POLLS, from 1 */
+    uint64_t behind;     /* it follows the CORE_POLLS with numbers up to this, or they have ended */
+    bool deferred;       /* it is submitted later than it was enqueued */
+    bool handed_over;    /* the engine does not get it */
+    bool is_begun;       /* the caller runs it */
     _Atomic bool claimed; /* of a user event */
     bool observed;        /* the observing thread has to note its end */
     bool watched;         /* the engine will notify the core of its end */
@@ -138,9 +138,9 @@ void core_wake_observer(void);
  * counts one, core_leave() records its end, and core_board_add() adds a queue to a board.
  * core_cores() is the number of cores that a kernel occupies; core_occupy() makes an admitted one
  * follow the kernels on its cores, and core_vacate() frees them.
- * core_engine_may_get() is true for kernels, and for CORE_MOVES if no other command may keep the
- * threads of the engine until it has run; core_is_for_engine() asks it for a command and what that
- * follows. */
+ * core_engine_may_get() is true for kernels, and for CORE_MOVES if no command that is admitted may
+ * keep the threads of the engine until it has run; `behind`: that of the command.
+ * core_is_for_engine() finds out what a command is behind, and returns that for it. */
 bool core_engine_may_get(const struct core_queue *queue, enum core_kind kind, uint64_t behind);
 bool core_is_for_engine(struct core_command *command);
 bool core_admits(const struct core_queue *queue, uint64_t epoch);

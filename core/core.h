@@ -25,8 +25,8 @@ enum core_kind {
     CORE_CARRIED, /* a kernel that waits for no other command */
     CORE_POLLS,   /* a kernel that may */
     CORE_TASK,    /* a kernel that waits for no other command, and occupies one core of its board */
-    CORE_MOVES    /* a transfer, marker or barrier: it is handed over if, at its turn, one that it
-                     does not follow may poll, or the caller runs one of another queue */
+    CORE_MOVES    /* a transfer, marker or barrier: it is handed over if, at its turn, one may poll
+                     that it is not known to follow, or the caller runs one of another queue */
 };
 
 /* A marker or a barrier without a wait list waits for every earlier command of its queue; later

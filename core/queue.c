@@ -148,11 +148,11 @@ bool core_is_decided(const struct core_command *command)
 }
 
 /* Returns true if the engine keeps the order of the two once it has the first: by a wait list, or
- * in a lane that is in order. */
+ * in a lane that is in order. The second is being enqueued. */
 static bool engine_orders(const struct core_command *before, const struct core_command *command)
 {
     return core_is_carried(before) && !before->handed_over && core_is_carried(command) &&
-           !command->handed_over && before->queue->engine == command->queue->engine;
+           before->queue->engine == command->queue->engine;
 }
 
 /* Adds a link whose condition is not met. */

@@ -295,7 +295,7 @@ def _learn_kernel(queue: CommandQueue, kernel: Kernel, board: CarriedBoard) -> b
     ):
         return False
     engine_kernel = kernel.engine_kernel_on(program)
-    if lib.fpgart_watched() and not engine_kernel.launched:  # the watcher asks how long the engine compiled
+    if lib.fpgart_watched() and not engine_kernel.launched:  # a trace has the time that the engine compiled
         return False
     kernel.update_arguments()
     epoch = int(lib.core_board_epoch(board.core))
@@ -314,6 +314,7 @@ def _learn_kernel(queue: CommandQueue, kernel: Kernel, board: CarriedBoard) -> b
     local_room = max(0, local_memory(device) - own_local_memory(kernel))
     limits = [*kernel.interface.required_work_group_size, most, *sizes, local_room, *loads]
     lib.fpgart_kernel_is(kernel.handle, board.address, epoch, number, image, len(image), locations, limits)
+    engine_kernel.launched = True  # by C, from now on
     return True
 
 
@@ -375,6 +376,8 @@ def _image_of(kernel: Kernel, device: Device, board: CarriedBoard, epoch: int) -
             return None
         if isinstance(value, (int, bytes)):
             if kind == POINTER and isinstance(value, int):
+                if _others_reach_more(kernel, device):
+                    return None
                 allocation = kernel.context.usm.find(value)
                 if allocation is not None:
                     kind = lib.FPGART_IN_ALLOCATION
@@ -395,6 +398,11 @@ def _image_of(kernel: Kernel, device: Device, board: CarriedBoard, epoch: int) -
         packed.append((POINTER, 8, buffer.handle))
     check_local_memory(kernel, device, local)
     return pack_arguments(packed)
+
+
+def _others_reach_more(kernel: Kernel, device: Device) -> bool:
+    """True if a pointer may be to memory of the system, which only other devices reach: Python refuses that launch."""
+    return not device.reaches_system_memory and any(each.reaches_system_memory for each in kernel.context.devices)
 
 
 def _learn_buffer(

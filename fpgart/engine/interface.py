@@ -141,7 +141,8 @@ class KernelLaunch(NamedTuple):
     """One launch of a kernel of the engine.
 
     `image`: the arguments as pack_arguments() lays them out. `sizes`: the global offset, global size and local size,
-    three 64-bit numbers each. `reaches`: the memory that each pointer may reach, if the kernel wants them.
+    three 64-bit numbers each. `reaches`: the memory that each pointer may reach, if the kernel wants them. `network`:
+    what connects the kernels of its program, if they may wait for each other.
     """
 
     image: bytes
@@ -152,14 +153,16 @@ class KernelLaunch(NamedTuple):
     network: KernelNetwork | None = None
 
     def for_driver(self) -> tuple[bytes, int, bytes, bool]:
-        """Returns what the functions of engine/calls.h have in common."""
+        """Returns the arguments that the launching functions of engine/calls.h share."""
         return self.image, self.dimensions, self.sizes, self.has_local
 
 
 class EngineKernel(Protocol):
     launched: bool
+    """True once Python has launched it, or C may."""
     compile_ns: int
-    """The nanoseconds that the engine's compiler took in the first launch; 0 if the engine does not report it."""
+    """The nanoseconds that the engine's compiler took in the first launch; 0 if C made that, or the engine does not
+    report it."""
     wants_reaches: bool
     """True if launch() needs the memory that each pointer may reach."""
     waits_for_others: bool

@@ -127,7 +127,7 @@ FAULTS = (
         *POCL_3_TO_6,
         "leaves signal handlers",
         "the compiler leaves signal handlers of its own in the host",
-        "the driver restores the host's handlers after each call that may compile",
+        "the driver restores the host's handlers after it has opened the engine, and after each build",
     ),
     KnownFault(
         "constants_in_threads",
@@ -179,7 +179,7 @@ FAULTS = (
         ALL_LATER,
         "leaves signal handlers",
         "the compiler leaves signal handlers of its own in the host",
-        "the driver restores the host's handlers after each call that may compile",
+        "the driver restores the host's handlers after it has opened the engine, and after each build",
     ),
 )
 

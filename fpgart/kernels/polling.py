@@ -49,7 +49,7 @@ class Polling:
         """True if any kernel may poll."""
         self._calls: CallGraph | None = None
         self._answers: dict[str, bool] = {}
-        if self.is_possible:
+        if self.is_possible and "##" not in text:
             self._calls = CallGraph(_OF_LOCAL_MEMORY.sub(" ", code), options)
 
     def may_include(self, kernel: str) -> bool:

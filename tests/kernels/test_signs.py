@@ -212,7 +212,6 @@ def test_a_loop_counts_unless_its_body_changes_what_its_head_compares(loop: str,
 
 LOOPS = "kernel void loops(global int *x) { while (*x) ; }\n"
 READS = "void reads(global int *x) { atomic_inc(x); }\n"
-JOINS = "#define J(x, y) x##y\n"
 
 
 @pytest.mark.parametrize(
@@ -231,11 +230,6 @@ JOINS = "#define J(x, y) x##y\n"
         ),
         (f"{LOOPS}{READS}#define M(x) k##x\nkernel void M()(global int *x) {{ while (1) reads(x); }}", "", True),
         (f"{LOOPS}{READS}#define HEAD kernel void k(global int *x)\nHEAD {{ while (1) reads(x); }}", "", True),
-        (f"{LOOPS}{READS}{JOINS}kernel void k(global int *x) {{ J(re, ads)(x); }}", "", True),
-        (f"{LOOPS}{READS}{JOINS}void J(a, b)(int n) {{ }}\nkernel void k(global int *x) {{ }}", "", True),
-        (f"{LOOPS}{READS}{JOINS}#define MAKE void J(a, b)() {{ }}\nMAKE kernel void k(global int *x) {{ }}", "", True),
-        (f"{LOOPS}{READS}{JOINS}void f(int J(a, b)) {{ }}\nkernel void k(global int *x) {{ }}", "", False),
-        (f"{LOOPS}{READS}kernel void k(global int *x) {{ J(re, ads)(x); }}", "-DJ(x,y)=x##y", True),
     ],
 )
 def test_a_kernel_polls_with_the_functions_and_macros_that_it_uses(source: str, options: str, polls: bool) -> None:

@@ -16,7 +16,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from struct import Struct, unpack_from
-from typing import TYPE_CHECKING
 
 from fpgart._native import ffi, lib
 from fpgart.base import opencl as cl
@@ -30,9 +29,6 @@ from fpgart.engine.opencl_engine.engine import OpenCLEngine
 from fpgart.engine.opencl_engine.kernel import DriverKernel
 from fpgart.engine.opencl_engine.program import DriverProgram
 from fpgart.kernels.opencl_c import size_of_type
-
-if TYPE_CHECKING:
-    pass
 
 HANDLE, SUB_BUFFER = Struct("Q"), Struct("2Q")
 CHUNK = 4096

@@ -141,10 +141,10 @@ class IsolatedKernel:
 
     def _run_on_lane(self, process: BoardProcess, lane: Lane, made: m.Made, launch: KernelLaunch) -> CLError | None:
         """Launches by a lane; returns the engine's error or None. Raises OSError if the process dies."""
-        image, *sizes = launch.for_driver()
+        image, *others = launch.for_driver()
         address, life, patience = lane.address, process.life, Patience(process)
         left, seen = patience.left_ms(), patience.interrupted
-        outcome = lib.lane_run(address, made.offered, image, len(image), *sizes, life, left, seen)
+        outcome = lib.lane_run(address, made.offered, image, len(image), *others, life, left, seen)
         while not patience.has_answered(outcome):
             outcome = lib.lane_wait(address, life, patience.left_ms(), seen)
         result = int(lib.lane_result(address))

@@ -324,9 +324,9 @@ class LaunchKernel(Invocation):
         if shown is not None:
             for listener in NOTICES.regions_set:
                 listener(self, shown)
+        launch = KernelLaunch(image, self.dimensions, self.engine_sizes, self.has_local, reaches, network)
         try:
-            sizes = self.engine_sizes
-            engine_kernel.launch(KernelLaunch(image, self.dimensions, sizes, self.has_local, reaches, network))
+            engine_kernel.launch(launch)
         finally:
             if shown is not None:
                 for listener in NOTICES.regions_restored:
