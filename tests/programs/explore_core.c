@@ -2409,8 +2409,8 @@ static void end_all(void)
     work_off();
 }
 
-/* Transfers that follow two kernels of other queues that may poll, in both orders, or one of them.
- * The newer kernel follows the older, or does not. */
+/* Transfers that follow three kernels that may poll, in both orders, or one of them; then two of
+ * which the newer follows the older. */
 static void describe_transfers_behind_polling(void)
 {
     static struct lane lanes_of[4] = {{.in_order = true}, {.in_order = true}, {.in_order = true}};
@@ -2418,25 +2418,26 @@ static void describe_transfers_behind_polling(void)
     struct core_queue *second = new_carrying(board, &lanes_of[1], NULL, run_here);
     struct core_queue *third = new_carrying(board, &lanes_of[2], NULL, run_here);
     struct core_queue *unordered = new_carrying(board, &lanes_of[3], NULL, run_here);
-    struct core_command *both[2], *made[6];
-    both[0] = kept(enqueue_number(first, CORE_POLLS, 0, 0, NULL));
-    both[1] = kept(enqueue_number(second, CORE_POLLS, 1, 0, NULL));
-    struct core_command *turned[2] = {both[1], both[0]};
-    made[0] = kept(enqueue_number(third, CORE_MOVES, 2, 1, &both[1]));
-    made[1] = kept(enqueue_number(unordered, CORE_MOVES, 3, 2, both));
-    made[2] = kept(enqueue_number(unordered, CORE_MOVES, 4, 2, turned));
-    CHECK(made[0]->handed_over, "the engine has a transfer that follows one of two");
-    CHECK(!made[1]->handed_over && !made[2]->handed_over && operation_count == 4,
-          "the engine has not got the transfers that follow both kernels that may poll");
+    struct core_command *kernels[3], *made[6];
+    kernels[0] = kept(enqueue_number(first, CORE_POLLS, 0, 0, NULL));
+    kernels[1] = kept(enqueue_number(second, CORE_POLLS, 1, 0, NULL));
+    kernels[2] = kept(enqueue_number(unordered, CORE_POLLS, 2, 0, NULL));
+    struct core_command *turned[3] = {kernels[2], kernels[1], kernels[0]};
+    made[0] = kept(enqueue_number(third, CORE_MOVES, 3, 1, &kernels[2]));
+    made[1] = kept(enqueue_number(unordered, CORE_MOVES, 4, 3, kernels));
+    made[2] = kept(enqueue_number(unordered, CORE_MOVES, 5, 3, turned));
+    CHECK(made[0]->handed_over, "the engine has a transfer that follows one of three");
+    CHECK(!made[1]->handed_over && !made[2]->handed_over && operation_count == 5,
+          "the engine has not got the transfers that follow all kernels that may poll");
     end_all();
 
-    both[0] = kept(enqueue_number(first, CORE_POLLS, 5, 0, NULL));
-    both[1] = kept(enqueue_number(second, CORE_POLLS, 6, 1, &both[0]));
-    made[3] = kept(enqueue_number(third, CORE_MOVES, 7, 1, &both[1]));
-    made[4] = kept(enqueue_number(unordered, CORE_MOVES, 8, 1, &made[3]));
-    made[5] = kept(enqueue_number(unordered, CORE_MOVES, 9, 1, &both[0]));
+    kernels[0] = kept(enqueue_number(first, CORE_POLLS, 6, 0, NULL));
+    kernels[1] = kept(enqueue_number(second, CORE_POLLS, 7, 1, &kernels[0]));
+    made[3] = kept(enqueue_number(third, CORE_MOVES, 8, 1, &kernels[1]));
+    made[4] = kept(enqueue_number(unordered, CORE_MOVES, 9, 1, &made[3]));
+    made[5] = kept(enqueue_number(unordered, CORE_MOVES, 10, 1, &kernels[0]));
     CHECK(made[5]->handed_over, "the engine has a transfer that follows the older of two");
-    CHECK(!made[3]->handed_over && !made[4]->handed_over && operation_count == 8,
+    CHECK(!made[3]->handed_over && !made[4]->handed_over && operation_count == 9,
           "the engine has not got the transfers that follow the newer, which follows the older");
     end_all();
     for (int i = 0; i < 6; i++)
