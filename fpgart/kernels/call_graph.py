@@ -2,7 +2,7 @@
 """The names that the functions of an OpenCL C program use, found without a compiler.
 
 Conditions are not evaluated and macros are treated like functions. So a name may be found that the compiler would
-not see. None is missed but those of functions whose head or name comes out of a macro, which are not found.
+not see. A function is not found if its head or name comes out of a macro, or if its name stands in parentheses.
 """
 
 from __future__ import annotations

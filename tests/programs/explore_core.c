@@ -2346,6 +2346,16 @@ static void describe_what_is_submitted(void)
     work_off();
 }
 
+static void end_all(void)
+{
+    for (unsigned i = 0; i < operation_count; i++)
+        operations[i].status = CL_COMPLETE;
+    core_board_note(board);
+    for (unsigned i = 0; i < operation_count; i++)
+        show_end(&operations[i]);
+    work_off();
+}
+
 static struct core_queue *renewed_beside;
 
 /* What another thread may do while the facts of a transfer are looked up. */
@@ -2377,10 +2387,7 @@ static void describe_a_transfer_beside_polling(void)
           "the engine has a transfer beside a kernel that may poll");
     work_off();
     CHECK(core_has_ended(moves), "a transfer that is handed over does not end");
-    operations[0].status = CL_COMPLETE;
-    core_board_note(board);
-    show_end(&operations[0]);
-    work_off();
+    end_all();
 }
 
 /* A transfer that is enqueued while a kernel of another queue may poll. */
@@ -2397,16 +2404,6 @@ static void describe_a_transfer_behind_polling(void)
     operations[0].status = CL_COMPLETE;
     core_board_note(board);
     CHECK(core_has_ended(polls), "the end of a kernel that may poll is not noted");
-}
-
-static void end_all(void)
-{
-    for (unsigned i = 0; i < operation_count; i++)
-        operations[i].status = CL_COMPLETE;
-    core_board_note(board);
-    for (unsigned i = 0; i < operation_count; i++)
-        show_end(&operations[i]);
-    work_off();
 }
 
 /* Transfers that follow three kernels that may poll, in both orders, or one of them; then two of

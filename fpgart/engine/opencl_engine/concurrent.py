@@ -89,9 +89,10 @@ class ConcurrentKernel(SeatedKernel):
 
     def run_forever(self, network: Network, compute_id: int) -> None:
         """Runs an autorun kernel again and again; returns when the network is stopped."""
+        launch = KernelLaunch(b"", 1, ONE_TASK, True, network=network)
         try:
             while not network.stopped:
-                self._run(KernelLaunch(b"", 1, ONE_TASK, True, network=network), compute_id, autorun=True)
+                self._run(launch, compute_id, autorun=True)
         except GaveUp:
             return
         except CLError as error:
