@@ -64,14 +64,20 @@ static void note_behind(struct core_command *command, const struct core_command 
 }
 
 /* Links are read forth and back, because they stand in either order. */
-bool core_is_for_engine(struct core_command *command)
+static void read_links(struct core_command *command)
 {
     const struct core_link *links = command->links;
-    command->behind = polling == 0 ? newest_polling : 0;
     for (uint32_t i = 0; i < command->link_count; i++)
         note_behind(command, links[i].before);
     for (uint32_t i = command->link_count; i-- > 0;)
         note_behind(command, links[i].before);
+}
+
+bool core_is_for_engine(struct core_command *command)
+{
+    command->behind = polling == 0 ? newest_polling : 0;
+    if (polling != 0)
+        read_links(command);
     return core_engine_may_get(command->queue, command->kind, command->behind);
 }
 
