@@ -58,7 +58,7 @@ help:
 	@echo "make wheels   the source distribution and a wheel for any Linux in dist/, tried in all kinds of Pythons;"
 	@echo "              WHEEL_OPTIONS=\"--machine x86_64 --machine aarch64\" for both processors"
 	@echo "make bench    speed, beside the bare engine and the other drivers here; writes docs/benchmarks.md, not with PAGE="
-	@echo "make shapes   one small launch in 51 shapes of hosts, beside the bare engine; the same page"
+	@echo "make shapes   one small launch in 52 shapes of hosts, beside the bare engine; the same page"
 	@echo "make random-shapes  random loops of commands, beside the bare engine; the same page; SEED=1000 HOSTS=100 for other ones"
 	@echo "make programs programs that are installed here, beside the bare engine; the same page; PYTHON_OF_HOSTS=python"
 	@echo "make help     this"

@@ -8,49 +8,45 @@ binary, interfaces and hardware attributes of the kernels, the OpenCL C if it is
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 from functools import lru_cache
 from struct import Struct
 
 from fpgart.base.digests import sha256
 from fpgart.base.errors import InvalidBinary
 from fpgart.base.json_input import parse_json, typed, untyped
+from fpgart.base.named_tuples import NamedTuple
 from fpgart.kernels.interface import KernelInterface
 
 SIGNATURE = b"FPGART\x01\n"
 LENGTH = Struct("<Q")
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class ProgramBinary(NamedTuple):
+    """A built, compiled or linked program. All fields but the payload are the JSON header."""
+
     engine: str
     kind: int
+    """A CL_PROGRAM_BINARY_TYPE_* value."""
     options: str
     kernels: list[KernelInterface]
-    listing: str | None = None
-    locations: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    hardware: dict[str, dict[str, tuple[int, ...]]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class ProgramBinary:
-    """A built, compiled or linked program; `kind` is a CL_PROGRAM_BINARY_TYPE_* value."""
-
-    engine: str
-    kind: int
-    options: str
-    kernels: dict[str, KernelInterface]
-    payload: bytes
-    listing: str | None = None
-    locations: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    listing: str | None
+    """The OpenCL C, if it is known."""
+    locations: dict[str, tuple[str, ...]]
     """By kernel, the buffer_location of each argument; for programs that are not linked yet."""
-    hardware: dict[str, dict[str, tuple[int, ...]]] = field(default_factory=dict)
+    hardware: dict[str, dict[str, tuple[int, ...]]]
     """By kernel, the numbers of its attributes for hardware (num_simd_work_items, ...)."""
+    payload: bytes = b""
+    """The engine's binary, or OpenCL C (aocx/compiler.py)."""
+
+    @property
+    def interfaces(self) -> dict[str, KernelInterface]:
+        """The kernels by their names."""
+        return {kernel.name: kernel for kernel in self.kernels}
 
     def encode(self) -> bytes:
-        kernels = [*self.kernels.values()]
-        told = Header(self.engine, self.kind, self.options, kernels, self.listing, self.locations, self.hardware)
-        header = json.dumps(untyped(told), sort_keys=True).encode()
+        fields = untyped(self)
+        del fields["payload"]
+        header = json.dumps(fields, sort_keys=True).encode()
         body = LENGTH.pack(len(header)) + header + self.payload
         return SIGNATURE + sha256(body).digest() + body
 
@@ -68,18 +64,7 @@ class ProgramBinary:
             raise InvalidBinary("the binary is truncated or was changed: its checksum does not hold")
         length = LENGTH.unpack_from(body)[0] if len(body) >= LENGTH.size else 0
         try:
-            header = typed(parse_json(body[LENGTH.size : LENGTH.size + length]), Header, "its header")
+            header = typed(parse_json(body[LENGTH.size : LENGTH.size + length]), ProgramBinary, "its header")
         except ValueError as error:
             raise InvalidBinary(f"the binary is damaged, or of another version of this driver: {error}") from None
-        kernels = {kernel.name: kernel for kernel in header.kernels}
-        payload = body[LENGTH.size + length :]
-        return ProgramBinary(
-            header.engine,
-            header.kind,
-            header.options,
-            kernels,
-            payload,
-            header.listing,
-            header.locations,
-            header.hardware,
-        )
+        return header._replace(payload=body[LENGTH.size + length :])

@@ -95,8 +95,9 @@ def compile_source(
     system = Autodiscovery(NO_IDENTITY, name, memories_of(board), kernels, host_pipes=_host_pipes(interfaces.values()))
     if not options.emulator:
         _check_locations(system)
+    by_name = [interfaces[name] for name in sorted(interfaces)]
     image = ProgramBinary(
-        SOURCE_ENGINE, cl.CL_PROGRAM_BINARY_TYPE_EXECUTABLE, options.text(), dict(sorted(interfaces.items())),
+        SOURCE_ENGINE, cl.CL_PROGRAM_BINARY_TYPE_EXECUTABLE, options.text(), by_name, None, {}, {},
         source.encode(errors="surrogateescape"),
     ).encode()  # fmt: skip
     return _with_identity(system, board, options, source, image)

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from typing import TypeVar
 
 from fpgart.base import opencl as cl
 from fpgart.base import option_values
+from fpgart.base.named_tuples import NamedTuple
 
 T = TypeVar("T")
 DEFAULT_LIMIT_S = 10.0
@@ -66,8 +66,7 @@ POSSIBLE: dict[Action, frozenset[Call]] = {
 """The calls that each action is possible for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """One clause: calls, an action, conditions. Missing conditions are 0, "" or None.
 
     `nth`, `every` and `fraction` select among the calls that meet the other conditions.
@@ -101,8 +100,7 @@ class Rule:
     """The number of the calling thread, in the order of their first calls."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     rules: tuple[Rule, ...] = ()
     seed: int = 0
 
@@ -182,8 +180,7 @@ def _ecc(text: str) -> Ecc:
     return names[text]
 
 
-@dataclass(frozen=True, slots=True)
-class _Condition:
+class _Condition(NamedTuple):
     """The reader of a condition's value, and the calls and actions that it applies to."""
 
     read: Callable[[str], object]

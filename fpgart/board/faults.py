@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from time import monotonic_ns
 from typing import TYPE_CHECKING, Protocol
 
 from fpgart._native import ffi
 from fpgart.base import log
+from fpgart.base.named_tuples import NamedTuple
 from fpgart.base.notices import NOTICES
 from fpgart.board.fault_rules import Action, Call, Ecc, Rule, parse
 from fpgart.board.memory_system import MemoryRange, MemorySystem
@@ -97,8 +97,7 @@ class Fault:
         return self._random.random()
 
 
-@dataclass(frozen=True, slots=True)
-class EccError:
+class EccError(NamedTuple):
     """An ECC error: its kind, and its place in the bytes that moved, from 0 up to 1."""
 
     kind: Ecc

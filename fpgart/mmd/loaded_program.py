@@ -59,8 +59,8 @@ class LoadedProgram:
             built = engine.from_source(source)
             build_options = board.build_options(binary.options)
             built.build(build_options)
-            sizes = sizes_of_structures(binary.kernels, source, build_options, engine)
-            kernels = describe_kernels(binary.kernels, built, source, binary.options, sizes)
+            sizes = sizes_of_structures(binary.interfaces, source, build_options, engine)
+            kernels = describe_kernels(binary.interfaces, built, source, binary.options, sizes)
             return cls(kernels, built, place)
         except BuildFailed as failed:
             raise MmdError(f"engine '{engine.name}' does not build the image's source: {failed.log}") from None

@@ -265,7 +265,7 @@ def test_a_binary_with_another_header_is_refused_though_its_checksum_holds(chang
 def test_a_binary_keeps_all_that_was_known_of_its_kernels() -> None:
     for body in READERS["binary"].corpus():
         assert READERS["binary"].read(body) is None
-    made = ProgramBinary("engine", 4, "-g", {}, b"payload", "listing")
+    made = ProgramBinary("engine", 4, "-g", [], "listing", {}, {}, b"payload")
     assert ProgramBinary.decode(made.encode()) == made
 
 

@@ -141,8 +141,11 @@ def autodiscoveries() -> list[bytes]:
 
 def binaries() -> list[bytes]:
     pipe = ArgumentInterface("p", "int", 0, 0, 0, "", PipeArgument("int", True, False, True, 3))
-    kernels = {"k": KernelInterface("k", (pipe, ArgumentInterface("x", "int*", 1, 2, 3, "DDR")), "a", (4, 1, 1))}
-    made = [ProgramBinary("engine 1", 4, "-DA", kernels, b"payload", listing) for listing in (None, "kernel void k()")]
+    kernels = [KernelInterface("k", (pipe, ArgumentInterface("x", "int*", 1, 2, 3, "DDR")), "a", (4, 1, 1))]
+    made = [
+        ProgramBinary("engine 1", 4, "-DA", kernels, listing, {}, {}, b"payload")
+        for listing in (None, "kernel void k()")
+    ]
     return [binary.encode()[len(SIGNATURE) + 32 :] for binary in made]
 
 

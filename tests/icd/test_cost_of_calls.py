@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import sys
 import sysconfig
 from collections import Counter
 from pathlib import Path
@@ -169,6 +170,14 @@ def test_a_program_and_a_buffer_need_no_module_that_takes_long_to_import(
 def test_a_trace_needs_no_module_that_takes_long_to_import(program: Path, tmp_path: Path, module: str) -> None:
     found = counts(program, "enqueue_and_drop", FPGART_TRACE=str(tmp_path / "trace"))  # no .json: see above
     assert found[f"imported_{module}"] == [0]
+
+
+@pytest.mark.parametrize("used", ["fpgart.aocx.binary", "fpgart.board.faults"])
+def test_binaries_and_faults_need_no_module_that_takes_long_to_import(used: str) -> None:
+    code = f"import sys, {used}; print(*sys.modules)"
+    imported = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert used in imported
+    assert {"dataclasses", "inspect"}.isdisjoint(imported)
 
 
 def test_a_call_makes_no_more_system_calls_than_its_row_says(program: Path, tmp_path: Path) -> None:

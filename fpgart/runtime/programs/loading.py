@@ -45,7 +45,8 @@ def _from_image(context: ProgramContext, devices: list[Device], data: bytes) -> 
     if not Path(engine.path).name.startswith(EMULATOR):
         raise InvalidBinary("the binary is an image for Intel's FPGA emulator, which FPGART_ENGINE=emulator selects")
     made_with, kind = f"{engine.name} {engine.version}", cl.CL_PROGRAM_BINARY_TYPE_EXECUTABLE
-    return _of_engine(context, devices, ProgramBinary(made_with, kind, "", read_image(data).kernels, data))
+    kernels = [*read_image(data).kernels.values()]
+    return _of_engine(context, devices, ProgramBinary(made_with, kind, "", kernels, None, {}, {}, data))
 
 
 def _of_engine(context: ProgramContext, devices: list[Device], binary: ProgramBinary) -> Program:

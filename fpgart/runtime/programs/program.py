@@ -114,7 +114,7 @@ class Program:
         self.origin = origin or Origin()
         binary = self.origin.binary
         self._interfaces: dict[str, KernelInterface] = {}
-        self._known: dict[str, KernelInterface] = binary.kernels if binary is not None else {}
+        self._known: dict[str, KernelInterface] = binary.interfaces if binary is not None else {}
         self._locations: dict[str, tuple[str, ...]] = binary.locations if binary is not None else {}
         self._hardware: dict[str, dict[str, tuple[int, ...]]] = binary.hardware if binary is not None else {}
         self._constants: dict[int, bytes] = {}
@@ -515,6 +515,6 @@ class Program:
 
         made_with = f"{engine.name} {engine.version}"
         return ProgramBinary(
-            made_with, build.kind, build.options, kernels, self._program().binary(), self.listing, self.locations(),
-            self.hardware(),
+            made_with, build.kind, build.options, [*kernels.values()], self.listing, self.locations(), self.hardware(),
+            self._program().binary(),
         ).encode()  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -180,7 +180,7 @@ def test_a_binary_that_does_not_build_leaves_that_of_another_device_built(two_bo
     for index, device in enumerate(two_boards.devices):
         binary = built(two_boards, ONE, device=index).binary(device)
         binaries.append(
-            replace(ProgramBinary.decode(binary), payload=BROKEN.encode()).encode() if index == broken else binary
+            ProgramBinary.decode(binary)._replace(payload=BROKEN.encode()).encode() if index == broken else binary
         )
     program = from_binaries(two_boards.context, list(zip(two_boards.devices, binaries, strict=True)))
     program.claim(program.devices)
