@@ -19,7 +19,8 @@ from fpgart.base import opencl as cl
 from fpgart.base.input_file import LARGEST_SOURCE, read_text
 from fpgart.board.description import BoardDescription
 from fpgart.engine.interface import BuildFailed, Engine
-from fpgart.kernels.dialect import APINT_HEADER, CompilerOptions, apint_header, predefined_macros
+from fpgart.kernels.compiler_options import CompilerOptions
+from fpgart.kernels.dialect import APINT_HEADER, apint_header, predefined_macros
 from fpgart.kernels.preprocessing.files import Embedded, Includes, Input, Inside
 from fpgart.kernels.preprocessing.preprocessor import Preprocessed, preprocess_all
 from fpgart.kernels.signs import PreprocessorError

@@ -11,18 +11,17 @@ preprocessed here.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import TYPE_CHECKING
 
 from fpgart.base.named_tuples import NamedTuple
 from fpgart.base.patterns import Sign, pattern
+from fpgart.kernels.compiler_options import CompilerOptions
 from fpgart.kernels.hardware_attributes import has_numbers
 from fpgart.kernels.signs import CHANNEL, LOCAL_DECLARATION, TABLE, UNROLL, LoweringError, may_be_lowered
 from fpgart.kernels.source_text import DIRECTIVE, NAME, replaced, visible
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from fpgart.kernels.lowering import Lowered
     from fpgart.kernels.preprocessing.files import Includes, Place
 
@@ -125,39 +124,6 @@ def apint_header() -> str:
     return "\n".join([*lines, ""])
 
 
-class CompilerOptions(NamedTuple):
-    """Options of a build: macros, folders of headers, and the others unchanged."""
-
-    defines: tuple[str, ...] = ()
-    folders: tuple[Path, ...] = ()
-    others: tuple[str, ...] = ()
-
-    @classmethod
-    def read(cls, options: str) -> CompilerOptions:
-        if not options:
-            return cls()
-        import shlex
-
-        try:
-            return cls.of(shlex.split(options))
-        except ValueError:  # a quote without its end, which the compiler reports
-            return cls.of(options.split())
-
-    @classmethod
-    def of(cls, options: Iterable[str]) -> CompilerOptions:
-        words = iter(options)
-        found: dict[str, list[str]] = {"-D": [], "-I": [], "": []}
-        for word in words:
-            kind = word[:2] if word[:2] in ("-D", "-I") else ""
-            found[kind].append((word[2:] or next(words, "")) if kind else word)
-        folders: tuple[Path, ...] = ()
-        if found["-I"]:
-            from pathlib import Path
-
-            folders = tuple(map(Path, found["-I"]))
-        return cls(tuple(found["-D"]), folders, tuple(found[""]))
-
-
 class Compiler(NamedTuple):
     """The facts about the engine's compiler that a translation uses.
 
@@ -193,7 +159,7 @@ def translate(
     is_preprocessed = everything or needs_preprocessor(source, read, headers)
     if is_preprocessed:
         text, options = _preprocessed(source, read, headers, compiler.macros(options))
-    text = with_named_spaces(with_ap_int(_without_large_unrolling(without_hints(text), read.defines)))
+    text = with_named_spaces(with_ap_int(_without_large_unrolling(without_hints(text), read.macros)))
     if everything:
         from fpgart.kernels.local_variables import with_local_variables
 
@@ -235,12 +201,12 @@ def _includes(read: CompilerOptions, headers: Mapping[str, str]) -> Includes:
     return Includes(read.folders, {APINT_HEADER: apint_header(), **headers})
 
 
-def _without_large_unrolling(text: str, defines: Iterable[str]) -> str:
+def _without_large_unrolling(text: str, macros: dict[str, str]) -> str:
     if "unroll" not in text or not UNROLL.search(text):
         return text
     from fpgart.kernels.unrolling import without_large_unrolling
 
-    return without_large_unrolling(text, dict((*each.partition("=")[::2],) for each in defines))
+    return without_large_unrolling(text, macros)
 
 
 def has_channels(text: str) -> bool:

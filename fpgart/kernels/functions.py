@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from fpgart.kernels.attribute_numbers import with_numbers
 from fpgart.kernels.call_graph import function_named
-from fpgart.kernels.dialect import CompilerOptions, predefined_macros
+from fpgart.kernels.compiler_options import CompilerOptions
+from fpgart.kernels.dialect import predefined_macros
 from fpgart.kernels.preprocessing.files import Includes
 from fpgart.kernels.preprocessing.preprocessor import preprocess
 from fpgart.kernels.signs import PreprocessorError

@@ -21,6 +21,7 @@ from collections.abc import Iterator, Mapping
 from fpgart.base.named_tuples import NamedTuple
 from fpgart.base.patterns import pattern
 from fpgart.kernels.source_text import (
+    ATTRIBUTES,
     DIRECTIVE,
     SIZES,
     bare_code,
@@ -134,7 +135,7 @@ def _functions(bare: str, closed: Mapping[int, int]) -> Iterator[Function]:
             if word == ";" and opened is not None:
                 yield _function(bare, statement, opened, NOWHERE)
             statement, opened = at, None
-        elif word in ("__attribute__", "__attribute"):
+        elif word in ATTRIBUTES:
             opening = bare.find("(", at)
             at = closed.get(opening, len(bare)) + 1
         elif word == "(":

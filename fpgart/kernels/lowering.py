@@ -26,6 +26,7 @@ from fpgart.kernels.shadowing import Uses
 from fpgart.kernels.signs import DECLARE, TABLE, LoweringError
 from fpgart.kernels.source_text import (
     ATTRIBUTE,
+    ATTRIBUTES,
     NAME_AND_SIZES,
     SIZES,
     WORD,
@@ -217,7 +218,7 @@ class _Lowering:
             elif word in ("global", "__global") and self._is_variable(statement, hit.start()):
                 self._variable(statement, hit)
                 statement = at = self.copied
-            elif word in ("__attribute__", "__attribute"):
+            elif word in ATTRIBUTES:
                 opening = self.bare.find("(", at)
                 at = closing(self.bare, opening) + 1 if opening >= 0 else at
             elif word == "(":

@@ -18,9 +18,10 @@ from functools import lru_cache
 
 from fpgart.base.named_tuples import NamedTuple
 from fpgart.base.patterns import pattern
+from fpgart.kernels.compiler_options import CompilerOptions
 from fpgart.kernels.hardware_attributes import KERNEL_ATTRIBUTES
 from fpgart.kernels.signs import PreprocessorError
-from fpgart.kernels.source_text import COMMENT, CONTINUED, DIRECTIVE, NAME, blank, visible
+from fpgart.kernels.source_text import ATTRIBUTES, COMMENT, CONTINUED, DIRECTIVE, INCLUDE, NAME, blank, visible
 
 DEFINE = pattern(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?![\w(])(.*)$", re.MULTILINE)
 CONDITION = pattern(r"^[ \t]*#[ \t]*if", re.MULTILINE)
@@ -31,7 +32,6 @@ DEEPEST = 32
 MOST_EXPANSIONS = 1 << 19
 """The most tokens that macros may produce."""
 KERNELS = frozenset(("kernel", "__kernel"))
-ATTRIBUTES = frozenset(("__attribute__", "__attribute"))
 ENDS = KERNELS | {"{", "}", ";"}
 """Tokens that end a declaration."""
 ATTRIBUTE = "buffer_location"
@@ -69,7 +69,7 @@ def attribute_words(source: str, options: str = "") -> dict[str, str]:
 
 def _text_with_attributes(source: str, options: str) -> str:
     """Returns the preprocessed text; "" if it has no attributes."""
-    if "__attribute" not in source and "__attribute" not in options and "#include" not in source:
+    if "__attribute" not in source and "__attribute" not in options and not INCLUDE.search(source):
         return ""
     from fpgart.kernels.functions import plain_text  # most programs have no attributes
 
@@ -149,8 +149,8 @@ def _tokens(source: str, options: str) -> list[str]:
     if CONDITION.search(source):
         source = _chosen(source, options)
     text = COMMENT.sub(lambda found: found[1] or found[2] or " ", CONTINUED.sub(" ", source))
-    defined = {name: TOKEN.findall(value) for name, _, value in (word.partition("=") for word in _defines(options))}
-    macros = {name: TOKEN.findall(body) for name, body in DEFINE.findall(text)} | defined
+    defined = DEFINE.findall(text) + [*CompilerOptions.read(options).macros.items()]
+    macros = {name: TOKEN.findall(body) for name, body in defined}
     return _Expansion(macros).of(TOKEN.findall(DIRECTIVE.sub("", text)))
 
 
@@ -160,16 +160,9 @@ def _chosen(source: str, options: str) -> str:
     from fpgart.kernels.preprocessing.preprocessor import preprocess
 
     try:
-        return preprocess(source, "", Includes(), _defines(options)).text
+        return preprocess(source, "", Includes(), CompilerOptions.read(options).defines).text
     except (PreprocessorError, OSError):
         return source
-
-
-def _defines(options: str) -> tuple[str, ...]:
-    """Returns the text of each -D: NAME or NAME=VALUE."""
-    from fpgart.kernels.dialect import CompilerOptions  # few programs have what is looked for here
-
-    return CompilerOptions.read(options).defines
 
 
 class _Expansion:
@@ -304,7 +297,7 @@ FUNCTION_MACRO = pattern(r"^[ \t]*#[ \t]*define[ \t]+\w+\(.*$", re.MULTILINE)
 
 def argument_uses(source: str, options: str = "") -> dict[str, tuple[Use, ...]]:
     """Returns, for each kernel, its uses of each of its arguments, as far as `p[...]` and `*p` show them."""
-    if "#include" in source or "# include" in source:
+    if INCLUDE.search(source):
         return {}
     text = CONTINUED.sub(" ", source)
     hidden = {name for line in FUNCTION_MACRO.findall(text) for name in NAME.findall(line)}

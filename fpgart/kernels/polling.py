@@ -47,15 +47,13 @@ class Polling:
         code = _uncounted(source, options) if REPEATED_READ.is_in(text) else ""
         self.is_possible = _LOOP.is_in(f"{code}\n{options}" if code else "")
         """True if any kernel may poll."""
-        self._calls: CallGraph | None = None
+        self._calls = CallGraph(_OF_LOCAL_MEMORY.sub(" ", code), options) if self.is_possible else None
         self._answers: dict[str, bool] = {}
-        if self.is_possible and "##" not in text:
-            self._calls = CallGraph(_OF_LOCAL_MEMORY.sub(" ", code), options)
 
     def may_include(self, kernel: str) -> bool:
         """True unless the kernel has no loop without a count or no repeated read, nor has a function that it calls."""
         if self._calls is None:
-            return self.is_possible
+            return False
         if kernel not in self._answers:  # facts are often learned again, and calls take long to follow
             self._answers[kernel] = _may_poll(self._calls, kernel)
         return self._answers[kernel]

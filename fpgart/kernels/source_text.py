@@ -21,8 +21,10 @@ NAME = pattern(r"[A-Za-z_]\w*")
 NAME_AND_SIZES = pattern(r"(?P<type>.*?)\b(?P<name>[A-Za-z_]\w*)\s*(?P<sizes>(?:\[[^\]]*\]\s*)*)", re.DOTALL)
 SIZES = pattern(r"\[[^\]]*\]")
 """The size of an array, which may be a product."""
+ATTRIBUTES = frozenset(("__attribute__", "__attribute"))
 ATTRIBUTE = pattern(r"__attribute(?:__)?\s*\(")
 SEPARATORS = pattern(r"[()\[\]{},]")
+INCLUDE = pattern(r"^[ \t]*#[ \t]*(?:include|import)", re.MULTILINE)
 BLOCK = pattern(r"[{};(]")
 PAIRED = pattern(r'[{}()]|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|\\[^\n]')
 """A bracket, or a literal, in which none counts."""

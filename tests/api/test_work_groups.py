@@ -32,6 +32,8 @@ from fpgart.runtime.programs.work_groups import (
 )
 
 FREE = {
+    "a parameter in parentheses, and an attribute": "kernel void k(int (x)) __attribute__((noinline)) {}",
+    "a barrier in a second block of another": "kernel void other() { { } { barrier(1); } }\nkernel void k() {}",
     "global ids": "kernel void k(global int *x) { x[get_global_id(0)] = 1; }",
     "a barrier of another kernel": "kernel void k(global int *x) { *x = 1; }\nkernel void other() { barrier(1); }",
     "a barrier in a comment": "kernel void k(global int *x) { *x = 1; /* barrier(1); */ } // local",
@@ -42,6 +44,13 @@ BOUND = {
     "a barrier": ("kernel void k() { barrier(1); }", "barrier"),
     "a barrier in a function": ("void f() { barrier(1); }\nkernel void k() { f(); }", "barrier"),
     "a barrier in a macro": ("#define SYNC(x) barrier(x)\nkernel void k() { SYNC(1); }", "barrier"),
+    "a barrier behind a brace that is a character": ("kernel void k() { char c = '}'; barrier(1); }", "barrier"),
+    "a barrier in a function of a macro's": (
+        "#define F(n) void n()\nF(f) { barrier(1); }\nkernel void k() { f(); }",
+        "barrier",
+    ),
+    "a barrier behind a block": ("kernel void k() { { } barrier(1); }", "barrier"),
+    "a barrier behind a brace too many": ("}\nkernel void k() { barrier(1); }", "barrier"),
     "local memory as an argument": ("kernel void k(local int *x) {}", "local"),
     "local memory of its own": ("kernel void k() { __local int x[8]; }", "__local"),
     "the place in the group": ("kernel void k(global int *x) { *x = get_local_id(0); }", "get_local_id"),

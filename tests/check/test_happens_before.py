@@ -212,6 +212,11 @@ def test_the_source_shows_what_a_kernel_does_with_an_argument(body: str) -> None
 def test_what_a_macro_may_hide_is_unknown() -> None:
     macro = "#define OUT(i) p[i]\nkernel void k(global int *p) { OUT(1) = 2; }"
     assert argument_uses(macro) == {"k": (UNKNOWN,)}
+
+
+@pytest.mark.parametrize("directive", ["#include", "#  include", "#import"])
+def test_a_header_may_use_any_argument(directive: str) -> None:
+    assert not argument_uses(f'{directive} "k.h"\nkernel void k(global int *p) {{ p[0]; }}')
     assert argument_uses('#include "k.h"\nkernel void k(global int *p) { *p = 1; }') == {}
     assert argument_uses("kernel void k(global int *p);") == {}
 

@@ -39,7 +39,8 @@ from fpgart.board.xml_elements import BoardSpecError
 from fpgart.channels import network
 from fpgart.engine.opencl_engine.binary import LOWERED, with_notes, without_notes
 from fpgart.kernels import call_graph, file_scope, lowering, opencl_c, polling, spirv
-from fpgart.kernels.dialect import Compiler, CompilerOptions, predefined_macros, translate
+from fpgart.kernels.compiler_options import CompilerOptions
+from fpgart.kernels.dialect import Compiler, predefined_macros, translate
 from fpgart.kernels.fpga_spirv import kernels_with_pipes, variables_of_host
 from fpgart.kernels.interface import ArgumentInterface, KernelInterface, PipeArgument
 from fpgart.kernels.loops.access_patterns import patterns

@@ -150,6 +150,7 @@ def test_brackets_in_literals_close_nothing() -> None:
         ),
         ("#define A(x) num_##x\n__attribute__((A(simd_work_items)(4))) kernel void k() {}", ""),
         ("__attribute__((A(4))) kernel void k() {}", "-DA=num_simd_work_items"),
+        ("kernel void k() __attribute((num_simd_work_items(4))) {}", ""),
     ],
 )
 def test_attributes_are_found_however_their_names_are_made(source: str, options: str) -> None:
@@ -179,6 +180,18 @@ def test_attributes_are_found_however_their_names_are_made(source: str, options:
 )
 def test_a_kernel_polls_that_repeats_a_read_in_a_loop_without_a_count(source: str, polls: bool) -> None:
     assert Polling(source, "").may_include("k") is polls
+
+
+@pytest.mark.parametrize(
+    ("source", "options"),
+    [
+        ("kernel void k(global int *x) { while (*x) ; }", ""),
+        ("kernel void k(global int *x) { AGAIN (*x) ; }", "-DAGAIN=while"),
+        ("kernel void k(volatile global int *x) {}", ""),
+    ],
+)
+def test_no_kernel_polls_of_a_program_without_such_a_loop_or_such_a_read(source: str, options: str) -> None:
+    assert not Polling(source, options).may_include("")
 
 
 HEAD = "for (int i = 0; i < n; i++) "
@@ -221,6 +234,8 @@ READS = "void reads(global int *x) { atomic_inc(x); }\n"
         (f"{LOOPS}{READS}kernel void k(global int *x) {{ while (*x) reads(x); }}", "", True),
         (f"{LOOPS}#define READS(x) atomic_inc(x)\nkernel void k(global int *x) {{ while (*x) READS(x); }}", "", True),
         (f"{LOOPS}kernel void k(global int *x) {{ while (*x) READS(x); }}", "-DREADS=atomic_inc", True),
+        (f"{LOOPS}kernel void k(global int *x) {{ WAIT; }}", '-D "WAIT=while (atomic_inc(x))"', True),
+        (f"{LOOPS}kernel void k(global int *x) {{ WAIT; }}", "-D'WAIT=while (atomic_inc(x))'", True),
         (f"{LOOPS}#define LOOP while\nkernel void k(global int *x) {{ LOOP (atomic_inc(x)) ; }}", "", True),
         (f"{LOOPS}typedef volatile int flag;\nkernel void k(global flag *x) {{ while (*x) ; }}", "", True),
         (
@@ -234,3 +249,37 @@ READS = "void reads(global int *x) { atomic_inc(x); }\n"
 )
 def test_a_kernel_polls_with_the_functions_and_macros_that_it_uses(source: str, options: str, polls: bool) -> None:
     assert Polling(source, options).may_include("k") is polls
+
+
+SPIN = "(global int *x) { while (atomic_inc(x)) ; }\n"
+CALLER = "kernel void k(global int *x) { spin(x); }"
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "polls"),
+    [
+        (f"#define FUNCTION(n) void n\nFUNCTION(spin){SPIN}", "", True),
+        ("#define FUNCTION(n, a) void n(a)\nFUNCTION(spin, global int *x) { while (atomic_inc(x)) ; }", "", True),
+        (f"#define waits spin\nvoid waits{SPIN}", "", True),
+        (f"void waits{SPIN}", "-Dwaits=spin", True),
+        (f"void (spin){SPIN}", "", True),
+        ("#define HEAD void spin(global int *x)\nHEAD { while (atomic_inc(x)) ; }\n", "", True),
+        (f"#define MAKE(n) void n{SPIN}MAKE(spin)\n", "", True),
+        (f"#define MAKE(n) void n{SPIN}MAKE(spin);\n", "", True),
+        (f"#define MAKE(n) void n{SPIN}#define ALL(each) each(spin)\nALL(MAKE)\nkernel void other() {{}}", "", True),
+        (f"#define MAKE(n) void n{SPIN}#define ALL MAKE(spin)\nALL\nkernel void other() {{}}", "", True),
+        ("MAKE(spin)\n", '-D "MAKE(n)=void n(global int *x) { while (atomic_inc(x)) ; }"', True),
+        ("void spin(global int *x) <% while (atomic_inc(x)) ; %>\n", "", True),
+        (f"void spi\\\nn{SPIN}", "", True),
+        (f"void waits{SPIN}void spin(global int *x) {{ *x = 1; }}", "", False),
+        (f"#define INLINE inline\nINLINE void waits{SPIN}void spin(global int *x) {{}}", "", False),
+        (
+            f"#define ALIGNED(n) __attribute__((aligned(n)))\nvoid waits{SPIN}ALIGNED(8) void spin(global int *x) {{}}",
+            "",
+            False,
+        ),
+        ("#define SPIN(x) do { while (atomic_inc(x)) ; } while (0)\nvoid spin(global int *x) {}", "", False),
+    ],
+)
+def test_any_kernel_may_call_a_function_whose_name_is_not_seen(source: str, options: str, polls: bool) -> None:
+    assert Polling(f"{source}{CALLER}", options).may_include("k") is polls
