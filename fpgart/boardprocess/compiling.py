@@ -14,7 +14,7 @@ from fpgart.base import opencl as cl
 from fpgart.base.errors import CLError, InvalidOperation, InvalidValue, OutOfHostMemory, without_frames
 from fpgart.engine.build_step import StepDone
 from fpgart.engine.choice import prepare
-from fpgart.engine.driver import Driver, DriverError, Handover, open_driver
+from fpgart.engine.driver import Driver, DriverError, open_driver
 from fpgart.engine.interface import BuildFailed
 from fpgart.engine.isolated import messages as m
 from fpgart.engine.opencl_engine.steps import do, release
@@ -73,7 +73,7 @@ class Compiling:
             os.chdir(ask.folder)
         made = do(driver, step)
         release(driver, made.handle)
-        return StepDone(made.log, made.binary if driver.handover is not Handover.NOTHING else b"")
+        return StepDone(made.log, made.binary)
 
 
 def limit_memory(size: int) -> None:

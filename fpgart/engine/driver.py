@@ -6,7 +6,6 @@ Functions of extensions are not in the table; the driver is asked for their addr
 
 from __future__ import annotations
 
-import enum
 import os
 import re
 from collections.abc import Iterator
@@ -129,8 +128,7 @@ def wide_stacks() -> Iterator[None]:
 
 ON_CALLER = ("basic", "cpu-minimal")
 """PoCL's names for devices that run a kernel on the thread that enqueues it."""
-
-
+PLATFORM_OF_POCL = "Portable Computing Language"
 KEEPS_LINKS = (3, 1)
 """The first PoCL that links intermediate code when that is built, and looks into its cache before."""
 
@@ -139,20 +137,6 @@ def pocl_version(platform_version: str) -> tuple[int, ...]:
     """Returns the first two numbers of PoCL's version in a CL_PLATFORM_VERSION; () for another driver."""
     found = re.search(r"\bPoCL (\d+)\.(\d+)", platform_version)
     return tuple(map(int, found.groups())) if found else ()
-
-
-class Handover(enum.Enum):
-    """The binaries that another process with the same driver can load instead of compiling."""
-
-    OBJECTS = "Portable Computing Language"
-    """Binaries of compiled programs. Those of executables take long to make."""
-    NOTHING = ""
-    """No binary is known to be complete: kernels of Intel's binaries lack the names and types of arguments."""
-
-    @classmethod
-    def of(cls, platform: str) -> Handover:
-        """Returns the member for the name of a driver's platform."""
-        return next((each for each in cls if each.value == platform), cls.NOTHING)
 
 
 class Driver:
@@ -183,7 +167,11 @@ class Driver:
         self.path = path
         self.platform = int(platforms[0])
         self._functions: dict[str, Any] = {}
-        self.handover = Handover.NOTHING
+        self.gives_objects = False
+        """True if the binaries of compiled programs are complete, so that another process can load them.
+
+        Intel's binaries lack the names and types of the kernels' arguments.
+        """
         self.keeps_links = False
         """True if its cache keeps the result of building intermediate code as a program's binary."""
         self.context = 0
@@ -215,11 +203,12 @@ class Driver:
         self._take((others or on_caller)[0])
         lib.redirect_rest()
         if self.shares_memory:
-            self.handover = Handover.of(self.text("clGetPlatformInfo", self.platform, cl.CL_PLATFORM_NAME))
+            name = self.text("clGetPlatformInfo", self.platform, cl.CL_PLATFORM_NAME)
+            self.gives_objects = name == PLATFORM_OF_POCL
             version = self.text("clGetPlatformInfo", self.platform, cl.CL_PLATFORM_VERSION)
             self.keeps_links = pocl_version(version) >= KEEPS_LINKS
             if self.on_caller is not None:
-                self.on_caller.handover, self.on_caller.keeps_links = self.handover, self.keeps_links
+                self.on_caller.gives_objects, self.on_caller.keeps_links = self.gives_objects, self.keeps_links
 
     def _demand_compiler(self, device: int) -> None:
         version = self.text("clGetDeviceInfo", device, cl.CL_DEVICE_VERSION)

@@ -17,7 +17,7 @@ from fpgart.base.shared_memory import SharedMemory
 from fpgart.channels.network import table
 from fpgart.engine.build_step import BUILD, LINK, BuildStep, Objects, ProgramInput, StepDone
 from fpgart.engine.compiling.compiler_process import CompilerEnded, CompilerProcess
-from fpgart.engine.driver import Driver, Handover, keeping_signal_handlers
+from fpgart.engine.driver import Driver, keeping_signal_handlers
 from fpgart.engine.interface import BuildFailed, BuiltProgram, Carrier
 from fpgart.engine.mirrors import Mirrors
 from fpgart.engine.opencl_engine.binary import has_objects, is_lowered, merged, objects_in, without_notes
@@ -114,7 +114,7 @@ class OpenCLEngine:
     def _warming_up(self, driver: Driver) -> Iterator[None]:
         """Loads the compiler of a driver that links what another process compiles meanwhile, the first time."""
         with self._beginning:
-            loads_compiler = driver.handover is Handover.OBJECTS and not driver.keeps_links
+            loads_compiler = driver.gives_objects and not driver.keeps_links
             is_cold, self._is_cold = self._is_cold and loads_compiler, False
         if not is_cold:
             yield
@@ -172,13 +172,11 @@ class OpenCLEngine:
         objects = tuple(part.driver_binary() for part in parts)
         inputs = tuple(ProgramInput(binary=each) for each in objects)
         step = BuildStep(LINK, inputs, options, on_caller=driver is self.driver.on_caller)
-        if driver.handover is Handover.NOTHING:
+        if not driver.gives_objects:
             made = self._link_twice(driver, step, [part.handle for part in parts])
             return DriverProgram(self, driver, ProgramInput(), lowered=joined, made=made), made.log
         made = self.do(driver, step)
-        kept = None
-        if driver.handover is Handover.OBJECTS:
-            kept = Objects(objects if step.is_executable else (made.binary,), options, step.is_executable)
+        kept = Objects(objects if step.is_executable else (made.binary,), options, step.is_executable)
         return DriverProgram(self, driver, ProgramInput(), lowered=joined, objects=kept, made=made), made.log
 
     def _link_twice(self, driver: Driver, step: BuildStep, parts: Sequence[int]) -> Result:

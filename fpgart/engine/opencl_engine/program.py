@@ -16,7 +16,7 @@ from fpgart.base.patterns import pattern
 from fpgart.channels.interface import KernelNetwork
 from fpgart.channels.network import DepthMode, Network
 from fpgart.engine.build_step import BUILD, COMPILE, LINK, BuildStep, Objects, ProgramInput
-from fpgart.engine.driver import Driver, Handover
+from fpgart.engine.driver import Driver
 from fpgart.engine.interface import BuildFailed, BuiltProgram, KernelLaunch, Plugs, no_plugs
 from fpgart.engine.opencl_engine.binary import with_notes, with_objects
 from fpgart.engine.opencl_engine.concurrent import ONE_TASK, ConcurrentKernel
@@ -150,7 +150,7 @@ class DriverProgram:
         made = self.engine.do(self.driver, BuildStep(call, (self._given,), options, headers, on_caller))
         self._replace(made)
         self.objects = None
-        if made.binary and self.driver.handover is Handover.OBJECTS:
+        if made.binary:
             self.objects = Objects((made.binary,), "", call != COMPILE)
         return made.log
 

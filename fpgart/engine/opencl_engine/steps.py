@@ -33,7 +33,7 @@ from fpgart.base.errors import (
 from fpgart.base.named_tuples import NamedTuple
 from fpgart.engine.build_step import BUILD, COMPILE, LINK, BuildStep, ProgramInput
 from fpgart.engine.compiling.step_order import one_at_a_time
-from fpgart.engine.driver import Driver, Handover
+from fpgart.engine.driver import Driver
 from fpgart.engine.interface import BuildFailed
 from fpgart.engine.opencl_engine.object_code import intermediate_code
 
@@ -77,21 +77,16 @@ def is_in_two_steps(driver: Driver, step: BuildStep) -> bool:
     """True if clBuildProgram can be replaced by compiling and linking with the same result."""
     return (
         step.call == BUILD
-        and driver.handover is Handover.OBJECTS
+        and driver.gives_objects
         and bool(step.inputs[0].source)
         and FOR_LAUNCHES not in step.options
         and ADDED_BY_USER not in os.environ
     )
 
 
-def can_be_loaded(driver: Driver, step: BuildStep) -> bool:
-    """True if another process can load the binary that the step makes, without additional work."""
-    return driver.handover is Handover.OBJECTS and not step.is_executable
-
-
 def do(driver: Driver, step: BuildStep) -> Result:
     """Returns the program that the step makes; raises BuildFailed, CLError."""
-    if driver.handover is not Handover.OBJECTS:
+    if not driver.gives_objects:
         return _do(driver, step)
     contents = (part for each in step.inputs for part in (each.source, each.binary))
     with one_at_a_time("step", (step.options.encode(errors="surrogateescape"), *contents)):
@@ -110,7 +105,8 @@ def _do(driver: Driver, step: BuildStep) -> Result:
             log = _compile(driver, handle, step)
         elif step.call == BUILD:
             log = _build(driver, handle, step.options)
-        return Result(handle, log, binary_of(driver, handle) if can_be_loaded(driver, step) else b"")
+        is_object = driver.gives_objects and not step.is_executable
+        return Result(handle, log, binary_of(driver, handle) if is_object else b"")
     except BaseException:
         release(driver, handle)
         raise
@@ -215,7 +211,7 @@ def _build(driver: Driver, handle: int, options: str) -> str:
 
 def _compile(driver: Driver, handle: int, step: BuildStep) -> str:
     options = with_argument_info(step.options)
-    if driver.handover is Handover.OBJECTS:
+    if driver.gives_objects:
         options = f"{options} {COMPILED_ALONE}"
     names = [ffi.new("char[]", name.encode(errors="surrogateescape")) for name, _ in step.headers]
     with created(driver, [header for _, header in step.headers]) as headers:
@@ -243,7 +239,7 @@ def _checked(driver: Driver, handle: int, status: int) -> str:
 
 def link_inputs(driver: Driver, options: str, inputs: Sequence[ProgramInput]) -> tuple[int, str]:
     """Links the inputs; returns the program and the log. Raises BuildFailed, CLError."""
-    if driver.handover is not Handover.OBJECTS:
+    if not driver.gives_objects:
         return _link_inputs(driver, options, inputs)
     with one_at_a_time("link", (each.binary for each in inputs)):
         return _link_inputs(driver, options, inputs)

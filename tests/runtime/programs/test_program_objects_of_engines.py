@@ -11,7 +11,6 @@ from fpgart.base.errors import InvalidBinary, LinkProgramFailure
 from fpgart.engine.build_step import BUILD, BuildStep, Objects
 from fpgart.engine.choice import choose_engine
 from fpgart.engine.compiling.compiler_process import CompilerEnded
-from fpgart.engine.driver import Handover
 from fpgart.engine.interface import POINTER, BuildFailed, BuiltProgram, KernelLaunch, pack_arguments
 from fpgart.engine.opencl_engine import program as programs
 from fpgart.engine.opencl_engine import steps
@@ -29,7 +28,7 @@ FOUR = Struct("9Q").pack(0, 0, 0, 4, 1, 1, 4, 1, 1)
 @pytest.fixture(scope="module")
 def engine() -> OpenCLEngine:
     found = choose_engine()
-    if not isinstance(found, OpenCLEngine) or found.driver.handover is not Handover.OBJECTS:
+    if not isinstance(found, OpenCLEngine) or not found.driver.gives_objects:
         pytest.skip("PoCL is not the engine")
     return found
 
@@ -142,7 +141,7 @@ def linking(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> 
     made = choose_engine()
     if not isinstance(made, OpenCLEngine):
         pytest.skip("the engine does not compile apart")
-    made.driver.handover = Handover.NOTHING
+    made.driver.gives_objects = False
     made.compiler_process = None
     program = compiled(made, SOURCE)
     monkeypatch.setattr(made, "compiler_process", Linker(FAILURES[request.param]))
