@@ -28,7 +28,7 @@ from fpgart.base.errors import (
 from fpgart.base.input_file import LARGEST_CONTAINER, LARGEST_SOURCE, LONGEST_OPTIONS
 from fpgart.base.option_values import ENGINES
 from fpgart.bridge import info
-from fpgart.bridge.entry import Answer, Attempt, bytes_at, cast, entry, string_at, text_at
+from fpgart.bridge.entry import Answer, Attempt, bytes_at, cast, entry, string_at
 from fpgart.bridge.handles import find, references
 from fpgart.engine.choice import is_sycl_host
 from fpgart.runtime.memory.device import Device
@@ -84,7 +84,7 @@ def create_program_with_source(context: Context, count: int, strings: Any, lengt
         if not text:
             raise InvalidValue(f"source string {index} is NULL")
         length = int(lengths[index]) if lengths else 0
-        parts.append(text_at(text, length) if length else string_at(text))
+        parts.append(string_at(text, length or -1))
     source = "".join(parts)
     if len(source) > LARGEST_SOURCE:
         raise OutOfHostMemory(f"the source has {len(source)} characters; {LARGEST_SOURCE} are the most")

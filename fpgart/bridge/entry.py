@@ -277,13 +277,8 @@ def cast(pointer: str, address: int) -> Any:
     return ffi.cast(pointer, address)
 
 
-def string_at(address: int) -> str:
-    """Returns the C string at a host's address."""
-    return bytes(ffi.string(ffi.cast("char *", address))).decode(errors="surrogateescape")
-
-
-def text_at(address: int, most: int) -> str:
-    """Returns the C string at a host's address, or its first `most` bytes."""
+def string_at(address: int, most: int = -1) -> str:
+    """Returns the C string at a host's address, or its first `most` bytes if that is not -1."""
     return bytes(ffi.string(ffi.cast("char *", address), most)).decode(errors="surrogateescape")
 
 

@@ -28,16 +28,8 @@ def no_plugs() -> Links:
     return {}
 
 
-class ArgumentKind(enum.IntEnum):
-    """The way in which a launch passes an argument; the numbers are those of engine/calls.h."""
-
-    BYTES = 0
-    POINTER = 1
-    LOCAL = 2
-    NULL = 3
-
-
-BYTES, POINTER, LOCAL, NULL = (int(kind) for kind in ArgumentKind)
+BYTES, POINTER, LOCAL, NULL = range(4)
+"""The ways in which a launch passes an argument: enum argument_kind in engine/calls.h."""
 _LAYOUTS = [Struct("IIQ" * count) for count in range(64)]
 """Rows of `struct argument` (engine/calls.h): kind, size and value."""
 

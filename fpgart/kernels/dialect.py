@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from fpgart.base.named_tuples import NamedTuple
 from fpgart.base.patterns import Sign, pattern
 from fpgart.kernels.compiler_options import CompilerOptions
-from fpgart.kernels.hardware_attributes import has_numbers
+from fpgart.kernels.hardware_attributes import COMPUTED
 from fpgart.kernels.signs import CHANNEL, LOCAL_DECLARATION, TABLE, UNROLL, LoweringError, may_be_lowered
 from fpgart.kernels.source_text import DIRECTIVE, NAME, replaced, visible
 
@@ -286,7 +286,7 @@ def has_words_of_fpgas(text: str) -> bool:
 
     Macros are not expanded: their definitions are searched instead.
     """
-    if APINT.is_in(text) or has_numbers(text):
+    if APINT.is_in(text) or COMPUTED.is_in(text):
         return True
     if not may_be_lowered(text):
         return False

@@ -50,16 +50,11 @@ PRAGMAS = {
 }
 CLAUSES = {"depth": Numbers(smallest=1), "safelen": Numbers(smallest=1)}
 """The clauses with numbers of the pragmas loop_fuse and ivdep."""
-USES = Sign(
+COMPUTED = Sign(
     (*KERNEL_ATTRIBUTES, *MEMORY_ATTRIBUTES, "opencl_unroll_hint", "pragma"),
     rf"\b(?:__)?(?:{'|'.join((*KERNEL_ATTRIBUTES, *MEMORY_ATTRIBUTES))})(?:__)?\b"
     r"|\bopencl_unroll_hint(?:__)?\s*\((?!\s*\d*\s*\))"
     rf"|\n[ \t]*#[ \t]*pragma[ \t]+(?:(?:{'|'.join(PRAGMAS)})\b(?![ \t]*\d*[ \t]*$)|(?:ivdep|loop_fuse)\b.*\()",
     re.MULTILINE,
 )
-"""Attributes and pragmas whose arguments may be no digits, in a text before macros are expanded."""
-
-
-def has_numbers(text: str) -> bool:
-    """True if a text, before macros are expanded, has arguments that need with_numbers()."""
-    return USES.is_in(text)
+"""Attributes and pragmas whose arguments may be no digits, in a text before macros are expanded: with_numbers()."""

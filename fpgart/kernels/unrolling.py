@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from fpgart.kernels.preprocessing.expressions import constant
 from fpgart.kernels.signs import UNROLL
-from fpgart.kernels.source_text import closings, end_of_statement, visible
+from fpgart.kernels.source_text import closings, end_of_statement, replaced, visible
 
 MOST_TOKENS = 8192
 """The most tokens of an unrolled loop: about as many instructions."""
@@ -56,13 +56,7 @@ def without_large_unrolling(text: str, defines: Mapping[str, str]) -> str:
     places = [hit.start() for hit in WORD.finditer(bare)]
     _nest(loops)
     kept = _chosen(loops, places)
-    parts = []
-    copied = 0
-    for pragma in pragmas:
-        if pragma.start() not in kept:
-            parts.append(text[copied : pragma.start()])
-            copied = pragma.end()
-    return "".join([*parts, text[copied:]])
+    return replaced(text, [(pragma.start(), pragma.end(), "") for pragma in pragmas if pragma.start() not in kept])
 
 
 def _heads(bare: str, pragmas: list[re.Match[str]]) -> list[re.Match[str] | None]:

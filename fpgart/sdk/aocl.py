@@ -173,7 +173,7 @@ def _written_and_read(mmd: Mmd, address: int) -> int:
 
 def program(words: list[str]) -> str:
     """Checks that a container would be loaded; simulated boards are programmed by the host that uses them."""
-    device, file = _two(words, "program <device> <file.aocx>")
+    device, file = _operands(words, 2, "program <device> <file.aocx>")
     system = check(Container.read_named(Path(file)), board_of(device))
     return (
         f"aocl program: {file} fits {device}, {times(len(system.kernels), 'kernel')}. A simulated board lives as long "
@@ -185,12 +185,13 @@ def program(words: list[str]) -> str:
 
 
 def hash_of(words: list[str]) -> str:
-    return Container.read_named(Path(_one(words, "hash <file.aocx>"))).text(sections.SOURCE_HASH) + "\n"
+    [file] = _operands(words, 1, "hash <file.aocx>")
+    return Container.read_named(Path(file)).text(sections.SOURCE_HASH) + "\n"
 
 
 def env(words: list[str]) -> str:
     """Returns the settings with which a container was compiled, in lines NAME=VALUE."""
-    file = _one(words, "env <file.aocx>")
+    [file] = _operands(words, 1, "env <file.aocx>")
     container = Container.read_named(Path(file))
     options = container.text(sections.OPTIONS) if sections.OPTIONS in container else ""
     return (
@@ -274,16 +275,10 @@ def _write(file: Path, data: bytes) -> None:
     file.write_bytes(data)
 
 
-def _one(words: list[str], form: str) -> str:
-    if len(words) != 1:
+def _operands(words: list[str], count: int, form: str) -> list[str]:
+    if len(words) != count:
         raise AoclUsageError(form)
-    return words[0]
-
-
-def _two(words: list[str], form: str) -> tuple[str, str]:
-    if len(words) != 2:
-        raise AoclUsageError(form)
-    return words[0], words[1]
+    return words
 
 
 # The command

@@ -15,21 +15,29 @@ MISUSED = 2
 Errors = tuple[type[Exception], ...]
 
 
-def status_of(tool: str, work: Callable[[], None], misused: Errors, *, at_last: str = "") -> int:
+def status_of(
+    tool: str,
+    work: Callable[[], None],
+    misused: Errors,
+    *,
+    refused: Errors = (CompileError,),
+    failed: Errors = (AocxError,),
+    at_last: str = "",
+) -> int:
     """Does the work; returns 0, 1 after an error, or 2 after an error in `misused`: an invalid command line.
 
-    `at_last` is a line that follows the compiler's log.
+    `refused`: errors whose text is a compiler's log; `at_last` is a line that follows it.
     """
     try:
         work()
     except misused as error:
         click.echo(f"{tool}: {error}", err=True)
         return MISUSED
-    except CompileError as error:
+    except refused as error:
         words = str(error).rstrip() or "error: the compiler gave no reason"
         click.echo("\n".join(filter(None, (words, at_last))), err=True)
         return FAILED
-    except AocxError as error:
+    except failed as error:
         click.echo(f"{tool}: {error}", err=True)
         return FAILED
     except OSError as error:

@@ -10,7 +10,6 @@ from typing import NoReturn
 
 import click
 
-from fpgart.aocx.errors import of_file
 from fpgart.base.standard_output import end_with
 from fpgart.icpx.command_line import CommandLine, Wanted, expanded, is_query, read_command_line
 from fpgart.icpx.compilation import become_host_compiler, compile_all
@@ -18,9 +17,9 @@ from fpgart.icpx.errors import IcpxError, PassFailed
 from fpgart.icpx.pieces import SYCL_VERSION
 from fpgart.icpx.private_folder import SIGNALS
 from fpgart.sdk.early_image import board_for, write_report
+from fpgart.sdk.ending import status_of
 from fpgart.version import __version__
 
-FAILED = 1
 HELP = """\
 icpx -- compile SYCL programs for the FPGA emulator and the boards of fpgart
 
@@ -47,29 +46,23 @@ PLAIN = ("-fsycl", "-fintelfpga")
 
 def compile_command(words: list[str]) -> int:
     """Runs `icpx`; exit status 0; 1 with one line, or with a compiler's log, on stderr."""
-    try:
-        given = expanded(words)
-        if "--help" in given:
-            click.echo(HELP, nl=False)
-        elif "--version" in given:
-            click.echo(f"fpgart {__version__}, in the place of Intel(R) oneAPI DPC++/C++ Compiler {SYCL_VERSION}")
-        elif not any(word in PLAIN for word in given) or is_query(given):
+    return status_of("icpx", lambda: _answer(words), (), refused=(PassFailed,), failed=(IcpxError,))
+
+
+def _answer(words: list[str]) -> None:
+    """Raises IcpxError, PassFailed or OSError."""
+    given = expanded(words)
+    if "--help" in given:
+        click.echo(HELP, nl=False)
+    elif "--version" in given:
+        click.echo(f"fpgart {__version__}, in the place of Intel(R) oneAPI DPC++/C++ Compiler {SYCL_VERSION}")
+    elif not any(word in PLAIN for word in given) or is_query(given):
+        become_host_compiler(given)
+    else:
+        asked = read_command_line(given)
+        if asked.end and not asked.sources:
             become_host_compiler(given)
-        else:
-            asked = read_command_line(given)
-            if asked.end and not asked.sources:
-                become_host_compiler(given)
-            _compile(asked)
-    except IcpxError as error:
-        click.echo(f"icpx: {error}", err=True)
-        return FAILED
-    except PassFailed as failed:
-        click.echo(str(failed).rstrip(), err=True)
-        return FAILED
-    except OSError as error:
-        click.echo(f"icpx: {of_file(error)}", err=True)
-        return FAILED
-    return 0
+        _compile(asked)
 
 
 def _compile(asked: CommandLine) -> None:
