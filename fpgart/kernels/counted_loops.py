@@ -5,15 +5,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections import defaultdict
 from collections.abc import Iterable
 
+from fpgart.kernels.loops import assignments
 from fpgart.kernels.source_text import DIRECTIVE, closings, end_of_statement, macros, replaced
 
-CHANGE = re.compile(
-    r"\b(?P<changed>[A-Za-z_]\w*)\s*(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?=(?!=))|(?:\+\+|--|[(,=]\s*&)\s*(?P<name>[A-Za-z_]\w*)"
-)
-"""A change of a variable, or its address."""
 NAME = re.compile(r"(?<!\w)[A-Za-z_]\w*")
 VOLATILE = frozenset(("volatile", "__volatile", "__volatile__"))
 TYPEDEF = re.compile(r"\btypedef\b(?P<type>[^;]{0,1024}?)\b(?P<name>\w+)[\s\])]*;")
@@ -45,9 +41,7 @@ class _Loops:
         self._closings = closings(bare)
         self._directives = list(DIRECTIVE.finditer(bare))
         self._begins = [found.start() for found in self._directives]
-        self._changes: dict[str, list[int]] = defaultdict(list)
-        for change in CHANGE.finditer(bare):
-            self._changes[change["changed"] or change["name"]].append(change.start())
+        self._assignments = assignments.Assignments(bare)
         self._macros = self._uses_of(_changing_macros(self._directives))
         known = [*macros(self._directives), *given]
         self._unsteady = _unsteady_macros(known) | _volatile_names(bare, known)
@@ -60,10 +54,11 @@ class _Loops:
         begin = found.end("head")
         end = self._end_of_body(begin)
         used = NAME.findall(found["head"].partition(";")[2])
-        if not self._unsteady.isdisjoint(used):
-            return False
-        changes = [self._macros, *(self._changes[name] for name in used if name in self._changes)]
-        return not self._in_directive(found.start()) and not any(_is_any_within(each, begin, end) for each in changes)
+        return self._unsteady.isdisjoint(used) and not (
+            self._in_directive(found.start())
+            or _is_any_within(self._macros, begin, end)
+            or any(self._assignments.count(name, begin, end) for name in used)
+        )
 
     def _end_of_body(self, begin: int) -> int:
         end = end_of_statement(self._bare, begin, self._closings)
@@ -79,7 +74,7 @@ class _Loops:
 
 def _changing_macros(directives: Iterable[re.Match[str]]) -> set[str]:
     """Returns the macros that change any variable: it may be an argument of theirs."""
-    return {name for name, text in macros(directives) if CHANGE.search(text)}
+    return {name for name, text in macros(directives) if assignments.GIVEN.search(text)}
 
 
 def _unsteady_macros(known: Macros) -> set[str]:

@@ -205,6 +205,9 @@ HEAD = "for (int i = 0; i < n; i++) "
         (f"{HEAD}if (atomic_inc(x)) ; else i = 0;", True),
         (f"{HEAD}if (atomic_inc(x)) n += 1;", True),
         (f"{HEAD}{{ atomic_inc(x); f(&n); }}", True),
+        (f"{HEAD}{{ atomic_inc(x); int *p = &i; *p = 0; }}", True),
+        (f"{HEAD}{{ atomic_inc(x); int *p = (int *)&i; *p = 0; }}", True),
+        (f"{HEAD}{{ atomic_inc(x); int z = (n) & i, a = x[1] & i, b = n&&i; }}", False),
         (f"{HEAD}{{ atomic_inc(x); int z = n & i, a = i <= n, b = i == n; }}", False),
         (f"{HEAD}for (int j = 0; j < 4; j++) {{ atomic_inc(x); --i; }}", True),
         (f"{HEAD}for (int j = 0; j < 4; j++) atomic_inc(x); n = 0;", False),
@@ -212,6 +215,8 @@ HEAD = "for (int i = 0; i < n; i++) "
         (f"{HEAD}/* i-- */ atomic_inc(x);", False),
         (f"{HEAD}{{ AGAIN(i) atomic_inc(x); }}\n#define AGAIN(counter) counter--;\n", True),
         (f"AGAIN(i) {HEAD}atomic_inc(x);\n#define AGAIN(counter) counter--;\n", False),
+        (f"{HEAD}{{ atomic_inc(x); }}AGAIN(i)\n#define AGAIN(counter) counter--;\n", False),
+        (f"{HEAD}{{ y[SAME(i)] = atomic_inc(x); }}\n#define SAME(counter) (counter)\n", False),
         ("TIMES(*x) atomic_inc(x);\n#define TIMES(n) for (int i = 0; i < n; i++)\n", True),
         ("for (int i = 0; i < get_flag(x); i++) atomic_inc(x);", True),
         ("for (int i = get_local_id(0); i < get_num_groups(0) * n; i += get_local_size(0)) atomic_inc(x);", False),
@@ -221,6 +226,47 @@ def test_a_loop_counts_unless_its_body_changes_what_its_head_compares(loop: str,
     source = f"kernel void k(global int *x, global int *y, int n) {{ {loop} }}"
     assert Polling(source, "").may_include("k") is polls
     assert Polling(source, "").may_include("") is polls
+
+
+ENDS_AT = "kernel void k(global int *x, int m{}) {{ {} for (int i = 0; i < {}; i++) atomic_inc(x); }}"
+
+
+@pytest.mark.parametrize(
+    ("macros", "options", "polls"),
+    [
+        ("#define N 4", "", False),
+        ("#define N M\n#define M (int)4", "", False),
+        ("#define N get_global_size(0)", "", False),
+        ("#define N x[0]", "", True),
+        ("#define N M\n#define M x[0]", "", True),
+        ("#define N L\n#define L M\n#define M x[0]", "", True),
+        ("#define N 4\n#define M x[0]", "", False),
+        ("", "-DN=4", False),
+        ("", "-DN=x[0]", True),
+    ],
+)
+def test_a_macro_ends_a_loop_that_counts_if_its_value_stays(macros: str, options: str, polls: bool) -> None:
+    assert Polling(f"{macros}\n{ENDS_AT.format('', '', 'N')}", options).may_include("k") is polls
+
+
+@pytest.mark.parametrize(
+    ("before", "parameter", "variable", "limit", "polls"),
+    [
+        ("", "", "volatile int n = 4;", "n", True),
+        ("", "", "volatile int o, n = 4;", "n", True),
+        ("", "", "volatile int n = 4;", "m", False),
+        ("", ", volatile int n", "", "n", True),
+        ("", ", volatile int n, int o", "", "o", False),
+        ("typedef volatile int flag;\n", "", "flag n = 4;", "n", True),
+        ("typedef volatile int flag;\ntypedef flag other;\n", "", "other n = 4;", "n", True),
+        ("typedef volatile int flag;\ntypedef int other;\n", "", "other n = 4;", "n", False),
+        ("#define V volatile\n", "", "V int n = 4;", "n", True),
+    ],
+)
+def test_no_volatile_variable_ends_a_loop_that_counts(
+    before: str, parameter: str, variable: str, limit: str, polls: bool
+) -> None:
+    assert Polling(before + ENDS_AT.format(parameter, variable, limit), "").may_include("k") is polls
 
 
 LOOPS = "kernel void loops(global int *x) { while (*x) ; }\n"
