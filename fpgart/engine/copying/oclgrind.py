@@ -201,7 +201,7 @@ class Oclgrind(OwnBuffersEngine):
         self.own = OwnKernels(self)  # before any buffer is written
 
     def make_kernel(self, program: DriverProgram, name: str) -> DriverKernel:
-        return CheckedKernel(program, name, self)
+        return CheckedKernel(program, name)
 
     def messages(self) -> list[Message]:
         """Returns the messages that were written since the last call."""
@@ -296,9 +296,10 @@ class Outcome:
 class CheckedKernel(OwnBuffersKernel):
     """A kernel that Oclgrind interprets."""
 
-    def __init__(self, program: DriverProgram, name: str, engine: Oclgrind) -> None:
-        super().__init__(program, name, engine)
-        self.oclgrind = engine
+    engine: Oclgrind
+
+    def __init__(self, program: DriverProgram, name: str) -> None:
+        super().__init__(program, name)
         self.may_print = "printf" in program.source or not program.source
 
     def _checked(self, launch: CopiedLaunch) -> list[Misuse]:
@@ -312,11 +313,11 @@ class CheckedKernel(OwnBuffersKernel):
         return summed_up([self._misuse(launch, outcome, message, sources) for message in outcome.messages])
 
     def _told(self, launch: CopiedLaunch, buffers: Buffers) -> Outcome:
-        self.oclgrind.messages()
+        self.engine.messages()
         launch.run(buffers)
-        outcome = Outcome(distinct(self.oclgrind.messages()))
+        outcome = Outcome(distinct(self.engine.messages()))
         if any(message.address is not None for message in outcome.messages):
-            outcome.bases = [self.oclgrind.own.locate(handle) for handle in buffers.handles]
+            outcome.bases = [self.engine.own.locate(handle) for handle in buffers.handles]
         return outcome
 
     def _unwritten_sources(self, launch: CopiedLaunch, found: list[Message]) -> dict[int, list[ReachedMemory]]:
@@ -334,7 +335,7 @@ class CheckedKernel(OwnBuffersKernel):
         for region in suspects:
             with launch.buffers([region]) as buffers:
                 launch.run(buffers)
-            again = {a.line for m in self.oclgrind.messages() if m.fault is Fault.UNWRITTEN for a in m.accesses}
+            again = {a.line for m in self.engine.messages() if m.fault is Fault.UNWRITTEN for a in m.accesses}
             for line in lines & again:
                 sources[line].append(region)
         return self._without_own(launch, sources)
@@ -345,7 +346,7 @@ class CheckedKernel(OwnBuffersKernel):
         """Empties the lists of lines that are reported even if all contents count as written."""
         with launch.buffers([]) as buffers:
             launch.run(buffers)
-        own = {a.line for m in self.oclgrind.messages() if m.fault is Fault.UNWRITTEN for a in m.accesses}
+        own = {a.line for m in self.engine.messages() if m.fault is Fault.UNWRITTEN for a in m.accesses}
         return {line: [] if line in own else regions for line, regions in sources.items()}
 
     def _misuse(

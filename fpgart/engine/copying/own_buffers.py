@@ -193,7 +193,7 @@ class OwnBuffersEngine(OpenCLEngine):
         self.driver.call(name, self.queues.of_thread(), handle, 1, offset, size, address, 0, ffi.NULL, ffi.NULL)
 
     def make_kernel(self, program: DriverProgram, name: str) -> DriverKernel:
-        return OwnBuffersKernel(program, name, self)
+        return OwnBuffersKernel(program, name)
 
     @contextmanager
     def keeping(self, regions: list[ReachedMemory]) -> Iterator[dict[int, int]]:
@@ -217,24 +217,21 @@ class OwnBuffersKernel(DriverKernel):
     """A kernel of an `OwnBuffersEngine`. One runs at a time."""
 
     wants_reaches = True
-
-    def __init__(self, program: DriverProgram, name: str, engine: OwnBuffersEngine) -> None:
-        super().__init__(program, name)
-        self.owner = engine
+    engine: OwnBuffersEngine
 
     def launch(self, launch: KernelLaunch) -> None:
-        with self.owner.at_work():
+        with self.engine.at_work():
             regions = reached_by(launch.reaches)
-            if not self.owner.takes_parts:
+            if not self.engine.takes_parts:
                 regions = apart(regions, launch.reaches, launch.image)
-            copied = [region for region in regions if not self.owner.keeps(region)]
-            with self.owner.in_step(copied):
+            copied = [region for region in regions if not self.engine.keeps(region)]
+            with self.engine.in_step(copied):
                 for region in copied:
                     region.margin = self._margin(region)
-                    look_at(region, self.owner.contents)
+                    look_at(region, self.engine.contents)
                 misuses = self._checked(CopiedLaunch(self, launch, regions))
                 for region in copied:
-                    copy_back(region, self.owner.contents)
+                    copy_back(region, self.engine.contents)
         for misuse in misuses:
             for listener in NOTICES.kernel_misused:
                 listener(misuse)
@@ -297,7 +294,7 @@ class CopiedLaunch:
 
         Unwritten bytes stay unwritten in `poisoned` only (None: in all regions).
         """
-        return Buffers(self.kernel.owner, self.regions, self.regions if poisoned is None else poisoned)
+        return Buffers(self.kernel.engine, self.regions, self.regions if poisoned is None else poisoned)
 
     def run(self, buffers: Buffers) -> None:
         """Runs the kernel on these buffers; raises CLError."""
@@ -317,7 +314,7 @@ class CopiedLaunch:
 
     def read_back(self, buffers: Buffers) -> None:
         for index, region in enumerate(self.regions):
-            if not self.kernel.owner.keeps(region):
+            if not self.kernel.engine.keeps(region):
                 region.after = buffers.read(index)
 
 

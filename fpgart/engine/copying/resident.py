@@ -34,7 +34,7 @@ class ResidentEngine(OwnBuffersEngine):
         self._device_name = driver.text("clGetDeviceInfo", driver.device, cl.CL_DEVICE_NAME)
 
     def make_kernel(self, program: DriverProgram, name: str) -> DriverKernel:
-        return ResidentKernel(program, name, self)
+        return ResidentKernel(program, name)
 
     def keeps(self, region: ReachedMemory) -> bool:
         return region.resident and not region.beside
@@ -105,14 +105,12 @@ class ResidentEngine(OwnBuffersEngine):
 
 
 class ResidentKernel(OwnBuffersKernel):
-    def __init__(self, program: DriverProgram, name: str, engine: ResidentEngine) -> None:
-        super().__init__(program, name, engine)
-        self._resident = engine
+    engine: ResidentEngine
 
     def run(self, launch: KernelLaunch) -> None:
         """Runs until the event has ended: clFinish does not report kernels that fail."""
         queue = self.engine.queues.of_thread()
-        with self._resident.answering():
+        with self.engine.answering():
             self._check(lib.driver_launch_by_event(queue, self.handle, self._count, *launch.for_driver(), False))
 
 

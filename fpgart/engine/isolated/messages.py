@@ -495,28 +495,7 @@ def send_framed(connection: socket.socket, data: bytes) -> None:
 
 def receive(connection: socket.socket) -> Any:
     """Returns the next message; None if the other side has closed. Raises ProtocolError, OSError."""
-    start = _exactly(connection, HEADER.size)
-    if not start:
-        return None
-    length, kind = header(start)
-    return decoded(kind, _rest(connection, length))
-
-
-def _exactly(connection: socket.socket, size: int, end: float | None = None) -> bytes:
-    """Reads that many bytes; none if the other side has closed before the first. Raises ProtocolError in between.
-
-    Raises TimeoutError when the monotonic clock reaches `end` before.
-    """
-    found = bytearray()
-    while len(found) < size:
-        _limit(connection, end)
-        piece = connection.recv(min(size - len(found), 1 << 20))
-        if not piece:
-            if found:
-                raise ProtocolError(f"the other side closed after {len(found)} of {size} bytes")
-            return b""
-        found += piece
-    return bytes(found)
+    return _receive(connection, 0, MOST_BYTES, None)[0]
 
 
 def _limit(connection: socket.socket, end: float | None) -> None:
@@ -528,12 +507,19 @@ def _limit(connection: socket.socket, end: float | None) -> None:
         connection.settimeout(left_s)
 
 
-def _rest(connection: socket.socket, size: int, end: float | None = None) -> bytes:
-    """Reads that many bytes of a message that has begun. Raises ProtocolError if the other side closes before."""
-    found = _exactly(connection, size, end)
-    if len(found) < size:
-        raise ProtocolError(f"the other side closed {size} bytes before the end of a message")
-    return found
+def _rest(connection: socket.socket, size: int, end: float | None) -> bytes:
+    """Reads that many bytes of a message that has begun.
+
+    Raises ProtocolError if the other side closes before, TimeoutError when the monotonic clock reaches `end`.
+    """
+    found = bytearray()
+    while len(found) < size:
+        _limit(connection, end)
+        piece = connection.recv(min(size - len(found), 1 << 20))
+        if not piece:
+            raise ProtocolError(f"the other side closed after {len(found)} of {size} bytes of a message")
+        found += piece
+    return bytes(found)
 
 
 def send_with_descriptors(connection: socket.socket, message: object, descriptors: Sequence[int]) -> None:
