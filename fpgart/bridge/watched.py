@@ -176,9 +176,9 @@ def place_of(launch: Any) -> Place:
 
 def launch_of(launch: Any) -> Ran:
     """Returns what a launch was: its objects, which it holds."""
+    from fpgart.engine.interface import SIZES
     from fpgart.runtime.commands.launch import LaunchKernel
     from fpgart.runtime.memory.usm_use import UsmUse
-    from fpgart.runtime.programs.kernel import SIZES
     from fpgart.watch.trace.launches import Ran
 
     queue, kernel = seen(launch.queue), seen(launch.kernel)

@@ -14,7 +14,7 @@ from fpgart.base.sizes import in_words
 from fpgart.check.accesses import buffers_of
 from fpgart.check.findings import CheckPart, Finding, Findings
 from fpgart.check.words import allocation_name, buffer_maker, buffer_name, command, launch_command
-from fpgart.engine.interface import POINTER
+from fpgart.engine.interface import POINTER, SIZES
 from fpgart.runtime.commands.access import AccessMode
 from fpgart.runtime.commands.launch import LaunchKernel
 from fpgart.runtime.commands.operation import DeviceOperation, operation_of
@@ -22,7 +22,7 @@ from fpgart.runtime.memory.buffer import HOST_WRITES, Buffer
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.programs.compiler_mode import CompilerMode
-from fpgart.runtime.programs.kernel import SIZES, Kernel
+from fpgart.runtime.programs.kernel import Kernel
 from fpgart.runtime.programs.program import Program
 from fpgart.runtime.scheduling.event import Event
 from fpgart.watch.callers import Site

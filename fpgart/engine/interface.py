@@ -30,8 +30,13 @@ def no_plugs() -> Links:
 
 BYTES, POINTER, LOCAL, NULL = range(4)
 """The ways in which a launch passes an argument: enum argument_kind in engine/calls.h."""
+ARGUMENT = Struct("IIQ")
+"""A row of the arguments of a launch, `struct argument` of engine/calls.h: kind, size and value."""
+SIZES = Struct("9Q")
+"""Offset, global and local size of a launch, in three dimensions each."""
+ONE_WORK_ITEM = SIZES.pack(0, 0, 0, 1, 1, 1, 1, 1, 1)
 _LAYOUTS = [Struct("IIQ" * count) for count in range(64)]
-"""Rows of `struct argument` (engine/calls.h): kind, size and value."""
+"""By their number, the rows of some arguments."""
 
 
 def pack_arguments(arguments: list[tuple[int, int, int | bytes]]) -> bytes:

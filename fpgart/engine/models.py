@@ -24,14 +24,13 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import cache
-from struct import Struct, unpack_from
 from typing import TYPE_CHECKING, Any
 
 from fpgart.base import config, log
 from fpgart.base.closed_memory import driver_address
 from fpgart.base.errors import InvalidOperation, OutOfResources
 from fpgart.base.named_tuples import NamedTuple
-from fpgart.engine.interface import BYTES, LOCAL, NULL, KernelLaunch, Plugs, no_plugs
+from fpgart.engine.interface import ARGUMENT, BYTES, LOCAL, NULL, SIZES, KernelLaunch, Plugs, no_plugs
 from fpgart.kernels.interface import KernelInterface
 from fpgart.kernels.opencl_c import size_of_type
 
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
     from fpgart.engine.mirrors import Mirrors
 
 GROUP = "fpgart.models"
-SIZES = Struct("9Q")
 DTYPES = {"char": "i1", "short": "i2", "int": "i4", "long": "i8", "half": "f2", "float": "f4", "double": "f8"}
 DTYPES |= {f"u{name}": f"u{code[1]}" for name, code in DTYPES.items() if code[0] == "i"}
 
@@ -213,7 +211,7 @@ def _argument(index: int, call: ModelCall) -> Any:
 
     import numpy as np  # costs 80 ms
 
-    kind, size, value = unpack_from("IIQ", call.image, 16 * index)
+    kind, size, value = ARGUMENT.unpack_from(call.image, ARGUMENT.size * index)
     name = call.types[index]
     base = DTYPES.get(name.rstrip("*").rstrip("0123456789"), "u1")
     if kind == NULL:

@@ -20,7 +20,7 @@ MAGIC = b"fpgart\x001"
 
 
 def add_section(host: Path, bitcode: Path, verbose: bool) -> Path:
-    """Returns the bytes of an object file with the section added."""
+    """Writes the object file with the section added; returns its path, which is beside the code."""
     data = bitcode.read_bytes()
     content, made = bitcode.with_suffix(".section"), bitcode.with_suffix(".o")
     content.write_bytes(HEADER.pack(MAGIC, len(data)) + data)

@@ -28,8 +28,6 @@ class Function:
     parameters: str
     body: str
     is_kernel: bool
-    head: str = ""
-    """The text in front of its body, with attributes."""
     begin: int = 0
     lines: Lines | None = None
     """The position at which the body begins in the text, and the lines of the text."""
@@ -68,5 +66,5 @@ def functions_in(text: str) -> Iterator[Function]:
             opened = next((called for called in CALLED.finditer(head) if called["name"] == name), None)
             ended = closings(head).get(opened.end() - 1, len(head)) if opened else 0
             parameters = head[opened.end() : ended] if opened else ""
-            yield Function(name, parameters, text[brace:end], KERNEL.search(head) is not None, head, brace, lines)
+            yield Function(name, parameters, text[brace:end], KERNEL.search(head) is not None, brace, lines)
         at = end

@@ -25,12 +25,12 @@ from fpgart.kernels.interface import PipeArgument
 from fpgart.kernels.shadowing import Uses
 from fpgart.kernels.signs import DECLARE, TABLE, LoweringError
 from fpgart.kernels.source_text import (
-    ATTRIBUTE,
     ATTRIBUTES,
     NAME_AND_SIZES,
     SIZES,
     WORD,
     Lines,
+    attributes_of,
     bare_code,
     behind_blanks,
     closing,
@@ -279,11 +279,11 @@ class _Lowering:
     def _channel(self, statement: int, at: int) -> None:
         end = self._end_of(at)
         text = self.source[at + len("channel") : end]
-        shared = _attributes(self.source[statement:at])
+        shared = attributes_of(self.source[statement:at])
         type_name = ""
         words = []
         for declarator in split(text):
-            attributes = shared | _attributes(declarator)
+            attributes = shared | attributes_of(declarator)
             hosted = "intel_host_accessible" in attributes
             depth = attributes.get("depth", "-1")
             parsed = NAME_AND_SIZES.fullmatch(without_attributes(declarator).strip())
@@ -374,7 +374,7 @@ class _Lowering:
             self.result.pipes[head[-1]] = pipes
 
     def _pipe(self, hit: re.Match[str], text: str, at: int) -> tuple[str, PipeArgument]:
-        attributes = _attributes(text)
+        attributes = attributes_of(text)
         parsed = NAME_AND_SIZES.fullmatch(without_attributes(text[hit.end() :]).strip())
         if parsed is None or not parsed["type"].strip():
             raise LoweringError(f"{self.lines.of(at)}: this is not a pipe: {text.strip()}")
@@ -421,20 +421,6 @@ def _pointer(type_name: str, name: str, sizes: str, value: str) -> str:
 
 def _call(type_name: str, name: str, sizes: str, initial: str) -> str:
     return f'__fpgart_variable((__constant char *)"{name}", sizeof({type_name} {sizes}), {initial})'
-
-
-def _attributes(text: str) -> dict[str, str]:
-    """Returns the text in the attributes' parentheses, by name; "" for those without any."""
-    found = {}
-    at = 0
-    while hit := ATTRIBUTE.search(text, at):
-        at = closing(text, hit.end() - 1)
-        inner = text[hit.end() : at].strip()
-        inner = inner[1:-1] if inner.startswith("(") and inner.endswith(")") else inner
-        for each in split(inner):
-            name, _, value = each.strip().partition("(")
-            found[name.strip().strip("_")] = value.rpartition(")")[0]
-    return found
 
 
 def _sizes(text: str) -> list[str]:

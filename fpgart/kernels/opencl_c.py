@@ -85,6 +85,12 @@ def attributes_in(text: str) -> dict[str, Attributes]:
     return _by_kernel(text, _numbered)
 
 
+def autorun_units(text: str) -> dict[str, tuple[int, ...]]:
+    """Returns the compute units in each dimension of each autorun kernel in a text, as attributes_in() reads it."""
+    found = attributes_in(text).items()
+    return {name: attributes.get("num_compute_units", (1,)) for name, attributes in found if "autorun" in attributes}
+
+
 def _by_kernel(text: str, read: Callable[[list[str], int, int, dict[int, int]], Attributes]) -> dict[str, Attributes]:
     """Returns, by kernel, what `read` finds between two positions of the tokens that may have attributes."""
     tokens = TOKEN.findall(blank(DIRECTIVE, text))

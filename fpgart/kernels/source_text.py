@@ -117,6 +117,20 @@ def split(text: str) -> list[str]:
     return [*parts, text[begin:]]
 
 
+def attributes_of(text: str) -> dict[str, str]:
+    """Returns the text in the attributes' parentheses, by name; "" for those without any."""
+    found = {}
+    at = 0
+    while hit := ATTRIBUTE.search(text, at):
+        at = closing(text, hit.end() - 1)
+        inner = text[hit.end() : at].strip()
+        inner = inner[1:-1] if inner.startswith("(") and inner.endswith(")") else inner
+        for each in split(inner):
+            name, _, value = each.strip().partition("(")
+            found[name.strip().strip("_")] = value.rpartition(")")[0]
+    return found
+
+
 def replaced(text: str, edits: Iterable[tuple[int, int, str]]) -> str:
     """Returns the text in which `edits`, in any order, replace what is between two positions."""
     parts = []

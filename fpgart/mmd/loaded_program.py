@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from struct import Struct
 
 from fpgart.aocx.binary import SIGNATURE, ProgramBinary
 from fpgart.aocx.compiler import SOURCE_ENGINE, describe_kernels, sizes_of_structures
@@ -17,6 +16,7 @@ from fpgart.engine.interface import (
     LOCAL,
     NULL,
     POINTER,
+    SIZES,
     BuildFailed,
     BuiltProgram,
     Engine,
@@ -25,7 +25,6 @@ from fpgart.engine.interface import (
 )
 from fpgart.mmd.errors import MmdError
 
-SIZES = Struct("9Q")
 SizedArgument = tuple[int, int, int | bytes]
 
 

@@ -31,7 +31,7 @@ from fpgart.engine.copying.own_buffers import (
     ReachedMemory,
 )
 from fpgart.engine.driver import DriverError, open_driver, set_variable
-from fpgart.engine.interface import BYTES, Access, Fault, KernelLaunch, Misuse, pack_arguments
+from fpgart.engine.interface import BYTES, ONE_WORK_ITEM, SIZES, Access, Fault, KernelLaunch, Misuse, pack_arguments
 from fpgart.engine.opencl_engine.kernel import DriverKernel
 from fpgart.engine.opencl_engine.program import DriverProgram
 
@@ -79,8 +79,6 @@ kernel void fpgart_poison(global uchar *target, global const uchar *nothing, ulo
         *(global struct byte *)(target + i) = *(global const struct byte *)(nothing + i % 65536);
 }
 """
-SIZES = Struct("9Q")
-ONE = SIZES.pack(0, 0, 0, 1, 1, 1, 1, 1, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +264,7 @@ class OwnKernels:
 
     def locate(self, handle: int) -> int:
         """Returns the address at which kernels see a buffer."""
-        self._where.run(KernelLaunch(pack_arguments([_value(handle), _value(self._answer)]), 1, ONE, True))
+        self._where.run(KernelLaunch(pack_arguments([_value(handle), _value(self._answer)]), 1, ONE_WORK_ITEM, True))
         answer = ffi.new("uintptr_t *")
         place = int(ffi.cast("uintptr_t", answer))
         queue = self._engine.queues.of_thread()

@@ -15,7 +15,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from struct import Struct, unpack_from
+from struct import Struct
 
 from fpgart._native import ffi, lib
 from fpgart.base import opencl as cl
@@ -24,7 +24,7 @@ from fpgart.base.notices import NOTICES
 from fpgart.base.ranges import Range, joined
 from fpgart.engine.contents import Contents, holes
 from fpgart.engine.driver import Driver, keeping_signal_handlers
-from fpgart.engine.interface import BYTES, NOWHERE, NULL, POINTER, KernelLaunch, Misuse, Reach, pack_arguments
+from fpgart.engine.interface import ARGUMENT, BYTES, NOWHERE, NULL, POINTER, KernelLaunch, Misuse, Reach, pack_arguments
 from fpgart.engine.opencl_engine.engine import OpenCLEngine
 from fpgart.engine.opencl_engine.kernel import DriverKernel
 from fpgart.engine.opencl_engine.program import DriverProgram
@@ -128,7 +128,7 @@ def apart(regions: list[ReachedMemory], reaches: tuple[Reach, ...], image: bytes
     for region in regions:
         begins: dict[int, list[int]] = {}
         for index in region.arguments:
-            begins.setdefault(int(unpack_from("IIQ", image, 16 * index)[2]), []).append(index)
+            begins.setdefault(int(ARGUMENT.unpack_from(image, ARGUMENT.size * index)[2]), []).append(index)
         for begin, arguments in begins.items():
             size = max(reaches[index].end for index in arguments) - begin
             several = len(begins) > 1
@@ -301,7 +301,7 @@ class CopiedLaunch:
         arguments: list[tuple[int, int, int | bytes]] = []
         image = self.given.image
         for index, reach in enumerate(self.given.reaches):
-            kind, size, value = unpack_from("IIQ", image, 16 * index)
+            kind, size, value = ARGUMENT.unpack_from(image, ARGUMENT.size * index)
             if kind == BYTES:
                 arguments.append((BYTES, size, image[value : value + size]))
             elif kind != POINTER:

@@ -111,7 +111,9 @@ class ResidentKernel(OwnBuffersKernel):
         """Runs until the event has ended: clFinish does not report kernels that fail."""
         queue = self.engine.queues.of_thread()
         with self.engine.answering():
-            self._check(lib.driver_launch_by_event(queue, self.handle, self._count, *launch.for_driver(), False))
+            self._check(
+                lib.driver_launch_by_event(queue, self.handle, self.argument_count, *launch.for_driver(), False)
+            )
 
 
 class MirrorStore:

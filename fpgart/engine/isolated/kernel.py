@@ -10,10 +10,10 @@ from typing import Protocol, TypeVar
 from fpgart._native import lib
 from fpgart.base.errors import CLError, OutOfResources
 from fpgart.base.shared_memory import SharedMemory
-from fpgart.engine.interface import POINTER, EngineKernel, KernelLaunch
+from fpgart.engine.interface import ARGUMENT, POINTER, EngineKernel, KernelLaunch
 from fpgart.engine.isolated import messages as m
 from fpgart.engine.isolated.codec import ProtocolError
-from fpgart.engine.isolated.loss import ENTRY, BoardLost
+from fpgart.engine.isolated.loss import BoardLost
 from fpgart.engine.isolated.network import IsolatedNetwork
 from fpgart.engine.isolated.patience import Patience
 from fpgart.engine.isolated.process import BoardProcess, Lane, error_in
@@ -168,7 +168,7 @@ class IsolatedKernel:
         written = [
             f"'{argument.name}'"
             for index, argument in enumerate(self.interface.arguments)
-            if ENTRY.unpack_from(image, ENTRY.size * index)[0] == POINTER
+            if ARGUMENT.unpack_from(image, ARGUMENT.size * index)[0] == POINTER
         ]
         undefined = f"; memory that it reaches through {', '.join(written)} is now undefined" if written else ""
         words = loss.words(image, self.interface)

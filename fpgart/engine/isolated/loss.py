@@ -5,14 +5,12 @@ from __future__ import annotations
 
 import os
 import signal
-from struct import Struct
 
 from fpgart.base.errors import OutOfResources
 from fpgart.base.named_tuples import NamedTuple
-from fpgart.engine.interface import POINTER
+from fpgart.engine.interface import ARGUMENT, POINTER
 from fpgart.kernels.interface import KernelInterface
 
-ENTRY = Struct("<IIQ")
 """An argument as pack_arguments() lays it out: kind, size, value."""
 NEAR = 1 << 38
 """Bytes around the start of an argument within which a message gives an address as a distance from that start."""
@@ -91,7 +89,7 @@ def place_of(address: int, image: bytes | memoryview, interface: KernelInterface
         return "a NULL pointer"
     near: tuple[int, int] | None = None
     for index in range(len(interface.arguments) if interface is not None else 0):
-        kind, _, value = ENTRY.unpack_from(image, ENTRY.size * index)
+        kind, _, value = ARGUMENT.unpack_from(image, ARGUMENT.size * index)
         distance = address - value
         if kind == POINTER and abs(distance) < NEAR and (near is None or abs(distance) < abs(near[1])):
             near = index, distance

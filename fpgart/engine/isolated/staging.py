@@ -9,8 +9,7 @@ from fpgart._native import lib
 from fpgart.base import opencl as cl
 from fpgart.base.errors import OutOfHostMemory
 from fpgart.base.shared_memory import SharedMemory
-from fpgart.engine.interface import Reach
-from fpgart.engine.isolated.loss import ENTRY
+from fpgart.engine.interface import ARGUMENT, Reach
 
 
 class _Piece:
@@ -44,8 +43,8 @@ class Staged:
                 raise OutOfHostMemory(f"no {size} bytes for a copy of the host's memory for the board process")
             lib.copy_bytes(piece.copy, piece.begin, size)
             for index in piece.arguments:
-                kind, width, value = ENTRY.unpack_from(changed, ENTRY.size * index)
-                ENTRY.pack_into(changed, ENTRY.size * index, kind, width, value - piece.begin + piece.copy)
+                kind, width, value = ARGUMENT.unpack_from(changed, ARGUMENT.size * index)
+                ARGUMENT.pack_into(changed, ARGUMENT.size * index, kind, width, value - piece.begin + piece.copy)
         self.image = bytes(changed)
 
     def copy_back(self) -> None:

@@ -3,17 +3,13 @@
 
 from __future__ import annotations
 
-from struct import Struct
-
 from fpgart._native import ffi, lib
 from fpgart.base import log
 from fpgart.base.errors import CLError
 from fpgart.base.named_tuples import NamedTuple
 from fpgart.channels.network import GaveUp, Network
-from fpgart.engine.interface import KernelLaunch
+from fpgart.engine.interface import ONE_WORK_ITEM, KernelLaunch
 from fpgart.engine.opencl_engine.kernel import DriverKernel, KernelProgram
-
-ONE_TASK = Struct("9Q").pack(0, 0, 0, 1, 1, 1, 1, 1, 1)
 
 
 class Seat(NamedTuple):
@@ -52,7 +48,7 @@ class SeatedKernel(DriverKernel):
 
     def run(self, launch: KernelLaunch) -> None:
         seat = self._seat()
-        result = lib.driver_launch_alone(seat.queue, seat.kernel, self._count, *launch.for_driver())
+        result = lib.driver_launch_alone(seat.queue, seat.kernel, self.argument_count, *launch.for_driver())
         self._seats.append(seat)
         self._check(result)
 
@@ -81,7 +77,7 @@ class ConcurrentKernel(SeatedKernel):
         assert isinstance(network, Network)
         seat = self._seat()
         of_network = network.handle, ffi.new("char[]", self.name.encode()), compute_id, autorun
-        result = lib.network_launch(*of_network, seat.queue, seat.kernel, self._count, *launch.for_driver())
+        result = lib.network_launch(*of_network, seat.queue, seat.kernel, self.argument_count, *launch.for_driver())
         if int(result) >> 32 == lib.LAUNCH_GAVE_UP:
             raise network.failure(self.name)
         self._seats.append(seat)
@@ -89,7 +85,7 @@ class ConcurrentKernel(SeatedKernel):
 
     def run_forever(self, network: Network, compute_id: int) -> None:
         """Runs an autorun kernel again and again; returns when the network is stopped."""
-        launch = KernelLaunch(b"", 1, ONE_TASK, True, network=network)
+        launch = KernelLaunch(b"", 1, ONE_WORK_ITEM, True, network=network)
         try:
             while not network.stopped:
                 self._run(launch, compute_id, autorun=True)

@@ -78,7 +78,7 @@ class EmulatorKernel(SeatedKernel):
 
     def run(self, launch: KernelLaunch) -> None:
         seat = self._seat()
-        result = lib.driver_launch_by_event(seat.queue, seat.kernel, self._count, *launch.for_driver(), True)
+        result = lib.driver_launch_by_event(seat.queue, seat.kernel, self.argument_count, *launch.for_driver(), True)
         self._seats.append(seat)
         self._check(result)
 

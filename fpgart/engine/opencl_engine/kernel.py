@@ -85,7 +85,7 @@ class DriverKernel:
         except CLError:
             self.driver.function("clReleaseKernel")(self.handle)
             raise
-        self._count = int(U32.unpack(count)[0])
+        self.argument_count = int(U32.unpack(count)[0])
         self._accepted: dict[int, int] = {}
         self.launched = False
         self.compile_ns = 0
@@ -94,10 +94,6 @@ class DriverKernel:
     @property
     def carried(self) -> int:
         return self.handle if self.__class__ is DriverKernel else 0
-
-    @property
-    def argument_count(self) -> int:
-        return self._count
 
     def release(self) -> None:
         """Releases the driver's objects; nothing may run."""
@@ -114,7 +110,7 @@ class DriverKernel:
         sizes = SIZE3.unpack(required)
         return KernelInterface(
             self.name,
-            tuple(self._argument(index) for index in range(self._count)),
+            tuple(self._argument(index) for index in range(self.argument_count)),
             attributes,
             sizes if any(sizes) else required_size(attributes),
         )
@@ -224,14 +220,14 @@ class DriverKernel:
         """Does as run(), and measures how long the driver compiled before the kernel began."""
         before = ffi.new("uint64_t *")
         with self.engine.queues.profiled() as queue:
-            result = lib.driver_launch(queue, self.handle, self._count, *launch.for_driver(), before)
+            result = lib.driver_launch(queue, self.handle, self.argument_count, *launch.for_driver(), before)
         self.compile_ns = int(before[0])
         self._check(result)
 
     def run(self, launch: KernelLaunch) -> None:
         """Runs the kernel on the addresses that are in the image; raises CLError."""
         queue = self.engine.queues.of_thread()
-        self._check(lib.driver_launch(queue, self.handle, self._count, *launch.for_driver(), ffi.NULL))
+        self._check(lib.driver_launch(queue, self.handle, self.argument_count, *launch.for_driver(), ffi.NULL))
 
     def _check(self, result: int) -> None:
         if result & 0xFFFFFFFF:

@@ -17,9 +17,9 @@ from fpgart.channels.interface import KernelNetwork
 from fpgart.channels.network import DepthMode, Network
 from fpgart.engine.build_step import BUILD, COMPILE, LINK, BuildStep, Objects, ProgramInput
 from fpgart.engine.driver import Driver
-from fpgart.engine.interface import BuildFailed, BuiltProgram, KernelLaunch, Plugs, no_plugs
+from fpgart.engine.interface import ONE_WORK_ITEM, BuildFailed, BuiltProgram, KernelLaunch, Plugs, no_plugs
 from fpgart.engine.opencl_engine.binary import with_notes, with_objects
-from fpgart.engine.opencl_engine.concurrent import ONE_TASK, ConcurrentKernel
+from fpgart.engine.opencl_engine.concurrent import ConcurrentKernel
 from fpgart.engine.opencl_engine.kernel import DriverKernel, KernelEngine
 from fpgart.engine.opencl_engine.object_code import local_variables
 from fpgart.engine.opencl_engine.steps import Result, as_building, binary_of, create, release, specialize
@@ -27,7 +27,7 @@ from fpgart.engine.opencl_engine.version_refusals import REFUSALS, VersionRefusa
 from fpgart.kernels.dialect import Compiler, has_channels, translate
 from fpgart.kernels.features import without_features
 from fpgart.kernels.interface import KernelInterface
-from fpgart.kernels.opencl_c import attributes_in
+from fpgart.kernels.opencl_c import autorun_units
 from fpgart.kernels.signs import DECLARE, LoweringError, PreprocessorError
 
 if TYPE_CHECKING:
@@ -131,11 +131,7 @@ class DriverProgram:
             raise BuildFailed(BuildProgramFailure.status, f"error: {error}") from None
         self.lowered = made.lowered
         if self.lowered is not None:
-            self.lowered.autorun = {
-                name: attributes.get("num_compute_units", (1,))
-                for name, attributes in attributes_in(made.bare).items()
-                if "autorun" in attributes
-            }
+            self.lowered.autorun = autorun_units(made.bare)
         concurrent = self.engine.driver.on_caller if self.lowered is not None else None
         self.driver = concurrent or self._home
         self._given = input_of(made.text)
@@ -251,7 +247,7 @@ class DriverProgram:
         links = plugs() if self.lowered.channels else {}
         made = Network(depths, config.DEADLOCK_SECONDS.value, self, links, **exploring)
         if self.lowered.hosted or self.lowered.variables:
-            self.kernel(DECLARE).launch(KernelLaunch(b"", 1, ONE_TASK, True, network=made))
+            self.kernel(DECLARE).launch(KernelLaunch(b"", 1, ONE_WORK_ITEM, True, network=made))
         for name, units in self.lowered.autorun.items():
             made.autorun[name] = math.prod(units)
             self._start_autorun(made, name, units)

@@ -21,8 +21,9 @@ from fpgart.kernels.loops.kernel_loops import KernelLoops, loops_of
 from fpgart.kernels.loops.loop_scan import TALKING
 from fpgart.kernels.loops.loop_tree import UncountableError, talks
 from fpgart.kernels.loops.stream_steps import Step, StepWriter
+from fpgart.kernels.opencl_c import autorun_units
 from fpgart.kernels.preprocessing.expressions import constant
-from fpgart.kernels.source_text import DIRECTIVE, NAME, NAME_AND_SIZES, blank, closing, split, without_attributes
+from fpgart.kernels.source_text import DIRECTIVE, NAME, NAME_AND_SIZES, attributes_of, blank, split, without_attributes
 
 MOST_UNITS = 256
 """The most compute units of autorun kernels, in all."""
@@ -32,10 +33,7 @@ DEEPEST_CHANNEL = 1 << 20
 """Packets of the deepest channel that is modelled; further depth makes no practical difference."""
 STATEMENT = re.compile(r"[;{}]")
 CHANNEL = re.compile(r"\bchannel\b")
-DEPTH = re.compile(r"\b(?:__)?depth(?:__)?\s*\(")
-OUTSIDE = re.compile(r"\b(?:io\s*\(|intel_host_accessible\b)")
-AUTORUN = re.compile(r"\bautorun\b")
-UNITS = re.compile(r"\bnum_compute_units\s*\(")
+OUTSIDE = frozenset(("io", "intel_host_accessible"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +102,8 @@ def kernel_streams(source: str, options: str = "") -> Streams:
         return NOTHING
     channels = dict(_channels(blank(DIRECTIVE, text)))
     used = _used(kernels, channels, talking)
-    autorun = {f.name: _units(f.head) for f in found if f.is_kernel and used[f.name] and AUTORUN.search(f.head)}
+    units = autorun_units(text) if "autorun" in text else {}
+    autorun = {name: each for name, each in units.items() if used.get(name)}
     return connected(kernels, channels, used, autorun)
 
 
@@ -135,24 +134,13 @@ def _channels(text: str) -> Iterator[tuple[str, Channel]]:
         begin = mark.end()
         if mark[0] != ";" or CHANNEL.search(statement) is None:
             continue
-        given = _declared(statement[: statement.find("channel")])
+        shared = attributes_of(statement[: statement.find("channel")])
         for declarator in split(statement):
             parsed = NAME_AND_SIZES.fullmatch(without_attributes(declarator).strip())
             if parsed is not None:
-                own = _declared(declarator)
-                packets = constant(given[0] or own[0], {}) if given[0] or own[0] else None
-                yield parsed["name"], Channel(packets, given[1] or own[1])
-
-
-def _declared(text: str) -> tuple[str, bool]:
-    """Returns the depth that attributes state ("" for none) and whether the channel leaves the program."""
-    return _in_parentheses(DEPTH, text), OUTSIDE.search(text) is not None
-
-
-def _in_parentheses(opening: re.Pattern[str], text: str) -> str:
-    """Returns the text between the parenthesis that `opening` matches and its closing one; "" without a match."""
-    found = opening.search(text)
-    return text[found.end() : closing(text, found.end() - 1)] if found else ""
+                attributes = shared | attributes_of(declarator)
+                depth = constant(attributes["depth"], {}) if "depth" in attributes else None
+                yield parsed["name"], Channel(depth, not OUTSIDE.isdisjoint(attributes))
 
 
 def _used(
@@ -229,8 +217,3 @@ def _shared(kernels: Mapping[str, KernelLoops], groups: Mapping[str, frozenset[s
             if other != kernel and talk.channel:
                 found[kernel] = f"'{other}' is at the same end of channel '{talk.channel}'"
     return found
-
-
-def _units(head: str) -> tuple[int, ...]:
-    numbers = [constant(each, {}) for each in split(_in_parentheses(UNITS, head))]
-    return tuple(max(1, number or 1) for number in numbers) or (1,)

@@ -8,13 +8,13 @@ from weakref import ref
 from fpgart.base import opencl as cl
 from fpgart.board.invocation import GLOBAL_POINTER, LOCAL_POINTER, LocalPlaces, fixed_part
 from fpgart.board.memory_system import Showing
-from fpgart.engine.interface import LOCAL, NOWHERE, POINTER, Reach
+from fpgart.engine.interface import LOCAL, NOWHERE, POINTER, SIZES, Reach
 from fpgart.runtime.commands.access import Accesses, AccessMode, MemoryAccess
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.device import Block, Device
 from fpgart.runtime.memory.usm import Kind, UsmAllocation
 from fpgart.runtime.memory.usm_use import Indirect, UsmUse
-from fpgart.runtime.programs.kernel import SIZES, Argument, Kernel
+from fpgart.runtime.programs.kernel import Argument, Kernel
 from fpgart.runtime.programs.program import Program
 
 KERNEL_ACCESS = cl.CL_MEM_READ_WRITE | cl.CL_MEM_READ_ONLY | cl.CL_MEM_WRITE_ONLY

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from fpgart.base.errors import OutOfResources
 from fpgart.base.notices import NOTICES
 from fpgart.board.memory_system import NotVisible, Window
-from fpgart.engine.interface import POINTER, KernelLaunch, pack_arguments
+from fpgart.engine.interface import POINTER, SIZES, KernelLaunch, pack_arguments
 from fpgart.runtime.commands.invocation import Invocation
 from fpgart.runtime.commands.migration import MoveToBlocks
 from fpgart.runtime.commands.programming import describe_program, load_onto
@@ -19,7 +19,7 @@ from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.device import Block, Device
 from fpgart.runtime.memory.reservation import NOTHING, Reservation
 from fpgart.runtime.memory.usm import UsmAllocation
-from fpgart.runtime.programs.kernel import SIZES, Argument, Kernel
+from fpgart.runtime.programs.kernel import Argument, Kernel
 from fpgart.runtime.programs.pipe import Pipe
 from fpgart.runtime.scheduling.event import ComputeUnit, Operation, ReadyList
 from fpgart.runtime.scheduling.occupancy import TAKEN, Claim, Direction

@@ -9,13 +9,13 @@ from weakref import ref
 from fpgart.base import config
 from fpgart.base.errors import InvalidKernelArgs, InvalidOperation
 from fpgart.base.notices import NOTICES
-from fpgart.engine.interface import LOCAL, POINTER
+from fpgart.engine.interface import LOCAL, POINTER, SIZES
 from fpgart.runtime.commands.launch import LaunchKernel
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.memory.usm import Kind, UsmAllocation
 from fpgart.runtime.memory.usm_use import Indirect, UsmUse
-from fpgart.runtime.programs.kernel import SIZES, Argument, Kernel
+from fpgart.runtime.programs.kernel import Argument, Kernel
 from fpgart.runtime.programs.local_memory import check_local_memory
 from fpgart.runtime.programs.pipe import Pipe
 from fpgart.runtime.programs.work_groups import for_engine

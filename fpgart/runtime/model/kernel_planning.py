@@ -10,7 +10,7 @@ from math import prod
 from weakref import WeakKeyDictionary
 
 from fpgart.board.timing import Access, Jump
-from fpgart.engine.interface import BYTES, POINTER
+from fpgart.engine.interface import BYTES, POINTER, SIZES
 from fpgart.kernels.loops.access_patterns import Pattern, patterns
 from fpgart.kernels.loops.kernel_loops import KernelLoops, kernel_loops
 from fpgart.kernels.loops.kernel_streams import NOTHING, Streams, kernel_streams
@@ -18,7 +18,6 @@ from fpgart.kernels.loops.spirv_streams import spirv_streams
 from fpgart.runtime.commands.launch import LaunchKernel
 from fpgart.runtime.model.steps import Run
 from fpgart.runtime.model.streaming import Talking
-from fpgart.runtime.programs.kernel import SIZES
 from fpgart.runtime.programs.program import Program
 from fpgart.runtime.scheduling.event import Operation
 

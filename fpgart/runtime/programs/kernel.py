@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from struct import Struct
 from typing import Protocol
 from weakref import ref
 
@@ -18,7 +17,6 @@ from fpgart.runtime.programs.program import Program
 
 Argument = tuple[int, int, "bytes | int | ref[Buffer] | Pipe"]
 BUFFER, PIPE = -1, -2  # kinds beside the engine's: their addresses are known at the launch
-SIZES = Struct("9Q")
 LARGEST_VALUE = 1 << 16
 """The largest argument that is passed by value, in bytes."""
 

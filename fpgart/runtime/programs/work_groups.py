@@ -13,13 +13,13 @@ from struct import Struct
 
 from fpgart.base import opencl as cl
 from fpgart.base.patterns import pattern
-from fpgart.engine.interface import Engine
+from fpgart.engine.interface import SIZES, Engine
 from fpgart.kernels.call_graph import CallGraph
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.programs.kernel import Kernel
 from fpgart.runtime.programs.program import Program
 
-COUNT, SIZES3, SIZES9 = Struct("Q"), Struct("3Q"), Struct("9Q")
+COUNT, SIZES3 = Struct("Q"), Struct("3Q")
 NO_LIMIT = (1 << 31) - 1
 """The work-items of a group that aoc writes into an .aocx for kernels without max_work_group_size."""
 DEFAULT = 4096
@@ -79,14 +79,14 @@ def fits_engine(device: Device, local: tuple[int, ...]) -> bool:
 
 def for_engine(kernel: Kernel, device: Device, sizes: bytes) -> bytes:
     """Returns the offset, global and local size of a launch with groups that the engine accepts."""
-    numbers = SIZES9.unpack(sizes)
+    numbers = SIZES.unpack(sizes)
     local = numbers[6:]
     if fits_engine(device, local):
         return sizes
     most = engine_limit(kernel)
     if most == NO_LIMIT:  # a Python model
         return sizes
-    return SIZES9.pack(*numbers[:6], *smaller_group(local, most, device.platform.group_limits[1]))
+    return SIZES.pack(*numbers[:6], *smaller_group(local, most, device.platform.group_limits[1]))
 
 
 @lru_cache(maxsize=256)

@@ -17,12 +17,13 @@ from fpgart.base.errors import InvalidOperation, MemObjectAllocationFailure, Out
 from fpgart.board.description import BoardDescription
 from fpgart.board.keystone.partition import parse
 from fpgart.board.memory_system import Showing
+from fpgart.engine.interface import SIZES
 from fpgart.runtime.commands.launch import LaunchKernel
 from fpgart.runtime.commands.new_launch import new_launch
 from fpgart.runtime.memory import svm
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.objects.queue import CommandQueue
-from fpgart.runtime.programs.kernel import SIZES, Kernel
+from fpgart.runtime.programs.kernel import Kernel
 from fpgart.watch import report
 from fpgart.watch.page import as_html
 from fpgart.watch.trace.recorder import Trace

@@ -258,6 +258,11 @@ def test_an_index_that_only_the_run_knows_is_not_guessed() -> None:
         found.process("k", {"n": 4}, 1, 0, Fraction(1))
 
 
+def test_an_attribute_behind_a_channels_name_overrides_one_before_its_type() -> None:
+    found = kernel_streams(pair().replace("channel int", "__attribute__((depth(2))) channel int", 1))
+    assert found.channels["c"].depth == 4
+
+
 def test_channels_that_lead_out_of_the_program_are_told() -> None:
     found = kernel_streams(pair().replace("depth(4)", 'depth(4), io("port")').replace("depth(4), ", ""))
     assert "leads out of the program" in found.untold["take"]
