@@ -20,7 +20,7 @@ struct marked {
 /* What checks need around a launch: its name, the return addresses of its call, and its blocks. */
 struct checked {
     char words[120];
-    uintptr_t frames[12];
+    uintptr_t frames[24];
     uint32_t frame_count;
     int32_t operation; /* its number in fpgart/check/pages/faults.h, while `runs` is 1 */
     uint32_t runs;

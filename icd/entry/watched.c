@@ -97,6 +97,7 @@ static void check(struct fpgart_launch *launch, struct checked *checked, const s
     snprintf(checked->words, sizeof checked->words, "%s ('%s') in queue %u", call,
              fpgart_name_of(fpgart_arguments_of(held->kernel)),
              fpgart_carried_queue(held->queue)->number);
+    _Static_assert(sizeof checked->frames == sizeof launch->frames, "as many frames");
     memcpy(checked->frames, launch->frames, sizeof checked->frames);
     checked->frame_count = launch->frame_count;
     checked->count = buffers;

@@ -11,7 +11,7 @@ from c_hosts import ROOT, build, plain_environment
 from processes import finished
 
 ADDRESS = re.compile(r"0x[0-9a-f]+")
-OPTIONS = {"FPGART_BOARD": "usm_s10", "FPGART_CHECK": "all"}
+OPTIONS = {"FPGART_BOARD": "usm_s10", "FPGART_CHECK": "all", "FPGART_WRAPPERS": "deeper,launch"}
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +55,7 @@ def test_writes_beside_buffers_are_found_in_a_board_process(host: Path, carried:
     [
         ("wrote directly past its end", "launch_one_item_too_many"),
         ("past its end, at (address)", "launch_into_the_next_page"),
+        ("past its end, at (address)", "launch_behind_many_frames"),
         ("exceeds max_work_group_size", "launch_in_groups_that_are_too_large"),
         ("neither an event nor a queue orders the two", "launch_in_groups_that_are_too_large"),
         ("which the host has mapped", "launch_right"),

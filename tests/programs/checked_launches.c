@@ -23,6 +23,19 @@ static void launch_into_the_next_page(cl_command_queue queue)
     launch(queue, add_one, 2 * ITEMS, NULL);
 }
 
+static void deeper(cl_command_queue queue, int more)
+{
+    if (more > 0)
+        deeper(queue, more - 1);
+    else
+        launch(queue, add_one, 2 * ITEMS, NULL);
+}
+
+static void launch_behind_many_frames(cl_command_queue queue)
+{
+    deeper(queue, 16);
+}
+
 static void launch_in_groups_that_are_too_large(cl_command_queue queue)
 {
     const size_t count = ITEMS, group = 100;
@@ -53,6 +66,10 @@ void run(void)
                  "{ size_t i = get_global_id(0); to[i] = from[i]; }\n");
     cl_command_queue other = new_queue(&host);
     cl_mem buffer = filled_buffer(BYTES), target = filled_buffer(BYTES);
+    add_one = kernel_with("add_one", filled_buffer(BYTES));
+    again_and_again(launch_right, host.queue);
+    launch_behind_many_frames(host.queue); /* C carries the first wrong one, too */
+    finish();
     add_one = kernel_with("add_one", buffer);
     copy = copy_kernel(buffer, target);
     again_and_again(launch_right, host.queue);
