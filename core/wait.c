@@ -152,7 +152,7 @@ static bool serve_one(void)
     return callback != NULL;
 }
 
-static bool is_for_engine(struct core_command *command)
+static bool is_not_in_engine(struct core_command *command)
 {
     return atomic_load(&command->status) > CL_COMPLETE && atomic_load(&command->event) == NULL;
 }
@@ -164,7 +164,7 @@ static void serve_for(struct core_command *command)
     core_pause();
     atomic_fetch_add(&sleeping_servers, 1);
     uint32_t seen = atomic_load(&dues.value);
-    if (!serve_one() && is_for_engine(command))
+    if (!serve_one() && is_not_in_engine(command))
         core_sleep(&dues, seen);
     atomic_fetch_sub(&sleeping_servers, 1);
 }

@@ -14,7 +14,7 @@ FOR_PYTHON enum { FPGART_VALUE = 4096 }; /* the bytes of the largest value that 
 /* An argument that C has set: a value, a size of local memory, NULL, a pointer, or the handle of a
  * buffer with its serial then. */
 FOR_PYTHON struct fpgart_argument {
-    uint32_t index, kind, size; /* enum argument_kind (calls.h) */
+    uint32_t index, kind, size; /* enum argument_kind (calls.h), or FPGART_IN_ALLOCATION */
     uintptr_t pointer, buffer;
     uint64_t serial;
 };

@@ -117,8 +117,9 @@ AT_ONCE void fpgart_buffer_is(uintptr_t buffer, uintptr_t context, uintptr_t par
 uintptr_t fpgart_owner_of(uintptr_t buffer); /* the parent of a sub-buffer; others themselves */
 
 /* Objects that C has made and Python does not know: events, kernels, queues, buffers,
- * sub-buffers. Each holds its parent (queue, program, context, context, buffer), which the
- * caller of fpgart_is_unseen() has held. Python makes a view of one when it is asked about it.
+ * sub-buffers. Each holds its parent (queue, program, context, context, buffer; the context for a
+ * user event), which the caller of fpgart_is_unseen() has held. Python makes a view of one when it
+ * is asked about it.
  * fpgart_begin_view() returns 0 if Python knows the object; it writes the parent. */
 void fpgart_is_unseen(uintptr_t handle, uintptr_t parent);
 struct fpgart_contents *fpgart_begin_view(uintptr_t handle, uintptr_t *parent);

@@ -131,7 +131,7 @@ class Core(Generic[Decided]):
     def unfinished(self, queue: CoreQueue, last: int) -> tuple[Command, Decided | None] | None:
         """Returns one of the first `last` commands of a queue that has not ended, with Python's object if it has one.
 
-        Returns None if all have ended and their callbacks have returned. No lock is held.
+        Returns None if all have ended, and what the carried ones held has been released. No lock is held.
         """
         known = self._ffi.new("uintptr_t *")
         pointer = self._lib.core_unfinished(queue.pointer, last, known)

@@ -216,7 +216,6 @@ class Event:
             self.command = context.scheduler.user_event()
         self.number = 0
         """The number by which C identifies a command that has not ended."""
-        """The wait list until the command is ready, without user events, which the host may have released."""
         self.is_awaited = False
         """True if a thread sleeps until the command has ended."""
         self.callbacks: list[tuple[int, Callback]] | None = None
