@@ -239,15 +239,14 @@ void core_board_resume(struct core_board *board)
 
 uint64_t core_board_kernel_time(struct core_board *board, uint64_t now)
 {
-    core_board_note(board);
+    core_board_note(board, false);
     core_lock();
     uint64_t time = board->kernels_ns + (board->kernels != 0 ? now - board->kernels_since : 0);
     core_unlock();
     return time;
 }
 
-/* `only_polling`: in queues with CORE_POLLS, up to the first command of each that has not ended. */
-static void note(struct core_board *board, bool only_polling)
+void core_board_note(struct core_board *board, bool only_polling)
 {
     struct core_queue *last = NULL;
     core_lock();
@@ -263,16 +262,6 @@ static void note(struct core_board *board, bool only_polling)
     }
     core_unlock();
     core_queue_release(last);
-}
-
-void core_board_note(struct core_board *board)
-{
-    note(board, false);
-}
-
-void core_board_note_polling(struct core_board *board)
-{
-    note(board, true);
 }
 
 bool core_board_is_open(struct core_board *board)

@@ -76,11 +76,10 @@ bool core_board_has_cores(struct core_board *board, uint32_t cores);
 FOR_PYTHON bool core_board_hold(struct core_board *board);
 AT_ONCE void core_board_resume(struct core_board *board);
 AT_ONCE bool core_board_is_open(struct core_board *board);
-/* Notes the ends of carried commands in all its queues. */
-FOR_PYTHON void core_board_note(struct core_board *board);
-/* Notes those of kernels that poll, so that later CORE_MOVES are not handed over because of them.
- */
-void core_board_note_polling(struct core_board *board);
+/* Notes the ends of carried commands in all its queues. `only_polling`: only in those with
+ * CORE_POLLS, up to the first command of each that has not ended, so that later CORE_MOVES are not
+ * handed over because of these. */
+FOR_PYTHON void core_board_note(struct core_board *board, bool only_polling);
 /* Returns the nanoseconds until `now` in which carried kernels of the board were open. */
 FOR_PYTHON uint64_t core_board_kernel_time(struct core_board *board, uint64_t now);
 /* Returns when ended() has returned, on whichever thread, for all commands whose ends were

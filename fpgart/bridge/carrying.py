@@ -111,12 +111,12 @@ class CarriedBoard:
         return bool(lib.fpgart_board_uses(self.address, len(buffers), buffers))
 
     def is_open(self) -> bool:
-        lib.core_board_note(self.core)
+        lib.core_board_note(self.core, False)
         return bool(lib.core_board_is_open(self.core))
 
     def note_ends(self) -> None:
         """Releases what commands held that have ended. It makes no callbacks."""
-        lib.core_board_note(self.core)
+        lib.core_board_note(self.core, False)
         lib.core_settle()
         read_launches()
         reap_soon(*release_put_off())

@@ -95,7 +95,7 @@ class WatchedLaunches:
     def _look(self) -> None:
         """Asks the engine for ends, and reads the notes."""
         if lib.fpgart_launches_left():
-            lib.fpgart_note_ends()
+            lib.fpgart_note_ends(False)
             lib.core_settle()
             self.read()
 

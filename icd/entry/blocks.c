@@ -210,7 +210,7 @@ static void free_blocks(uintptr_t context)
     fpgart_board_slot *slots = fpgart_boards_of(context);
     struct fpgart_board *board;
     for (int i = 0; i < FPGART_MOST_BOARDS && (board = atomic_load(&slots[i])) != NULL; i++)
-        core_board_note(board->core);
+        core_board_note(board->core, false);
     if (fpgart_any_released() && fpgart_enter(&visit))
         fpgart_leave(&visit); /* entering has released them */
 }

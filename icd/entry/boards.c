@@ -60,10 +60,10 @@ static void start_threads(void)
 
 static _Atomic(struct fpgart_board *) boards; /* all that were ever made */
 
-void fpgart_note_polling(void)
+void fpgart_note_ends(int only_polling)
 {
     for (struct fpgart_board *each = atomic_load(&boards); each != NULL; each = each->next)
-        core_board_note_polling(each->core);
+        core_board_note(each->core, only_polling);
 }
 
 void fpgart_observe_commands(void)
@@ -78,12 +78,6 @@ void fpgart_queue_goes(uintptr_t queue)
     struct fpgart_carried_queue *carried = fpgart_carried_queue(queue);
     if (carried != NULL)
         core_queue_observe(carried->core);
-}
-
-void fpgart_note_ends(void)
-{
-    for (struct fpgart_board *each = atomic_load(&boards); each != NULL; each = each->next)
-        core_board_note(each->core);
 }
 
 uintptr_t fpgart_board_new(uintptr_t device, uintptr_t carrier, uintptr_t engine_context,

@@ -70,12 +70,11 @@ AT_ONCE void fpgart_queue_says(uintptr_t queue, uintptr_t *device, uint64_t *pro
                                int *has_list);
 FOR_PYTHON void fpgart_queue_flush(uintptr_t queue);
 void fpgart_queue_free(struct fpgart_carried_queue *queue);
-void fpgart_note_polling(void);
 int fpgart_event_of(uintptr_t event, struct fpgart_event *found);
 
 AT_ONCE void fpgart_decides(struct core_caller *caller);
 FOR_PYTHON void fpgart_call_scheduler(void *nothing);
-FOR_PYTHON void fpgart_note_ends(void); /* of carried commands, on all boards */
+FOR_PYTHON void fpgart_note_ends(int only_polling); /* core_board_note() of all boards */
 
 /* What boards.c needs of commands.c, for struct core_lane. */
 bool fpgart_renews(struct core_command *command, uint64_t epoch);

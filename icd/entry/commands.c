@@ -436,7 +436,7 @@ int fpgart_enqueue_command(struct command *command, enum core_role role, size_t 
     size_t place = (sizeof(struct carried) + size + 15) / 16 * 16;
     enum core_kind kind = kind_of(command);
     if (kind == CORE_MOVES)
-        fpgart_note_polling();
+        fpgart_note_ends(1);
     bool is_found = find_waits(command, &waits);
     bool is_done = is_found && is_needless(command, role, &waits);
     if (!is_found || is_done || !may_wait(command, &waits) || !is_reached(command) ||

@@ -1390,10 +1390,10 @@ static void ask_about(int number)
     int32_t status = core_status(command);
     CHECK(status <= CL_COMPLETE || !is_over, "an end that the engine tells is not known");
     CHECK(status > CL_COMPLETE || core_has_ended(command), "an end that was told is not noted");
-    core_board_note(board);
+    core_board_note(board, false);
     CHECK(core_board_is_open(board) == (board->open != 0), "a board seems to be open, or not");
     CHECK(core_has_ready(caller) == (caller->ready != NULL), "commands seem to be ready, or not");
-    core_board_note_polling(board);
+    core_board_note(board, true);
     bool is_free = core_engine_may_get(queue, CORE_MOVES, 0);
     CHECK(is_free == !(polls_elsewhere(queue) || runs_elsewhere(queue)),
           "the engine seems to be free, or not");
@@ -2339,7 +2339,7 @@ static void describe_what_is_submitted(void)
     CHECK(operation_count == 4, "a command that is tried again is not submitted");
     operations[2].status = operations[3].status = CL_COMPLETE;
     CHECK(core_board_is_open(board), "a board is not open that has commands");
-    core_board_note(board);
+    core_board_note(board, false);
     CHECK(core_has_ended(made[2]) && core_has_ended(made[3]), "ends on a board are not noted");
     for (unsigned i = 0; i < 4; i++)
         show_end(&operations[i]);
@@ -2350,7 +2350,7 @@ static void end_all(void)
 {
     for (unsigned i = 0; i < operation_count; i++)
         operations[i].status = CL_COMPLETE;
-    core_board_note(board);
+    core_board_note(board, false);
     for (unsigned i = 0; i < operation_count; i++)
         show_end(&operations[i]);
     work_off();
@@ -2402,7 +2402,7 @@ static void describe_a_transfer_behind_polling(void)
     work_off();
     CHECK(core_has_ended(moves), "a transfer that is handed over does not end");
     operations[0].status = CL_COMPLETE;
-    core_board_note(board);
+    core_board_note(board, false);
     CHECK(core_has_ended(polls), "the end of a kernel that may poll is not noted");
 }
 
@@ -2457,7 +2457,7 @@ static void describe_what_follows_at_once(void)
     core_let_follow(gate, true);
     CHECK(operation_count == 2, "the engine does not have what waits for nothing else");
     operations[0].status = operations[1].status = CL_COMPLETE;
-    core_board_note(board);
+    core_board_note(board, false);
     CHECK(core_has_ended(first) && core_has_ended(second), "ends on a board are not noted");
 }
 
@@ -2475,7 +2475,7 @@ static void describe_the_time_of_kernels(void)
     }
     CHECK(core_board_kernel_time(board, 302) == 300, "kernels that are open take another time");
     operations[1].status = operations[2].status = CL_COMPLETE;
-    core_board_note(board);
+    core_board_note(board, false);
     CHECK(core_has_ended(made[1]) && core_has_ended(made[2]), "an end is not noted");
     CHECK(core_board_kernel_time(board, 402) == 400, "a kernel that is open takes another time");
     operations[0].status = CL_COMPLETE;
@@ -2522,7 +2522,7 @@ static bool fail_meanwhile(struct core_command *command, uint64_t epoch)
 {
     (void)command, (void)epoch;
     operations[0].status = -5;
-    core_board_note(board);
+    core_board_note(board, false);
     return false;
 }
 
@@ -2585,7 +2585,7 @@ static void describe_cores(void)
     }
     for (unsigned i = 0; i < GIVEN; i++)
         operations[i].status = CL_COMPLETE;
-    core_board_note(two_cores);
+    core_board_note(two_cores, false);
     core_board_release(two_cores);
 }
 
@@ -2599,11 +2599,11 @@ static void describe_a_free_core(void)
     kept(enqueue_number(queue, CORE_TASK, 0, 0, NULL));
     kept(enqueue_number(queue, CORE_TASK, 1, 0, NULL));
     operations[1].status = CL_COMPLETE;
-    core_board_note(two_cores);
+    core_board_note(two_cores, false);
     kept(enqueue_number(queue, CORE_TASK, 2, 0, NULL));
     CHECK(is_after(3, 0, 0), "a task waits although a core is free");
     operations[0].status = operations[2].status = CL_COMPLETE;
-    core_board_note(two_cores);
+    core_board_note(two_cores, false);
     core_board_release(two_cores);
 }
 
@@ -2636,7 +2636,7 @@ static void describe_what_keeps_order(void)
     }
     for (unsigned i = 0; i < operation_count; i++)
         operations[i].status = CL_COMPLETE;
-    core_board_note(board);
+    core_board_note(board, false);
 }
 
 /* A command fails only with its wait list. */

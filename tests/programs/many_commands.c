@@ -93,7 +93,7 @@ int main(void)
     core_decide(behind, CORE_WORK, 1, 1, &user);
     fill(behind, epoch, COMMANDS);
     printf("open behind a decided command %u\n", behind->open);
-    core_board_note_polling(board);
+    core_board_note(board, true);
     printf("others behind a decided command %d\n", !core_engine_may_get(other, CORE_MOVES, 0));
 
     struct core_queue *carried = new_queue(caller, board, false);
@@ -118,7 +118,7 @@ int main(void)
 
     for (int in_order = 0; in_order < 2; in_order++) {
         struct core_queue *running = new_queue(caller, board, in_order);
-        core_board_note(board); /* the ends of the queues before */
+        core_board_note(board, false); /* the ends of the queues before */
         status_of_new = CL_RUNNING;
         asked = 0;
         fill(running, epoch, 1024);
@@ -129,7 +129,7 @@ int main(void)
         core_note_queue(running, true);
         printf("asked to note all, %s %u\n", in_order ? "in order" : "out of order", asked);
         asked = 0;
-        core_board_note_polling(board);
+        core_board_note(board, true);
         printf("others %d\n", !core_engine_may_get(other, CORE_MOVES, 0));
         printf("asked for others, %s %u\n", in_order ? "in order" : "out of order", asked);
         asked = 0;
