@@ -46,29 +46,9 @@ LOCATIONS: defaultdict[str, int] = defaultdict(count().__next__)
 """The numbers by which C knows the memories of arguments; 0 for an argument without a buffer_location."""
 LOCATIONS[""]
 MOST_LOCATIONS = 64
-
-
-class Numbers:
-    """Numbers by which C knows names; 0 for none."""
-
-    def __init__(self) -> None:
-        self._names = [""]
-        self._numbers = {"": 0}
-        self._lock = threading.Lock()
-
-    def number(self, name: str) -> int:
-        with self._lock:
-            if name not in self._numbers:
-                self._numbers[name] = len(self._names)
-                self._names.append(name)
-            return self._numbers[name]
-
-    def name(self, number: int) -> str:
-        return self._names[number]
-
-
-PROGRAMS = Numbers()
-"""The numbers of programs, by their identities."""
+PROGRAMS: defaultdict[str, int] = defaultdict(count().__next__)
+"""The numbers by which C knows programs, by their identities; 0 for none."""
+PROGRAMS[""]
 
 
 class CarriedBoard:
@@ -122,7 +102,8 @@ class CarriedBoard:
         reap_soon(*release_put_off())
 
     def loaded(self) -> str:
-        return PROGRAMS.name(int(lib.fpgart_board_program(self.address)))
+        number = int(lib.fpgart_board_program(self.address))
+        return next(name for name, each in list(PROGRAMS.items()) if each == number)
 
     def has_loaded(self, identity: str) -> None:
         lib.fpgart_board_loaded(self.address, _number_of(identity, self.device))
@@ -348,7 +329,7 @@ def renew(queue: CommandQueue, kernel: Kernel | None, buffers: Iterable[tuple[Bu
 
 def _number_of(identity: str, device: Device) -> int:
     """Returns the number of a program that is loaded; 0 on a board that keeps several: C programs it with none."""
-    return 0 if device.memories.keeps_programs else PROGRAMS.number(identity)
+    return 0 if device.memories.keeps_programs else PROGRAMS[identity]
 
 
 def _may_be_loaded(program: Program, device: Device) -> bool:
