@@ -149,12 +149,11 @@ void core_admit(struct core_queue *queue, enum core_kind kind)
 {
     polling += kind == CORE_POLLS;
     queue->polling += kind == CORE_POLLS;
-    queue->admitted++;
     if (queue->board == NULL)
         return;
     queue->board->open++;
     if (kind != CORE_MOVES && queue->board->kernels++ == 0)
-        queue->board->kernels_since = queue->engine->now();
+        queue->board->kernels_since = queue->lane.engine->now();
 }
 
 void core_leave(struct core_queue *queue, enum core_kind kind, struct core_work *work)
@@ -162,11 +161,10 @@ void core_leave(struct core_queue *queue, enum core_kind kind, struct core_work 
     struct core_board *board = queue->board;
     polling -= kind == CORE_POLLS;
     queue->polling -= kind == CORE_POLLS;
-    queue->admitted--;
     if (board == NULL)
         return;
     if (kind != CORE_MOVES && --board->kernels == 0)
-        board->kernels_ns += queue->engine->now() - board->kernels_since;
+        board->kernels_ns += queue->lane.engine->now() - board->kernels_since;
     if (--board->open != 0 || !board->awaited)
         return;
     board->next_idle = work->idle;
@@ -183,7 +181,6 @@ bool core_board_hold(struct core_board *board)
 {
     struct core_work work;
     core_begin_work(&work);
-    core_lock();
     board->holders++;
     bool is_open = board->open != 0;
     if (is_open && !board->awaited) {
@@ -192,8 +189,7 @@ bool core_board_hold(struct core_board *board)
         for (struct core_queue *each = board->queues; each != NULL; each = each->next)
             core_observe_open(each, &work);
     }
-    core_unlock();
-    core_do(&work);
+    core_end_work(&work);
     return is_open;
 }
 
@@ -202,21 +198,17 @@ void core_queue_observe(struct core_queue *queue)
     struct core_work work;
     core_note_queue(queue, false);
     core_begin_work(&work);
-    core_lock();
     core_observe_open(queue, &work);
-    core_unlock();
-    core_do(&work);
+    core_end_work(&work);
 }
 
 void core_board_observe(struct core_board *board)
 {
     struct core_work work;
     core_begin_work(&work);
-    core_lock();
     for (struct core_queue *each = board->queues; each != NULL; each = each->next)
         core_observe_open(each, &work);
-    core_unlock();
-    core_do(&work);
+    core_end_work(&work);
 }
 
 /* The board admits nothing until idle() has returned. Otherwise a second hold might take this
@@ -251,7 +243,7 @@ void core_board_note(struct core_board *board, bool only_polling)
     struct core_queue *last = NULL;
     core_lock();
     for (struct core_queue *each = board->queues; each != NULL; each = each->next) {
-        if ((only_polling ? each->polling : each->admitted) == 0)
+        if ((only_polling ? each->polling : each->in_engine) == 0)
             continue;
         atomic_fetch_add(&each->references, 1); /* its commands have some */
         core_unlock();

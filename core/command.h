@@ -102,17 +102,15 @@ struct core_queue {
     _Atomic uint32_t references;
     struct core_caller *caller;
     struct core_board *board;
-    struct core_queue *next;          /* of its board */
-    const struct core_engine *engine; /* lane.engine */
+    struct core_queue *next; /* of its board */
     struct core_lane lane;
     bool in_order;
     struct core_command *oldest, *newest; /* those that have not ended */
     struct core_command *next_noted;      /* the next to note, if many are open */
     struct core_command *submitted;       /* of an in-order queue: the newest that the engine has */
     uint32_t open;
-    uint32_t in_engine; /* of these, those that the engine has */
-    uint32_t admitted;
-    uint32_t polling;             /* of these, CORE_POLLS */
+    uint32_t in_engine;           /* of these, those that the engine has */
+    uint32_t polling;             /* of the admitted ones, CORE_POLLS */
     uint32_t running;             /* that the caller runs */
     uint64_t enqueued;            /* the number of commands so far */
     struct core_command *barrier; /* that later commands of an out-of-order queue follow */
@@ -199,16 +197,15 @@ void core_wake_servers(void);
 /* Lets the observing thread hand a command over. */
 void core_hand_over(struct core_command *command);
 
+/* core_begin_work() takes the lock. core_end_work() releases it, and then submits, notifies and
+ * releases until no work is left. */
 void core_begin_work(struct core_work *work);
-/* Submits, notifies and releases until no work is left. The lock is not held. */
-void core_do(struct core_work *work);
+void core_end_work(struct core_work *work);
 /* Records the end of a command, unless it has been. The lock is held. */
 void core_note_end(struct core_command *command, int32_t status, struct core_work *work);
 /* Requests a notification from the engine, once per command. The lock is held. */
 void core_watch(struct core_command *command, struct core_work *work);
 void core_step(struct core_command *command);
-/* Records that the engine has the command. The lock is held. */
-void core_has(struct core_queue *queue, struct core_command *command, void *event);
 /* Notes the ends of carried commands, up to this one in an in-order queue. `ended`: it is
  * known to have ended, so that the older ones of its queue end without an action of the host. */
 void core_note_carried(struct core_command *command, bool ended);

@@ -35,9 +35,8 @@ bool core_queue_carry(struct core_queue *queue, struct core_board *board,
                       const struct core_lane *lane)
 {
     core_lock();
-    bool is_first = queue->engine == NULL;
+    bool is_first = queue->lane.engine == NULL;
     if (is_first) {
-        queue->engine = lane->engine;
         queue->lane = *lane;
         if (board != NULL)
             core_board_add(board, queue);
@@ -108,7 +107,7 @@ void core_release(struct core_command *command)
     if (atomic_fetch_sub(&command->references, 1) != 1)
         return;
     if (command->event != NULL)
-        command->queue->engine->release(command->event);
+        command->queue->lane.engine->release(command->event);
     core_queue_release(command->queue);
     if (command->links != command->few)
         free(command->links);
@@ -122,6 +121,7 @@ void *core_operation(struct core_command *command)
 
 void core_begin_work(struct core_work *work)
 {
+    core_lock();
     *work = (struct core_work){
         .last_ready = &work->ready, .last_ended = &work->ended, .takes = core_is_taking};
 }
@@ -152,7 +152,7 @@ bool core_is_decided(const struct core_command *command)
 static bool engine_orders(const struct core_command *before, const struct core_command *command)
 {
     return core_is_carried(before) && !before->handed_over && core_is_carried(command) &&
-           before->queue->engine == command->queue->engine;
+           before->queue->lane.engine == command->queue->lane.engine;
 }
 
 /* Adds a link whose condition is not met. */
@@ -239,14 +239,6 @@ static void enter(struct core_queue *queue, struct core_command *command, struct
     command->deferred = command->unmet != 0;
     atomic_store(&command->status, CL_SUBMITTED); /* nobody has seen it: no callback is due */
     command->times[CL_SUBMITTED] = command->times[CL_QUEUED];
-}
-
-void core_has(struct core_queue *queue, struct core_command *command, void *event)
-{
-    atomic_store(&command->event, event);
-    queue->in_engine++;
-    if (queue->in_order)
-        queue->submitted = command;
 }
 
 /* Returns the barrier that later commands follow when `barrier` has ended. One that has failed with
@@ -409,14 +401,12 @@ struct core_command *core_decide(struct core_queue *queue, enum core_role role, 
     command->known = known;
     core_begin_work(&work);
     work.takes = true;
-    core_lock();
     bool is_put = put(queue, command, role, count, wait_list, &work);
-    core_unlock();
+    core_end_work(&work);
     if (!is_put) {
         discard(command);
         return NULL;
     }
-    core_do(&work);
     return command;
 }
 
@@ -450,22 +440,20 @@ struct core_command *core_enqueue(struct core_queue *queue, enum core_role role,
     if (command == NULL)
         return NULL;
     command->kind = kind;
-    command->times[CL_QUEUED] = queue->engine->now();
+    command->epoch = epoch;
+    command->times[CL_QUEUED] = queue->lane.engine->now();
 
     struct core_work work;
     core_begin_work(&work);
-    core_lock();
-    command->epoch = epoch;
-    if (!core_admits(queue, epoch) || !put(queue, command, role, count, wait_list, &work)) {
-        core_unlock();
+    bool is_put = core_admits(queue, epoch) && put(queue, command, role, count, wait_list, &work);
+    struct core_command *some[NOTED];
+    bool does_note = is_put && queue->open > MANY_OPEN && queue->enqueued % NOTED_EVERY == 0;
+    uint32_t found = does_note ? find_some(queue, some) : 0;
+    core_end_work(&work);
+    if (!is_put) {
         discard(command);
         return NULL;
     }
-    struct core_command *some[NOTED];
-    bool does_note = queue->open > MANY_OPEN && queue->enqueued % NOTED_EVERY == 0;
-    uint32_t found = does_note ? find_some(queue, some) : 0;
-    core_unlock();
-    core_do(&work);
     for (uint32_t i = 0; i < found; i++) {
         core_note_carried(some[i], false);
         core_release(some[i]);

@@ -66,7 +66,7 @@ static void reach(struct core_command *command, int32_t status)
     core_lock();
     atomic_store(&command->status, status);
     if (!command->decided)
-        command->times[status] = command->queue->engine->now();
+        command->times[status] = command->queue->lane.engine->now();
     core_queue_callbacks(command, status);
     core_unlock();
 }
@@ -88,8 +88,8 @@ static int32_t give_to_engine(struct core_command *command, void **event)
         if (!link->until_ended && !is_in_lane && before != NULL)
             after[count++] = before;
     }
-    int32_t status = queue->engine->submit(queue->lane.lane, command->operation, count,
-                                           count != 0 ? after : NULL, event);
+    int32_t status = queue->lane.engine->submit(queue->lane.lane, command->operation, count,
+                                                count != 0 ? after : NULL, event);
     if (after != few)
         free(after);
     return status;
@@ -113,29 +113,30 @@ void core_end_directly(struct core_queue *queue)
 {
     struct core_work work;
     core_begin_work(&work);
-    core_lock();
     queue->direct = NULL;
     atomic_store(&queue->at_once.status, CL_COMPLETE);
     core_satisfy(&queue->at_once, true, &work);
     core_stops(queue->caller, &work);
     core_leave(queue, CORE_MOVES, &work);
-    core_unlock();
-    core_do(&work);
+    core_end_work(&work);
 }
 
 static void submit(struct core_command *command, struct core_work *work)
 {
-    const struct core_queue *queue = command->queue;
+    struct core_queue *queue = command->queue;
     void *event = NULL;
     int32_t error = give_to_engine(command, &event);
     if (error != CL_SUCCESS) {
         end_in_turn(command, error, work);
         return;
     }
-    if (command->deferred && queue->engine->flush != NULL)
-        queue->engine->flush(queue->lane.lane);
+    if (command->deferred && queue->lane.engine->flush != NULL)
+        queue->lane.engine->flush(queue->lane.lane);
     core_lock();
-    core_has(command->queue, command, event);
+    atomic_store(&command->event, event);
+    queue->in_engine++;
+    if (queue->in_order)
+        queue->submitted = command;
     core_satisfy(command, false, work);
     if (command->followers != NULL || command->callbacks != NULL || command->observed)
         core_watch(command, work);
@@ -215,7 +216,7 @@ static void tell_engine(struct core_command *command)
 {
     bool of = command->generation, was_ending = core_is_ending;
     core_is_ending = true;
-    command->queue->engine->ended(command->operation, atomic_load(&command->status));
+    command->queue->lane.engine->ended(command->operation, atomic_load(&command->status));
     core_is_ending = was_ending;
     if (atomic_fetch_sub(&endings[of].value, 1) == 1)
         core_wake(&endings[of]);
@@ -258,12 +259,13 @@ void core_settle(void)
 
 static void notify(struct core_command *command)
 {
-    if (command->queue->engine->notify(command->event, core_ended, command) != CL_SUCCESS)
+    if (command->queue->lane.engine->notify(command->event, core_ended, command) != CL_SUCCESS)
         core_ended(command); /* the observing thread waits for the end instead */
 }
 
-void core_do(struct core_work *work)
+void core_end_work(struct core_work *work)
 {
+    core_unlock();
     for (;;) {
         struct core_command *command;
         struct core_board *board;
@@ -314,11 +316,9 @@ void core_retry(struct core_command *command)
 {
     struct core_work work;
     core_begin_work(&work);
-    core_lock();
     command->handed_over = false;
     core_make_ready(command, &work);
-    core_unlock();
-    core_do(&work);
+    core_end_work(&work);
 }
 
 bool core_claim(struct core_command *event)
@@ -348,12 +348,10 @@ bool core_let_follow(struct core_command *event, bool takes)
     struct core_work work;
     core_begin_work(&work);
     work.takes |= takes;
-    core_lock();
     core_satisfy(event, true, &work);
     if (event->queue != NULL)
         core_stops(event->queue->caller, &work);
-    core_unlock();
-    core_do(&work);
+    core_end_work(&work);
     if (event->queue != NULL)
         drop(event);
     return work.has_ready;
@@ -362,10 +360,8 @@ bool core_let_follow(struct core_command *event, bool takes)
 void core_end(struct core_command *command, int32_t status)
 {
     struct core_work work;
+    command->times[CL_COMPLETE] = command->queue->lane.engine->now();
     core_begin_work(&work);
-    command->times[CL_COMPLETE] = command->queue->engine->now();
-    core_lock();
     core_note_end(command, status, &work);
-    core_unlock();
-    core_do(&work);
+    core_end_work(&work);
 }

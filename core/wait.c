@@ -59,7 +59,7 @@ static uint32_t find_oldest(struct core_command *command, struct core_command **
 
 static int32_t ask_engine(struct core_command *command, bool ended)
 {
-    const struct core_engine *engine = command->queue->engine;
+    const struct core_engine *engine = command->queue->lane.engine;
     int32_t status = engine->status(command->event);
     if (status <= CL_COMPLETE || !ended)
         return status;
@@ -71,11 +71,9 @@ static void note_ends(uint32_t count, struct core_command *const *commands, cons
 {
     struct core_work work;
     core_begin_work(&work);
-    core_lock();
     for (uint32_t i = 0; i < count; i++)
         core_note_end(commands[i], statuses[i], &work);
-    core_unlock();
-    core_do(&work);
+    core_end_work(&work);
 }
 
 void core_note_carried(struct core_command *command, bool ended)
@@ -101,7 +99,7 @@ int32_t core_status(struct core_command *command)
     void *event = atomic_load(&command->event);
     if (known <= CL_COMPLETE || event == NULL)
         return known;
-    int32_t status = command->queue->engine->status(event);
+    int32_t status = command->queue->lane.engine->status(event);
     if (status > CL_COMPLETE)
         return status < known ? status : known;
     core_note_carried(command, true);
@@ -181,7 +179,7 @@ static int32_t wait_for(struct core_command *command)
         if (status <= CL_COMPLETE)
             return status;
         if (event != NULL) {
-            command->queue->engine->wait(event);
+            command->queue->lane.engine->wait(event);
             core_note_carried(command, true);
         } else if (core_is_serving) {
             serve_for(command);
@@ -235,13 +233,19 @@ void core_finish(struct core_queue *queue)
     }
 }
 
-struct core_command *core_next(struct core_queue *queue, const struct core_command *behind)
+/* Returns the next carried command behind `behind`, or the first, with a reference. `in_engine`:
+ * the next whose end has to be noted; in an in-order queue the newest one stands for all. */
+static struct core_command *next_behind(const struct core_queue *queue,
+                                        const struct core_command *behind, bool in_engine)
 {
+    uint64_t number = behind != NULL ? behind->number : 0;
     core_lock();
     bool is_there = behind != NULL && atomic_load(&behind->status) > CL_COMPLETE;
     struct core_command *next = is_there ? behind->newer : queue->oldest;
+    if (in_engine && queue->in_order)
+        next = behind == NULL ? queue->submitted : NULL;
     while (next != NULL &&
-           ((behind != NULL && next->number <= behind->number) || !core_is_carried(next)))
+           (next->number <= number || (in_engine ? next->event == NULL : !core_is_carried(next))))
         next = next->newer;
     if (next != NULL)
         core_retain(next);
@@ -249,18 +253,9 @@ struct core_command *core_next(struct core_queue *queue, const struct core_comma
     return next;
 }
 
-/* Returns the next command behind `command`, or the first, whose end has to be noted. In an
- * in-order queue the newest one stands for all. The lock is held. */
-static struct core_command *next_in_engine(const struct core_queue *queue,
-                                           const struct core_command *command, uint64_t number)
+struct core_command *core_next(struct core_queue *queue, const struct core_command *behind)
 {
-    if (queue->in_order)
-        return command == NULL ? queue->submitted : NULL;
-    bool goes_on = command != NULL && atomic_load(&command->status) > CL_COMPLETE;
-    struct core_command *next = goes_on ? command->newer : queue->oldest;
-    while (next != NULL && (next->number <= number || next->event == NULL))
-        next = next->newer;
-    return next;
+    return next_behind(queue, behind, false);
 }
 
 void core_note_queue(struct core_queue *queue, bool all)
@@ -268,11 +263,7 @@ void core_note_queue(struct core_queue *queue, bool all)
     struct core_command *command = NULL, *next;
     bool is_open = false;
     do {
-        core_lock();
-        next = next_in_engine(queue, command, command != NULL ? command->number : 0);
-        if (next != NULL)
-            core_retain(next);
-        core_unlock();
+        next = next_behind(queue, command, true);
         if (command != NULL)
             core_release(command);
         if ((command = next) != NULL) {
@@ -289,7 +280,7 @@ void core_times(struct core_command *command, uint64_t times[4])
     uint64_t begin = 0, end = 0;
     bool is_known = atomic_load(&command->has_times) || command->event == NULL;
     if (!is_known)
-        command->queue->engine->times(command->event, &begin, &end);
+        command->queue->lane.engine->times(command->event, &begin, &end);
     core_lock();
     if (!is_known && !atomic_load(&command->has_times)) {
         uint64_t earliest =
@@ -391,7 +382,6 @@ bool core_callback(struct core_command *command, int32_t status,
         return false;
     *callback = (struct core_callback){call, data, status, command, NULL};
     core_begin_work(&work);
-    core_lock();
     int32_t now = atomic_load(&command->status);
     if (now <= status) {
         if (now < 0)
@@ -405,8 +395,7 @@ bool core_callback(struct core_command *command, int32_t status,
         if (command->event != NULL)
             core_watch(command, &work);
     }
-    core_unlock();
-    core_do(&work);
+    core_end_work(&work);
     call_all(&own);
     return true;
 }
