@@ -30,9 +30,8 @@ static int begin_launch(struct command *command, const struct call *call)
         return fpgart_give_up(command);
     command->held.kernel = call->kernel;
     int size =
-        fpgart_lay_out_launch(call->kernel, command->queue, &call->nd_range, command->epoch,
-                              command->carried, ROOM - sizeof(struct carried), command->held.uses,
-                              &command->buffers, &command->held.program, &command->held.reaches);
+        fpgart_lay_out_launch(&command->held, command->queue, &call->nd_range, command->epoch,
+                              command->carried, ROOM - sizeof(struct carried));
     if (size == 0 || (command->held.program.may_poll && fpgart_is_task(command)))
         return fpgart_give_up(command);
     return size;
@@ -61,8 +60,8 @@ int fpgart_carry_launch(const struct call *call)
     if (size == 0)
         return 0;
     if (begin != 0 &&
-        (command.held.watched = fpgart_launch_new(&command.held, command.carried, command.buffers,
-                                                  begin, (size_t)size - 1)) == NULL)
+        (command.held.watched = fpgart_launch_new(&command.held, command.carried, begin,
+                                                  (size_t)size - 1, call->is_checked)) == NULL)
         return fpgart_give_up(&command);
     return fpgart_enqueue_command(&command, CORE_WORK, (size_t)size - 1);
 }

@@ -67,10 +67,7 @@ int fpgart_carry_again(void)
     if (call.carry == NULL || missed_at != fpgart_visits() || !may_carry_call(&call))
         return 0;
     call.is_checked = 1;
-    fpgart_launched_by_python(1);
-    int done = call.carry(&call);
-    fpgart_launched_by_python(0);
-    return done;
+    return call.carry(&call);
 }
 
 /* Lets Python free what a clEnqueueSVMFree names. */
@@ -117,9 +114,8 @@ bool fpgart_renews(struct core_command *command, uint64_t epoch)
     if (carried->around != NULL)
         return false; /* the blocks around which it looks may have moved */
     if (carried->kind == CARRIED_LAUNCH)
-        return fpgart_renew_launch(held->kernel, queue, epoch, carried, (uint32_t)held->buffers,
-                                   held->uses);
-    for (uint64_t i = 0; i < held->buffers; i++) {
+        return fpgart_renew_launch(held, queue, epoch, carried);
+    for (uint32_t i = 0; i < held->buffers; i++) {
         bool is_source = held->traffic == READ || (held->traffic == COPIED && i == 0);
         if (!fpgart_place_in(held->uses[i].buffer, queue, epoch, FPGART_ANYWHERE, &place))
             return false;
@@ -135,7 +131,7 @@ static bool is_renewed(const struct core_command *command, struct held *held)
     if (held->is_renewed || !core_is_outdated(command) || !fpgart_enter(&visit))
         return false;
     held->is_renewed = 1;
-    int renewed = fpgart_renew(held->queue, held->kernel, (cl_uint)held->buffers, held->uses);
+    int renewed = fpgart_renew(held->queue, held->kernel, held->buffers, held->uses);
     fpgart_leave(&visit);
     return renewed;
 }
@@ -175,7 +171,7 @@ void fpgart_hand_over(struct core_command *command)
     if (!fpgart_enter(&visit))
         return; /* the process exits */
     fpgart_run_handed_over((uintptr_t)command, held->queue, held->kernel, held->type,
-                           (uintptr_t)carried, held->traffic, (cl_uint)held->buffers, held->uses);
+                           (uintptr_t)carried, held->traffic, held->buffers, held->uses);
     fpgart_leave(&visit);
 }
 
@@ -188,7 +184,7 @@ static bool uses_buffers(const void *operation, void *given)
 {
     const struct held *held = fpgart_held_by(operation);
     const struct buffers *buffers = given;
-    for (uint64_t i = 0; i < held->buffers; i++)
+    for (uint32_t i = 0; i < held->buffers; i++)
         for (uint32_t j = 0; j < buffers->count; j++)
             if (fpgart_owner_of(held->uses[i].buffer) == buffers->handles[j])
                 return true;
@@ -271,7 +267,6 @@ int fpgart_begin_command(struct command *command, const struct call *call)
     memset(command->carried, 0, sizeof *command->carried);
     command->carried->ended = command_ended;
     command->carried->begins = launch_begins;
-    command->buffers = 0;
     memset(&command->held, 0, offsetof(struct held, uses));
     command->held.board = command->queue->board;
     command->held.queue = call->queue;
@@ -281,7 +276,7 @@ int fpgart_begin_command(struct command *command, const struct call *call)
 
 int fpgart_give_up(struct command *command)
 {
-    command->held.buffers = command->buffers;
+    free(command->held.watched);
     fpgart_let_go_of(&command->held);
     return 0;
 }
@@ -292,7 +287,7 @@ int fpgart_use_buffer(struct command *command, uintptr_t buffer, uint64_t refuse
 {
     if (!fpgart_hold(buffer, FPGART_MEM, fpgart_handle_serial(buffer)))
         return 0;
-    command->held.uses[command->buffers++] = (struct fpgart_use){buffer, offset};
+    command->held.uses[command->held.buffers++] = (struct fpgart_use){buffer, offset};
     const struct fpgart_region *region = fpgart_region_of(buffer);
     if (!fpgart_place_in(buffer, command->queue, command->epoch, FPGART_ANYWHERE, place) ||
         size == 0 || offset > region->size || size > region->size - offset ||
@@ -303,46 +298,34 @@ int fpgart_use_buffer(struct command *command, uintptr_t buffer, uint64_t refuse
     return 1;
 }
 
-/* The events of a wait list, which are held, and their commands. */
+/* The commands of the first events of a wait list, which are held. */
 struct waits {
     uint32_t count;
-    uintptr_t *events;
     struct core_command **commands;
-    uintptr_t few_events[FEW_WAITS];
-    struct core_command *few_commands[FEW_WAITS];
+    struct core_command *few[FEW_WAITS];
 };
 
-static int make_room(struct waits *waits, cl_uint count)
-{
-    int is_few = count <= FEW_WAITS;
-    waits->count = 0;
-    waits->events = is_few ? waits->few_events : malloc(count * sizeof *waits->events);
-    waits->commands = is_few ? waits->few_commands : malloc(count * sizeof(void *));
-    return waits->events != NULL && waits->commands != NULL;
-}
-
-static void end_waits(struct waits *waits)
+static void end_waits(struct waits *waits, const cl_event *wait_list)
 {
     while (waits->count > 0)
-        fpgart_unhold(waits->events[--waits->count], FPGART_EVENT);
-    if (waits->events != waits->few_events) {
-        free(waits->events);
+        fpgart_unhold((uintptr_t)wait_list[--waits->count], FPGART_EVENT);
+    if (waits->commands != waits->few)
         free(waits->commands);
-    }
 }
 
 /* Returns 0 to leave the call to Python. In any case end_waits() has to follow. */
 static int find_waits(const struct command *command, struct waits *waits)
 {
     const struct call *call = command->call;
-    if (!make_room(waits, call->waits))
+    waits->count = 0;
+    waits->commands = call->waits <= FEW_WAITS ? waits->few : malloc(call->waits * sizeof(void *));
+    if (waits->commands == NULL)
         return 0;
     while (waits->count < call->waits) {
         uintptr_t event = (uintptr_t)call->wait_list[waits->count];
         struct fpgart_event waited;
         if (!fpgart_hold(event, FPGART_EVENT, fpgart_handle_serial(event)))
             return 0;
-        waits->events[waits->count] = event;
         int is_found = fpgart_event_of(event, &waited);
         waits->commands[waits->count++] = waited.command;
         if (!is_found || waited.context != command->queue->context)
@@ -441,21 +424,18 @@ int fpgart_enqueue_command(struct command *command, enum core_role role, size_t 
     bool is_done = is_found && is_needless(command, role, &waits);
     if (!is_found || is_done || !may_wait(command, &waits) || !is_reached(command) ||
         !prepare_event(command)) {
-        end_waits(&waits);
-        free(command->held.watched);
+        end_waits(&waits, call->wait_list);
         fpgart_give_up(command);
         return is_done;
     }
-    command->held.buffers = command->buffers;
     command->carried->data = (void *)place;
-    size_t used = offsetof(struct held, uses) + command->buffers * sizeof(struct fpgart_use);
+    size_t used = offsetof(struct held, uses) + command->held.buffers * sizeof(struct fpgart_use);
     memcpy(command->room + place, &command->held, used);
     struct core_command *made =
         core_enqueue(command->queue->core, role, kind, command->epoch, command->carried,
                      place + used, waits.count, waits.commands);
-    end_waits(&waits);
+    end_waits(&waits, call->wait_list);
     if (made == NULL) {
-        free(command->held.watched);
         drop_event(command);
         return fpgart_give_up(command);
     }

@@ -44,7 +44,6 @@ struct command {
     uint64_t epoch;
     struct carried *carried; /* in `room` */
     struct held held;        /* follows it */
-    uint32_t buffers;
     _Alignas(16) char room[ROOM + sizeof(struct held)];
 };
 

@@ -20,7 +20,7 @@ void fpgart_count_command(const struct held *held)
 
 static void let_go(const struct held *held, void (*unhold)(uintptr_t handle, int kind))
 {
-    for (uint64_t i = 0; i < held->buffers; i++)
+    for (uint32_t i = 0; i < held->buffers; i++)
         unhold(held->uses[i].buffer, FPGART_MEM);
     if (held->kernel != 0)
         unhold(held->kernel, FPGART_KERNEL);

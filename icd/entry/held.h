@@ -6,10 +6,16 @@
 #include "arguments.h"
 #include "boards.h"
 #include "carrier.h"
-#include "layout.h"
+#include "for_python.h"
 
 #include <stdint.h>
 
+enum { FPGART_USES = 64 };     /* the most buffers, or pointers, of a command */
+FOR_PYTHON struct fpgart_use { /* of a buffer by a command: the first byte, or the index of the
+                                  argument */
+    uintptr_t buffer;
+    uint64_t at;
+};
 /* `data` of the operation is its offset. */
 struct held {
     struct fpgart_board *board;
@@ -24,7 +30,7 @@ struct held {
     struct fpgart_program program; /* of a launch */
     uint64_t reaches; /* by a launch, besides its arguments: a bit for each kind of allocations */
     uint64_t mapping; /* the number of the mapping in the first buffer; 0: none */
-    uint64_t buffers;
+    uint32_t buffers;
     struct fpgart_use uses[FPGART_USES];
 };
 

@@ -11,6 +11,7 @@
 #include "calls.h"
 #include "carrier.h"
 #include "handles.h"
+#include "held.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -112,7 +113,7 @@ static int takes(const struct known *known, const struct fpgart_nd_range *nd_ran
  * is held from then on. */
 static uintptr_t address_of(const struct place *place, const struct argument *argument,
                             const struct fpgart_carried_queue *queue, uint64_t epoch, uint64_t at,
-                            struct fpgart_use *uses, uint32_t *count)
+                            struct held *held)
 {
     if (argument->kind == FPGART_IN_ALLOCATION) {
         const struct facts *facts = &place->facts;
@@ -121,9 +122,9 @@ static uintptr_t address_of(const struct place *place, const struct argument *ar
     }
     if (place->buffer == 0)
         return argument->value;
-    if (*count == FPGART_USES || !fpgart_hold(place->buffer, FPGART_MEM, place->serial))
+    if (held->buffers == FPGART_USES || !fpgart_hold(place->buffer, FPGART_MEM, place->serial))
         return 0;
-    uses[(*count)++] = (struct fpgart_use){place->buffer, at};
+    held->uses[held->buffers++] = (struct fpgart_use){place->buffer, at};
     struct fpgart_place found;
     int is_known = fpgart_place_in(place->buffer, queue, epoch, place->facts.location, &found);
     return is_known ? found.address : 0;
@@ -132,7 +133,7 @@ static uintptr_t address_of(const struct place *place, const struct argument *ar
 /* Lays the arguments out. The lock is held. */
 static int lay_out(struct fpgart_arguments *arguments, const struct fpgart_carried_queue *queue,
                    uint64_t epoch, uint64_t local_room, struct carried *carried, size_t room,
-                   struct fpgart_use *uses, uint32_t *count)
+                   struct held *held)
 {
     if (arguments->image == NULL || arguments->size > room || arguments->missing != 0)
         return 0;
@@ -143,8 +144,7 @@ static int lay_out(struct fpgart_arguments *arguments, const struct fpgart_carri
         local += laid_out[i].kind == ARGUMENT_LOCAL ? laid_out[i].size : 0;
         if (laid_out[i].kind != ARGUMENT_POINTER && laid_out[i].kind != FPGART_IN_ALLOCATION)
             continue;
-        laid_out[i].value =
-            address_of(&arguments->places[i], &laid_out[i], queue, epoch, i, uses, count);
+        laid_out[i].value = address_of(&arguments->places[i], &laid_out[i], queue, epoch, i, held);
         laid_out[i].kind = ARGUMENT_POINTER;
         if (laid_out[i].value == 0)
             return 0;
@@ -154,12 +154,11 @@ static int lay_out(struct fpgart_arguments *arguments, const struct fpgart_carri
 }
 
 /* Returns the size of the image plus 1; 0 leaves the call to Python. */
-int fpgart_lay_out_launch(uintptr_t kernel, const struct fpgart_carried_queue *queue,
+int fpgart_lay_out_launch(struct held *held, const struct fpgart_carried_queue *queue,
                           const struct fpgart_nd_range *nd_range, uint64_t epoch,
-                          struct carried *carried, size_t room, struct fpgart_use *uses,
-                          uint32_t *count, struct fpgart_program *program, uint64_t *reaches)
+                          struct carried *carried, size_t room)
 {
-    struct fpgart_arguments *arguments = fpgart_arguments_of_kernel(kernel);
+    struct fpgart_arguments *arguments = fpgart_arguments_of_kernel(held->kernel);
     int size = 0;
     if (arguments == NULL)
         return 0;
@@ -168,30 +167,31 @@ int fpgart_lay_out_launch(uintptr_t kernel, const struct fpgart_carried_queue *q
     if (known != NULL && takes(known, nd_range, carried)) {
         carried->kind = CARRIED_LAUNCH;
         carried->kernel = known->engine_kernel;
-        *program = known->program;
-        *reaches = arguments->reaches;
-        size = lay_out(arguments, queue, epoch, known->local_room, carried, room, uses, count);
+        held->program = known->program;
+        held->reaches = arguments->reaches;
+        size = lay_out(arguments, queue, epoch, known->local_room, carried, room, held);
     }
     pthread_mutex_unlock(&arguments->lock);
     return size;
 }
 
-bool fpgart_renew_launch(uintptr_t kernel, const struct fpgart_carried_queue *queue, uint64_t epoch,
-                         struct carried *carried, uint32_t count, const struct fpgart_use *uses)
+bool fpgart_renew_launch(const struct held *held, const struct fpgart_carried_queue *queue,
+                         uint64_t epoch, struct carried *carried)
 {
-    struct fpgart_arguments *arguments = fpgart_arguments_of_kernel(kernel);
+    struct fpgart_arguments *arguments = fpgart_arguments_of_kernel(held->kernel);
     struct argument *laid_out = (struct argument *)carried->more;
     if (arguments == NULL)
         return false;
     pthread_mutex_lock(&arguments->lock);
     const struct known *known = known_on(arguments, queue->board, epoch);
     bool is_known = known != NULL && known->engine_kernel == carried->kernel;
-    for (uint32_t i = 0; i < count && is_known; i++) {
+    for (uint32_t i = 0; i < held->buffers && is_known; i++) {
+        const struct fpgart_use *use = &held->uses[i];
         struct fpgart_place place;
-        uint32_t location = arguments->places[uses[i].at].facts.location;
-        is_known = fpgart_place_in(uses[i].buffer, queue, epoch, location, &place);
+        uint32_t location = arguments->places[use->at].facts.location;
+        is_known = fpgart_place_in(use->buffer, queue, epoch, location, &place);
         if (is_known)
-            laid_out[uses[i].at].value = place.address;
+            laid_out[use->at].value = place.address;
     }
     pthread_mutex_unlock(&arguments->lock);
     return is_known;

@@ -23,7 +23,6 @@ static int carry_directly(struct command *command)
 {
     struct carried *carried = command->carried;
     struct core_queue *queue = command->queue->core;
-    command->held.buffers = command->buffers;
     carried->data = (void *)((const char *)&command->held - (const char *)carried);
     if (!core_finishes_alone(queue))
         return 0;

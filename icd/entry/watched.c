@@ -30,7 +30,6 @@ static atomic_ullong numbers;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the list */
 static struct fpgart_launch *oldest, **last = &oldest;   /* in the order of the calls */
 static _Atomic uint32_t left;
-static _Thread_local int in_python;
 static _Thread_local uint64_t last_number;
 
 void fpgart_watch_launches(int how, uintptr_t around)
@@ -45,11 +44,6 @@ void fpgart_watch_launches(int how, uintptr_t around)
 int fpgart_may_watch_launch(void)
 {
     return fpgart_watches_launches() && atomic_load(&left) < MOST_LEFT && !fpgart_is_guest();
-}
-
-void fpgart_launched_by_python(int flag)
-{
-    in_python = flag;
 }
 
 uint64_t fpgart_number_command(void)
@@ -81,7 +75,7 @@ static void describe(struct fpgart_launch *launch, const struct held *held,
     uint64_t *key = memcpy(launch + 1, facts, sizeof facts);
     key = memcpy(key + FACTS, carried->sizes, sizeof carried->sizes);
     key += sizeof carried->sizes / sizeof *key;
-    for (uint64_t i = 0; i < held->buffers; i++)
+    for (uint32_t i = 0; i < held->buffers; i++)
         *key++ = fpgart_handle_serial(held->uses[i].buffer);
     launch->key = (uintptr_t)(launch + 1);
     memcpy((char *)launch->key + launch->key_size - launch->arguments, carried->more,
@@ -91,7 +85,7 @@ static void describe(struct fpgart_launch *launch, const struct held *held,
 /* Prepares what is checked around the kernel. The launch runs only if its buffers are still in
  * their places: fpgart_renews() refuses others. */
 static void check(struct fpgart_launch *launch, struct checked *checked, const struct held *held,
-                  uint32_t buffers, struct carried *carried)
+                  struct carried *carried)
 {
     const char *call = held->type == CL_COMMAND_TASK ? "clEnqueueTask" : "clEnqueueNDRangeKernel";
     snprintf(checked->words, sizeof checked->words, "%s ('%s') in queue %u", call,
@@ -100,8 +94,8 @@ static void check(struct fpgart_launch *launch, struct checked *checked, const s
     _Static_assert(sizeof checked->frames == sizeof launch->frames, "as many frames");
     memcpy(checked->frames, launch->frames, sizeof checked->frames);
     checked->frame_count = launch->frame_count;
-    checked->count = buffers;
-    for (uint32_t i = 0; i < buffers; i++) {
+    checked->count = held->buffers;
+    for (uint32_t i = 0; i < held->buffers; i++) {
         uintptr_t owner = fpgart_owner_of(held->uses[i].buffer);
         uintptr_t begin = fpgart_place_of(owner)->address;
         checked->blocks[i] =
@@ -113,13 +107,13 @@ static void check(struct fpgart_launch *launch, struct checked *checked, const s
 }
 
 struct fpgart_launch *fpgart_launch_new(const struct held *held, struct carried *carried,
-                                        uint32_t buffers, uint64_t begin, size_t arguments)
+                                        uint64_t begin, size_t arguments, int in_python)
 {
     int is_checked = atomic_load(&describes_calls);
-    size_t key = (FACTS + buffers) * sizeof(uint64_t) + sizeof carried->sizes + arguments, more = 0;
-    size_t room = (key + 15) / 16 * 16;
+    size_t key = (FACTS + held->buffers) * sizeof(uint64_t) + sizeof carried->sizes + arguments;
+    size_t room = (key + 15) / 16 * 16, more = 0;
     if (is_checked && around_launches != 0)
-        more = sizeof(struct checked) + buffers * sizeof(struct marked);
+        more = sizeof(struct checked) + held->buffers * sizeof(struct marked);
     struct fpgart_launch *made = calloc(1, sizeof *made + room + more);
     if (made == NULL)
         return NULL;
@@ -135,7 +129,7 @@ struct fpgart_launch *fpgart_launch_new(const struct held *held, struct carried 
         made->frames, sizeof made->frames / sizeof made->frames[0], in_python);
     made->arguments = arguments;
     if (more != 0)
-        check(made, (struct checked *)((char *)(made + 1) + room), held, buffers, carried);
+        check(made, (struct checked *)((char *)(made + 1) + room), held, carried);
     return made;
 }
 

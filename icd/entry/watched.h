@@ -39,16 +39,14 @@ FOR_PYTHON struct fpgart_launch {
 
 int fpgart_may_watch_launch(void); /* 1: C may carry one now */
 /* fpgart_call_begins() returns the time, or 0 if nobody watches; fpgart_launch_new() notes a
- * launch with so many bytes of arguments, fpgart_launch_called() that its call returns,
- * fpgart_launch_over() its end. */
+ * launch with so many bytes of arguments (`in_python`: Python has C try the call again),
+ * fpgart_launch_called() that its call returns, fpgart_launch_over() its end. */
 uint64_t fpgart_call_begins(void);
 struct fpgart_launch *fpgart_launch_new(const struct held *held, struct carried *carried,
-                                        uint32_t buffers, uint64_t begin, size_t arguments);
+                                        uint64_t begin, size_t arguments, int in_python);
 void fpgart_launch_called(struct fpgart_launch *launch, struct core_command *command,
                           const struct held *held);
 void fpgart_launch_over(const struct carried *carried, const struct held *held, int32_t status);
-/* 1 while Python has C try a call again. */
-void fpgart_launched_by_python(int flag);
 
 /* For Python: FPGART_TRACED and FPGART_CHECKED let C carry launches although entry points are
  * watched, and note each (permissions.h). `around`: the function that checks need around each
