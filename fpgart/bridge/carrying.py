@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 from _fpgart_icd import ffi, lib
 
 from fpgart.base import config
-from fpgart.base import opencl as cl
 from fpgart.base.errors import MemObjectAllocationFailure
 from fpgart.base.notices import NOTICES
 from fpgart.board.in_flight import SHORT
@@ -198,10 +197,9 @@ def board_of(queue: CommandQueue) -> CarriedBoard | None:
         with _making:
             board = BOARDS.get(device) or _new_board(device)
     if board is not None and queue.carried is None:
-        in_order, has_profiling = queue.in_order, bool(queue.properties & cl.CL_QUEUE_PROFILING_ENABLE)
         context = queue.context
         _show_board(context, context.handle, device, board)
-        of_queue = queue.core.pointer, board.address, context.handle, queue.number, in_order, has_profiling
+        of_queue = queue.core.pointer, board.address, context.handle, queue.number, queue.properties
         if not lib.fpgart_queue_carries(queue.handle, *of_queue):
             return None
         queue.carried = CarriedQueue(queue.handle)

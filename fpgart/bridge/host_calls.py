@@ -44,7 +44,7 @@ def host_frames() -> Frames:
         if length:
             return python_frames(bytes(ffi.unpack(text, length)).decode(errors="replace"))
     frames = ffi.new("uintptr_t[]", MOST_FRAMES)
-    return tuple(ffi.unpack(frames, lib.fpgart_host_frames(frames, MOST_FRAMES)))
+    return tuple(ffi.unpack(frames, lib.fpgart_frames_of_call(frames, MOST_FRAMES, True)))
 
 
 @lru_cache(maxsize=1)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from _fpgart_icd import ffi, lib
+from _fpgart_icd import ffi
 
 from fpgart.base import opencl as cl
 from fpgart.board.memory_system import MemoryRange
@@ -55,12 +55,10 @@ def view_buffer(parent: Buffer | Context, found: Any, handle: int) -> Buffer:
 
 
 def view_queue(context: Context, found: Any, handle: int) -> CommandQueue:
-    device, properties, has_list = ffi.new("uintptr_t *"), ffi.new("uint64_t *"), ffi.new("int *")
-    lib.fpgart_queue_says(handle, device, properties, has_list)
-    wanted = int(properties[0])
-    given = (cl.CL_QUEUE_PROPERTIES, wanted, 0) if has_list[0] else None
-    core = context.scheduler.core.queue_at(lib.fpgart_core_queue(handle))
-    queue = CommandQueue(context, find(int(device[0]), Device), wanted, given, core)
+    properties = int(found.flags)
+    given = (cl.CL_QUEUE_PROPERTIES, properties, 0) if found.has_list else None
+    core = context.scheduler.core.queue_at(ffi.cast("struct core_queue *", found.core))
+    queue = CommandQueue(context, find(int(found.device), Device), properties, given, core)
     queue.carried = CarriedQueue(handle)
     return queue
 

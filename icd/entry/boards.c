@@ -168,8 +168,11 @@ static int has_lane(struct core_queue *core, const struct fpgart_board *board, i
 
 /* `core`: Python's queue; NULL for one of C's, which has no number yet. */
 int fpgart_queue_carries(uintptr_t queue, struct core_queue *core, uintptr_t board,
-                         uintptr_t context, uint32_t number, int in_order, int has_profiling)
+                         uintptr_t context, uint32_t number, uint64_t properties)
 {
+    int in_order = (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) == 0;
+    int has_times =
+        (properties & CL_QUEUE_PROFILING_ENABLE) != 0 || fpgart_watches_launches() == FPGART_TRACED;
     fpgart_queue_slot *slot = fpgart_queue_of(queue);
     struct fpgart_carried_queue *made = NULL, *none = NULL;
     struct fpgart_board *of = (struct fpgart_board *)board;
@@ -180,7 +183,6 @@ int fpgart_queue_carries(uintptr_t queue, struct core_queue *core, uintptr_t boa
     if (core != NULL)
         core_queue_retain(core);
     made->core = core != NULL ? core : core_queue_new(scheduler, in_order);
-    int has_times = has_profiling || fpgart_watches_launches() == FPGART_TRACED;
     if (made->core == NULL || !has_lane(made->core, of, in_order, has_times)) {
         fpgart_queue_free(made);
         return 0;
@@ -188,8 +190,7 @@ int fpgart_queue_carries(uintptr_t queue, struct core_queue *core, uintptr_t boa
     made->board = of;
     made->context = context;
     made->number = number;
-    made->in_order = in_order;
-    made->has_profiling = has_profiling;
+    made->properties = properties;
     if (!atomic_compare_exchange_strong(slot, &none, made))
         fpgart_queue_free(made);
     return 1;
@@ -238,15 +239,11 @@ static uintptr_t make_queue(uintptr_t context, struct fpgart_board *board,
     uintptr_t made = fpgart_handle_new(FPGART_QUEUE, 1);
     if (made == 0)
         return 0;
-    if (!fpgart_queue_carries(made, NULL, (uintptr_t)board, context, 0,
-                              !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE),
-                              (properties & CL_QUEUE_PROFILING_ENABLE) != 0)) {
+    if (!fpgart_queue_carries(made, NULL, (uintptr_t)board, context, 0, properties)) {
         fpgart_handle_free(made);
         return 0;
     }
-    struct fpgart_carried_queue *queue = fpgart_carried_queue(made);
-    queue->properties = properties;
-    queue->has_list = has_list;
+    fpgart_carried_queue(made)->has_list = has_list;
     fpgart_is_unseen(made, context);
     return made;
 }
@@ -278,20 +275,6 @@ cl_command_queue fpgart_makes_queue_with(const void *context, const void *device
     if (!read_properties(list, &properties))
         return NULL;
     return makes_queue((uintptr_t)context, (uintptr_t)device, properties, list != NULL);
-}
-
-/* Writes Python's facts about a queue that C has made. */
-void fpgart_queue_says(uintptr_t queue, uintptr_t *device, uint64_t *properties, int *has_list)
-{
-    const struct fpgart_carried_queue *of = fpgart_carried_queue(queue);
-    *device = of->board->handle;
-    *properties = of->properties;
-    *has_list = of->has_list;
-}
-
-struct core_queue *fpgart_core_queue(uintptr_t queue)
-{
-    return fpgart_carried_queue(queue)->core;
 }
 
 void fpgart_queue_flush(uintptr_t queue)

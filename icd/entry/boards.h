@@ -36,10 +36,9 @@ struct fpgart_carried_queue {
     struct core_queue *core;
     struct fpgart_board *board;
     uintptr_t context;
-    int in_order, has_profiling;
+    uint64_t properties;
     uint32_t number; /* in findings */
     int has_list;    /* 1: the host created the queue with a list of properties */
-    uint64_t properties;
 };
 
 FOR_PYTHON uintptr_t fpgart_board_new(uintptr_t device, uintptr_t carrier, uintptr_t engine_context,
@@ -62,12 +61,8 @@ cl_command_queue fpgart_makes_queue(const void *context, const void *device,
 cl_command_queue fpgart_makes_queue_with(const void *context, const void *device,
                                          const cl_queue_properties *list);
 FOR_PYTHON int fpgart_queue_carries(uintptr_t queue, struct core_queue *core, uintptr_t board,
-                                    uintptr_t context, uint32_t number, int in_order,
-                                    int has_profiling);
+                                    uintptr_t context, uint32_t number, uint64_t properties);
 struct fpgart_carried_queue *fpgart_carried_queue(uintptr_t queue); /* NULL: none is carried */
-AT_ONCE struct core_queue *fpgart_core_queue(uintptr_t queue);
-AT_ONCE void fpgart_queue_says(uintptr_t queue, uintptr_t *device, uint64_t *properties,
-                               int *has_list);
 FOR_PYTHON void fpgart_queue_flush(uintptr_t queue);
 void fpgart_queue_free(struct fpgart_carried_queue *queue);
 int fpgart_event_of(uintptr_t event, struct fpgart_event *found);

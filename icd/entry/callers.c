@@ -18,7 +18,7 @@ static uintptr_t own_begin, own_end;
 
 static int find_own(struct dl_phdr_info *info, size_t size, void *data)
 {
-    uintptr_t here = (uintptr_t)&fpgart_host_frames, begin = UINTPTR_MAX, end = 0;
+    uintptr_t here = (uintptr_t)&fpgart_frames_of_call, begin = UINTPTR_MAX, end = 0;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *part = &info->dlpi_phdr[i];
         if (part->p_type != PT_LOAD)
@@ -141,9 +141,4 @@ size_t fpgart_frames_of_call(uintptr_t *frames, size_t most, int through_interpr
     while (next < count && found < most)
         frames[found++] = (uintptr_t)all[next++];
     return found;
-}
-
-size_t fpgart_host_frames(uintptr_t *frames, size_t most)
-{
-    return fpgart_frames_of_call(frames, most, 1);
 }

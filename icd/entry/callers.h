@@ -9,7 +9,6 @@
 #include <stdint.h>
 
 /* Writes the host's return addresses, innermost first, behind the entry point that runs on
- * this thread. Returns their number. */
-FOR_PYTHON size_t fpgart_host_frames(uintptr_t *frames, size_t most);
-/* The same, for an entry point that has not called the interpreter, too. */
-size_t fpgart_frames_of_call(uintptr_t *frames, size_t most, int through_interpreter);
+ * this thread. Returns their number. `through_interpreter`: the entry point has called the
+ * interpreter. */
+FOR_PYTHON size_t fpgart_frames_of_call(uintptr_t *frames, size_t most, int through_interpreter);

@@ -118,9 +118,6 @@ int fpgart_says_event(const void *event, cl_event_info query, size_t size, void 
         done = answers(&found.queue, sizeof found.queue, size, value, size_ret);
     } else if (query == CL_EVENT_CONTEXT) {
         done = answers(&found.context, sizeof found.context, size, value, size_ret);
-    } else if (query == CL_EVENT_REFERENCE_COUNT) {
-        cl_uint references = fpgart_handle_references((uintptr_t)event);
-        done = answers(&references, sizeof references, size, value, size_ret);
     }
     fpgart_unhold((uintptr_t)event, FPGART_EVENT);
     return done;
@@ -135,7 +132,8 @@ int fpgart_says_times(const void *event, cl_profiling_info query, size_t size, v
         return 0;
     int done = 0;
     if (query >= CL_PROFILING_COMMAND_QUEUED && query <= CL_PROFILING_COMMAND_COMPLETE &&
-        found.queue != 0 && fpgart_carried_queue(found.queue)->has_profiling &&
+        found.queue != 0 &&
+        (fpgart_carried_queue(found.queue)->properties & CL_QUEUE_PROFILING_ENABLE) != 0 &&
         core_status(found.command) == CL_COMPLETE) {
         uint64_t times[4];
         core_times(found.command, times);

@@ -26,7 +26,7 @@ static int carry_directly(struct command *command)
     carried->data = (void *)((const char *)&command->held - (const char *)carried);
     if (!core_finishes_alone(queue))
         return 0;
-    if (command->queue->in_order)
+    if ((command->queue->properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) == 0)
         core_finish(queue);
     if (!core_begin_directly(queue, command->epoch, carried))
         return 0;

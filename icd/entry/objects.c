@@ -67,5 +67,12 @@ int fpgart_view(uintptr_t handle, struct fpgart_unseen *found)
     found->block = block.address;
     found->host = contents->region.host;
     found->store = block.store;
+    const struct fpgart_carried_queue *queue = atomic_load(&contents->carried);
+    if (queue != NULL) {
+        found->core = (uintptr_t)queue->core;
+        found->device = queue->board->handle;
+        found->flags = queue->properties;
+        found->has_list = (uint32_t)queue->has_list;
+    }
     return 1;
 }
