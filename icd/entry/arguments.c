@@ -32,16 +32,6 @@ struct fpgart_arguments *fpgart_pattern_new(uint32_t count, const char *name, ui
     return made;
 }
 
-const char *fpgart_pattern_name(const struct fpgart_arguments *pattern)
-{
-    return pattern->name;
-}
-
-void fpgart_arguments_retain(struct fpgart_arguments *arguments)
-{
-    atomic_fetch_add(&arguments->references, 1);
-}
-
 void fpgart_arguments_release(struct fpgart_arguments *arguments)
 {
     if (arguments == NULL || atomic_fetch_sub(&arguments->references, 1) != 1)
@@ -72,7 +62,7 @@ struct fpgart_arguments *fpgart_arguments_like(struct fpgart_arguments *pattern)
     struct fpgart_arguments *made = make(pattern->count);
     if (made == NULL)
         return NULL;
-    fpgart_arguments_retain(pattern);
+    atomic_fetch_add(&pattern->references, 1);
     made->pattern = pattern;
     made->missing = pattern->count;
     pthread_mutex_lock(&pattern->lock);
@@ -82,13 +72,6 @@ struct fpgart_arguments *fpgart_arguments_like(struct fpgart_arguments *pattern)
     copy_image(made, pattern);
     pthread_mutex_unlock(&pattern->lock);
     return made;
-}
-
-uintptr_t fpgart_pattern_of(const struct fpgart_arguments *arguments,
-                            struct fpgart_arguments **pattern)
-{
-    *pattern = arguments->pattern;
-    return arguments->pattern->program;
 }
 
 int fpgart_arguments_copy(struct fpgart_arguments *made, struct fpgart_arguments *arguments)
@@ -105,24 +88,6 @@ int fpgart_arguments_copy(struct fpgart_arguments *made, struct fpgart_arguments
     }
     pthread_mutex_unlock(&arguments->lock);
     return has_all;
-}
-
-uint64_t *fpgart_unheard_arguments(fpgart_arguments_slot *slot)
-{
-    struct fpgart_arguments *arguments = atomic_load(slot);
-    return arguments != NULL ? (uint64_t *)&arguments->unheard : NULL;
-}
-
-uint64_t *fpgart_arguments_begin(fpgart_arguments_slot *slot, struct fpgart_arguments *pattern)
-{
-    struct fpgart_arguments *made = fpgart_arguments_like(pattern), *none = NULL;
-    if (made == NULL)
-        return NULL;
-    memset(made->known, 0, sizeof made->known); /* Python passes on those that were set */
-    if (atomic_compare_exchange_strong(slot, &none, made))
-        return (uint64_t *)&made->unheard;
-    fpgart_arguments_release(made);
-    return (uint64_t *)&none->unheard;
 }
 
 void fpgart_arguments_free(fpgart_arguments_slot *slot)

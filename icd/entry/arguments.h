@@ -78,19 +78,10 @@ FOR_PYTHON enum { FPGART_IN_ALLOCATION = 16 };
 /* Returns what C knows of a kernel; NULL: nothing. */
 struct fpgart_arguments *fpgart_arguments_of_kernel(uintptr_t kernel);
 struct fpgart_arguments *fpgart_pattern_new(uint32_t count, const char *name, uintptr_t program);
-const char *fpgart_pattern_name(const struct fpgart_arguments *pattern);
 /* Returns the arguments of a new kernel, of which none is set. NULL without memory. */
 struct fpgart_arguments *fpgart_arguments_like(struct fpgart_arguments *pattern);
-/* Writes the pattern of a kernel's arguments, and returns its program. */
-uintptr_t fpgart_pattern_of(const struct fpgart_arguments *arguments,
-                            struct fpgart_arguments **pattern);
 /* Copies the arguments of a kernel of the same name to a new one. Returns 0 if C has not all. */
 int fpgart_arguments_copy(struct fpgart_arguments *made, struct fpgart_arguments *arguments);
-/* Gives arguments to a kernel that Python has made, if it has none. Returns the address of a word
- * that is not 0 while Python has not got all of them; NULL without memory. */
-uint64_t *fpgart_arguments_begin(fpgart_arguments_slot *slot, struct fpgart_arguments *pattern);
-uint64_t *fpgart_unheard_arguments(fpgart_arguments_slot *slot); /* that word; NULL: none */
-void fpgart_arguments_retain(struct fpgart_arguments *arguments);
 void fpgart_arguments_release(struct fpgart_arguments *arguments);
 void fpgart_arguments_free(fpgart_arguments_slot *slot);
 /* These return NULL if C does not know the kernel's name. */

@@ -51,7 +51,7 @@ static struct fpgart_kernels *have_kernels(uintptr_t program)
 static struct fpgart_arguments *find(const struct fpgart_kernels *kernels, const char *name)
 {
     for (size_t i = 0; i < kernels->count; i++)
-        if (strcmp(fpgart_pattern_name(kernels->patterns[i]), name) == 0)
+        if (strcmp(kernels->patterns[i]->name, name) == 0)
             return kernels->patterns[i];
     return NULL;
 }
@@ -69,33 +69,29 @@ static struct fpgart_arguments *add(struct fpgart_kernels *kernels, uint32_t cou
     return larger[kernels->count] != NULL ? larger[kernels->count++] : NULL;
 }
 
-/* Returns the pattern of a program's kernels of that name, with a reference. The first call makes
- * it. */
-static struct fpgart_arguments *pattern_of(uintptr_t program, uint32_t count, const char *name)
-{
-    struct fpgart_kernels *kernels = have_kernels(program);
-    if (kernels == NULL)
-        return NULL;
-    pthread_mutex_lock(&kernels->lock);
-    struct fpgart_arguments *found = find(kernels, name);
-    if (found == NULL)
-        found = add(kernels, count, name, program);
-    if (found != NULL)
-        fpgart_arguments_retain(found);
-    pthread_mutex_unlock(&kernels->lock);
-    return found;
-}
-
+/* The caller has the interpreter's lock. */
 uint64_t *fpgart_arguments_new(uintptr_t kernel, uint32_t count, uintptr_t program,
                                const char *name)
 {
     fpgart_arguments_slot *slot = fpgart_arguments_of(kernel);
-    if (slot == NULL || fpgart_unheard_arguments(slot) != NULL)
-        return slot != NULL ? fpgart_unheard_arguments(slot) : NULL;
-    struct fpgart_arguments *pattern = pattern_of(program, count, name);
-    uint64_t *unheard = pattern != NULL ? fpgart_arguments_begin(slot, pattern) : NULL;
-    fpgart_arguments_release(pattern);
-    return unheard;
+    struct fpgart_arguments *made = slot != NULL ? atomic_load(slot) : NULL;
+    if (made != NULL)
+        return (uint64_t *)&made->unheard;
+    struct fpgart_kernels *kernels = slot != NULL ? have_kernels(program) : NULL;
+    if (kernels == NULL)
+        return NULL;
+    pthread_mutex_lock(&kernels->lock);
+    struct fpgart_arguments *pattern = find(kernels, name);
+    if (pattern == NULL)
+        pattern = add(kernels, count, name, program);
+    if (pattern != NULL)
+        made = fpgart_arguments_like(pattern);
+    pthread_mutex_unlock(&kernels->lock);
+    if (made == NULL)
+        return NULL;
+    memset(made->known, 0, sizeof made->known); /* Python passes on those that were set */
+    atomic_store(slot, made);
+    return (uint64_t *)&made->unheard;
 }
 
 /* Returns the arguments of a new kernel, and counts it; NULL leaves it to Python. Without a name:
@@ -149,11 +145,10 @@ cl_kernel fpgart_makes_kernel(const void *program, const char *name)
 
 static cl_kernel clone_of(struct fpgart_arguments *arguments)
 {
-    struct fpgart_arguments *pattern;
-    uintptr_t program = fpgart_pattern_of(arguments, &pattern);
+    uintptr_t program = arguments->pattern->program;
     if (!may_use(program))
         return NULL;
-    struct fpgart_arguments *made = begin(program, fpgart_pattern_name(pattern), 0);
+    struct fpgart_arguments *made = begin(program, arguments->pattern->name, 0);
     if (made != NULL && !fpgart_arguments_copy(made, arguments)) {
         fpgart_kernel_goes(program);
         fpgart_arguments_release(made);
@@ -179,7 +174,7 @@ void fpgart_kernels_are(uintptr_t program, uint32_t count, const uintptr_t *hand
     struct fpgart_kernels *kernels = kernels_of(program);
     struct fpgart_arguments **list = calloc(count, sizeof(struct fpgart_arguments *));
     for (uint32_t i = 0; list != NULL && i < count; i++)
-        fpgart_pattern_of(atomic_load(fpgart_arguments_of(handles[i])), &list[i]);
+        list[i] = atomic_load(fpgart_arguments_of(handles[i]))->pattern;
     pthread_mutex_lock(&kernels->lock);
     if (list != NULL && kernels->listed == 0) {
         kernels->listed = count;
