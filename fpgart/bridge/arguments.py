@@ -83,16 +83,19 @@ def is_kept(kernel: Kernel) -> bool:
     return kernel.elsewhere is not None
 
 
+def _accept(kernel: Kernel, index: int, what: int, number: int = 0, detail: int = 0) -> None:
+    if is_kept(kernel):
+        lib.fpgart_accept(kernel.handle, index, what, number, detail)
+
+
 def accept_values(kernel: Kernel, index: int, size: int, *, is_structure: bool) -> None:
     """Lets C set this argument to other values of `size` bytes."""
-    if is_kept(kernel):
-        lib.fpgart_accept_values(kernel.handle, index, size, is_structure)
+    _accept(kernel, index, lib.FPGART_VALUES, size, is_structure)
 
 
 def accept_local_sizes(kernel: Kernel, index: int) -> None:
     """Lets C set this argument to other sizes of local memory."""
-    if is_kept(kernel):
-        lib.fpgart_accept_local_sizes(kernel.handle, index)
+    _accept(kernel, index, lib.FPGART_LOCAL_SIZES)
 
 
 def accept_buffers(kernel: Kernel, index: int) -> None:
@@ -100,21 +103,19 @@ def accept_buffers(kernel: Kernel, index: int) -> None:
 
     If the argument has a buffer_location, the buffer needs a place.
     """
-    if is_kept(kernel):
-        needs_place = bool(kernel.interface.arguments[index].buffer_location)
-        lib.fpgart_accept_buffers(kernel.handle, index, kernel.context.handle, needs_place)
+    needs_place = bool(kernel.interface.arguments[index].buffer_location)
+    _accept(kernel, index, lib.FPGART_BUFFERS, kernel.context.handle, needs_place)
 
 
 def accept_svm_pointers(kernel: Kernel, index: int) -> None:
     """Lets C set this argument to other addresses (clSetKernelArgSVMPointer)."""
-    if is_kept(kernel):
-        lib.fpgart_accept_svm_pointers(kernel.handle, index, kernel.context.handle)
+    _accept(kernel, index, lib.FPGART_SVM, kernel.context.handle)
 
 
 def accept_usm_pointers(kernel: Kernel, index: int, alignment: int) -> None:
     """Lets C set this argument to other aligned pointers into USM allocations, unless it has a buffer_location."""
-    if not kernel.interface.arguments[index].buffer_location and is_kept(kernel):
-        lib.fpgart_accept_usm_pointers(kernel.handle, index, kernel.context.handle, alignment or 1)
+    if not kernel.interface.arguments[index].buffer_location:
+        _accept(kernel, index, lib.FPGART_USM, kernel.context.handle, alignment or 1)
 
 
 def reach(kernel: Kernel) -> int:

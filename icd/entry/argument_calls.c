@@ -23,77 +23,45 @@ static struct place *place_of(struct fpgart_arguments *arguments, uint32_t index
     return arguments != NULL && index < arguments->count ? &arguments->places[index] : NULL;
 }
 
-/* Arguments that Python accepts for one kernel are accepted for all kernels of that name. */
-static void share(struct fpgart_arguments *arguments, uint32_t index, const struct facts *facts)
+static void write_fact(struct facts *facts, int what, uint64_t number, uint64_t detail)
 {
-    if (arguments == NULL)
+    switch (what) {
+    case FPGART_VALUES:
+        facts->size = (uint32_t)number;
+        facts->is_structure = (int)detail;
+        break;
+    case FPGART_LOCAL_SIZES:
+        facts->is_local = 1;
+        break;
+    case FPGART_BUFFERS:
+        facts->buffer_context = fpgart_handle_serial(number);
+        facts->needs_place = (int)detail;
+        break;
+    case FPGART_SVM:
+        facts->svm_context = fpgart_handle_serial(number);
+        break;
+    case FPGART_USM:
+        facts->usm_context = fpgart_handle_serial(number);
+        facts->alignment = detail;
+        break;
+    }
+}
+
+/* Arguments that Python accepts for one kernel are accepted for all kernels of that name. */
+void fpgart_accept(uintptr_t kernel, uint32_t index, int what, uint64_t number, uint64_t detail)
+{
+    struct fpgart_arguments *arguments = fpgart_arguments_of_kernel(kernel);
+    struct place *place = place_of(arguments, index);
+    if (place == NULL || (what == FPGART_VALUES && number > FPGART_VALUE))
         return;
     struct fpgart_arguments *pattern = arguments->pattern;
     pthread_mutex_lock(&arguments->lock);
-    arguments->places[index].facts = *facts;
+    write_fact(&place->facts, what, number, detail);
+    const struct facts facts = place->facts;
     pthread_mutex_unlock(&arguments->lock);
     pthread_mutex_lock(&pattern->lock);
-    pattern->places[index].facts = *facts;
+    pattern->places[index].facts = facts;
     pthread_mutex_unlock(&pattern->lock);
-}
-
-/* Copies the facts about an argument. Returns NULL if the kernel has no such argument. */
-static struct fpgart_arguments *read_facts(uintptr_t kernel, uint32_t index, struct facts *facts)
-{
-    struct fpgart_arguments *arguments = fpgart_arguments_of_kernel(kernel);
-    const struct place *place = place_of(arguments, index);
-    if (place == NULL)
-        return NULL;
-    pthread_mutex_lock(&arguments->lock);
-    *facts = place->facts;
-    pthread_mutex_unlock(&arguments->lock);
-    return arguments;
-}
-
-void fpgart_accept_values(uintptr_t kernel, uint32_t index, size_t size, int is_structure)
-{
-    struct facts facts = {0};
-    struct fpgart_arguments *arguments = read_facts(kernel, index, &facts);
-    facts.size = (uint32_t)size;
-    facts.is_structure = is_structure;
-    if (size <= FPGART_VALUE)
-        share(arguments, index, &facts);
-}
-
-void fpgart_accept_local_sizes(uintptr_t kernel, uint32_t index)
-{
-    struct facts facts = {0};
-    struct fpgart_arguments *arguments = read_facts(kernel, index, &facts);
-    facts.is_local = 1;
-    share(arguments, index, &facts);
-}
-
-void fpgart_accept_buffers(uintptr_t kernel, uint32_t index, uintptr_t context, int needs_place)
-{
-    struct facts facts = {0};
-    struct fpgart_arguments *arguments = read_facts(kernel, index, &facts);
-    facts.buffer_context = fpgart_handle_serial(context);
-    facts.needs_place = needs_place;
-    share(arguments, index, &facts);
-}
-
-void fpgart_accept_svm_pointers(uintptr_t kernel, uint32_t index, uintptr_t context)
-{
-    struct facts facts = {0};
-    struct fpgart_arguments *arguments = read_facts(kernel, index, &facts);
-    facts.svm_context = fpgart_handle_serial(context);
-    share(arguments, index, &facts);
-}
-
-void fpgart_accept_usm_pointers(uintptr_t kernel, uint32_t index, uintptr_t context,
-                                size_t alignment)
-{
-    struct facts facts = {0};
-    struct fpgart_arguments *arguments = read_facts(kernel, index, &facts);
-    facts.usm_context = fpgart_handle_serial(context);
-    facts.alignment = alignment;
-    if (alignment != 0)
-        share(arguments, index, &facts);
 }
 
 static int passes(const struct facts *facts, uintptr_t buffer)

@@ -20,13 +20,15 @@ FOR_PYTHON struct fpgart_argument {
 };
 
 /* For Python: it accepts such arguments of the kernel, and of all kernels of its name. */
-AT_ONCE void fpgart_accept_values(uintptr_t kernel, uint32_t index, size_t size, int is_structure);
-AT_ONCE void fpgart_accept_local_sizes(uintptr_t kernel, uint32_t index);
-AT_ONCE void fpgart_accept_buffers(uintptr_t kernel, uint32_t index, uintptr_t context,
-                                   int needs_place);
-AT_ONCE void fpgart_accept_svm_pointers(uintptr_t kernel, uint32_t index, uintptr_t context);
-AT_ONCE void fpgart_accept_usm_pointers(uintptr_t kernel, uint32_t index, uintptr_t context,
-                                        size_t alignment);
+FOR_PYTHON enum {
+    FPGART_VALUES,      /* of `number` bytes; `detail`: of a structure */
+    FPGART_LOCAL_SIZES, /* any */
+    FPGART_BUFFERS,     /* of the context `number`; `detail`: they need a place */
+    FPGART_SVM,         /* any pointer; in the context `number` */
+    FPGART_USM          /* pointers into allocations of the context `number`; `detail`: alignment */
+};
+AT_ONCE void fpgart_accept(uintptr_t kernel, uint32_t index, int what, uint64_t number,
+                           uint64_t detail);
 int fpgart_sets_argument(const void *kernel, cl_uint index, size_t size, const void *value);
 int fpgart_sets_svm_pointer(const void *kernel, cl_uint index, const void *pointer);
 int fpgart_sets_usm_pointer(const void *kernel, cl_uint index, const void *pointer);
