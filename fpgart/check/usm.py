@@ -7,7 +7,6 @@ fpgart/check/pages/protection.py finds accesses without a command, and those of 
 from __future__ import annotations
 
 from bisect import bisect_right, insort
-from collections import deque
 from dataclasses import dataclass
 from weakref import WeakSet
 
@@ -43,15 +42,13 @@ class FreedAllocations:
     def __init__(self) -> None:
         self._begins: list[int] = []
         self._freed: dict[int, _Freed] = {}
-        self._order: deque[int] = deque()
 
     def add(self, freed: _Freed) -> None:
         self.forget(freed.begin, freed.end)
         insort(self._begins, freed.begin)
         self._freed[freed.begin] = freed
-        self._order.append(freed.begin)
-        while len(self._order) > MOST_FREED:
-            self._remove(self._order.popleft())
+        while len(self._freed) > MOST_FREED:
+            self._remove(next(iter(self._freed)))
 
     def forget(self, begin: int, end: int) -> None:
         """Removes addresses that have been allocated again."""
