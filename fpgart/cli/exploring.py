@@ -7,11 +7,10 @@ source. The results of a correct host do not depend on these.
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from fpgart.cli.running import FOUND, RunError, environment, found
+from fpgart.cli.running import FOUND, environment, found, run_captured
 from fpgart.watch.words import times
 
 DEADLOCK = "deadlock: "
@@ -49,15 +48,9 @@ class Explorer:
         self.compares_output = True
 
     def run(self, **variables: str) -> Outcome:
-        command = [self._path, *self._program[1:]]
         chosen = environment({**self._extra, **variables})
-        try:
-            made = subprocess.run(command, env=chosen, capture_output=True, timeout=self._seconds, check=False)
-        except subprocess.TimeoutExpired as late:
-            return Outcome(None, late.stdout or b"", _deadlock(late.stderr or b""))
-        except OSError as error:
-            raise RunError(f"{self._program[0]}: {error.strerror}") from None
-        return Outcome(made.returncode, made.stdout, _deadlock(made.stderr))
+        status, output, errors = run_captured([self._path, *self._program[1:]], chosen, self._seconds)
+        return Outcome(status, output, _deadlock(errors))
 
     def same(self, one: Outcome, other: Outcome) -> bool:
         ended = (one.status, bool(one.deadlock)) == (other.status, bool(other.deadlock))

@@ -11,7 +11,6 @@ import json
 import os
 import re
 import signal
-import subprocess
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -20,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fpgart.board.fault_rules import STATUSES
-from fpgart.cli.running import FOUND, RunError, environment, found
+from fpgart.cli.running import FOUND, RunError, environment, found, run_captured
 from fpgart.watch.words import times
 
 CHANGES = re.compile(rb"0x[0-9a-f]+|\d+")
@@ -92,27 +91,9 @@ class Failing:
             if nth:
                 given = [asked.get("FPGART_FAULTS") or os.environ.get("FPGART_FAULTS", "")]
                 asked["FPGART_FAULTS"] = "; ".join(filter(None, [*given, f"api:*:{self._status}:{nth}"]))
-            status, output, errors = self._ended([self._path, *self._program[1:]], environment(asked))
+            command = [self._path, *self._program[1:]]
+            status, output, errors = run_captured(command, environment(asked), self.seconds)
             return Run(status, output, errors, tuple(_calls(calls)))
-
-    def _ended(self, command: list[str], variables: dict[str, str]) -> tuple[int | None, bytes, bytes]:
-        """Returns exit status and output of a program; at the time limit it is killed with its child processes."""
-        try:
-            process = subprocess.Popen(
-                command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
-            )
-        except OSError as error:
-            raise RunError(f"{self._program[0]}: {error.strerror}") from None
-        with process:
-            try:
-                output, errors = process.communicate(timeout=self.seconds)
-                return process.returncode, output, errors
-            except subprocess.TimeoutExpired:
-                _kill(process)
-                return None, *process.communicate()
-            except BaseException:
-                _kill(process)
-                raise
 
     def _comparison(self, again: Run) -> Callable[[bytes], bytes]:
         """Returns a function for the common part of two usual runs' outputs: all, all but numbers, or none."""
@@ -151,11 +132,6 @@ class Failing:
     def _new_lines(self, run: Run) -> list[str]:
         usual = {self._same(line) for line in _lines(self.usual)}
         return [line.decode(errors="replace") for line in _lines(run) if self._same(line) not in usual]
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _lines(run: Run) -> list[bytes]:

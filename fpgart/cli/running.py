@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -230,3 +231,31 @@ def run_and_wait(program: tuple[str, ...], variables: dict[str, str]) -> int:
     for missed in early:
         children[0].send_signal(missed)
     return children[0].wait()
+
+
+def run_captured(command: list[str], variables: dict[str, str], seconds: float) -> tuple[int | None, bytes, bytes]:
+    """Returns exit status and output of a program; at the time limit it is killed with its child processes.
+
+    The status is None then. Raises RunError if the program cannot be started.
+    """
+    try:
+        process = subprocess.Popen(
+            command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+        )
+    except OSError as error:
+        raise RunError(f"{command[0]}: {error.strerror}") from None
+    with process:
+        try:
+            output, errors = process.communicate(timeout=seconds)
+            return process.returncode, output, errors
+        except subprocess.TimeoutExpired:
+            _kill(process)
+            return None, *process.communicate()
+        except BaseException:
+            _kill(process)
+            raise
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 from c_hosts import build, plain_environment
 from processes import fpgart
+
+from fpgart.cli.exploring import Explorer
 
 
 @pytest.fixture(scope="module")
@@ -45,3 +48,16 @@ def test_a_program_that_is_not_there_is_said_so(tmp_path: Path) -> None:
     run = fpgart("channels", "--", tmp_path / "missing")
     assert run.returncode != 0
     assert "missing: no such program" in run.stderr
+
+
+def test_a_host_that_does_not_end_is_ended_with_its_children(tmp_path: Path) -> None:
+    """Its child has the pipe open for writing as long as it lives."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    run = Explorer(("sh", "-c", f"sleep 600 1<>{pipe} & echo begun; wait"), {}, 1.0).run()
+    assert (run.words, run.output) == ("did not end in time", b"begun\n")
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        assert os.read(reader, 1) == b""  # with a writer left, this raises
+    finally:
+        os.close(reader)
