@@ -118,6 +118,8 @@ def enqueue_nd_range_kernel(
     pad = ONES[work_dim:]
     sizes = tuple(ffi.unpack(global_work_size, work_dim)) if global_work_size else (0,) * work_dim
     offset = checked_offset(sizes, global_work_offset)
+    if max(sizes) > SIZE_MAX >> 1:
+        raise InvalidGlobalWorkSize(f"global size {sizes} is beyond any device")
     local = tuple(ffi.unpack(local_work_size, work_dim)) if local_work_size else required_size(kernel, work_dim)
     if local:
         check_local(command_queue.device, kernel, sizes, local)
@@ -127,8 +129,6 @@ def enqueue_nd_range_kernel(
         return command_queue.enqueue(
             cl.CL_COMMAND_NDRANGE_KERNEL, HostWork(command_queue.device, lambda: None), wait_list
         )
-    if max(sizes) > SIZE_MAX >> 1:
-        raise InvalidGlobalWorkSize(f"global size {sizes} is beyond any device")
     if carries_launch(command_queue, kernel):
         return None
     launch = new_launch(

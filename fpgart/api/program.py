@@ -232,10 +232,10 @@ def build_program(
     chosen = device_list(num_devices, devices, program.devices, "program", optional=True)
     if user_data and not pfn_notify:
         raise InvalidValue("user_data is given without pfn_notify")
-    if program.linked:
-        raise InvalidOperation("the program was made by clLinkProgram; there is nothing to build it from")
     text = checked_options(options, InvalidBuildOptions)
     check_compiler(program)
+    if program.linked:
+        raise InvalidOperation("the program was made by clLinkProgram; there is nothing to build it from")
     program.claim(chosen)
     run_build(program, pfn_notify, user_data, lambda: program.build(chosen, text))
 
@@ -257,8 +257,6 @@ def compile_program(
         raise InvalidValue("headers, their names and their number contradict each other")
     if user_data and not pfn_notify:
         raise InvalidValue("user_data is given without pfn_notify")
-    if program.source is None and not program.il:
-        raise InvalidOperation("the program has no source to compile")
     headers: dict[str, Program] = {}
     for index in range(num_input_headers):
         header = program_of(program.context, int(input_headers[index]))
@@ -266,6 +264,8 @@ def compile_program(
         headers.setdefault(name, header)
     text = checked_options(options, InvalidCompilerOptions)
     check_compiler(program)
+    if program.source is None and not program.il:
+        raise InvalidOperation("the program has no source to compile")
     program.claim(chosen)
     run_build(program, pfn_notify, user_data, lambda: program.compile(chosen, text, headers))
 
@@ -309,10 +309,11 @@ def link_program(
     if user_data and not pfn_notify:
         raise InvalidValue("user_data is given without pfn_notify")
     programs = [program_of(context, int(input_programs[index])) for index in range(num_input_programs)]
+    text = checked_options(options, InvalidLinkerOptions)
     linked = [device for device in chosen if may_link(programs, device)]
     if not linked:
         raise InvalidOperation("a program that is to be linked has not been compiled")
-    made, error = link(context, linked, checked_options(options, InvalidLinkerOptions), programs)
+    made, error = link(context, linked, text, programs)
     if len(linked) < len(chosen):
         made.add(Program(context, [device for device in chosen if device not in linked]))
     if pfn_notify:

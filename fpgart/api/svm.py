@@ -130,7 +130,7 @@ def enqueue_svm_map(
     check_svm(command_queue)
     invalidates = flags & cl.CL_MAP_WRITE_INVALIDATE_REGION
     if not svm_ptr or not size:
-        raise InvalidValue("the size of the mapping is 0 bytes")
+        raise InvalidValue("the size of the mapping is 0 bytes" if svm_ptr else "the pointer is NULL")
     if flags & ~MAP_FLAGS or (invalidates and flags & ~invalidates):
         raise InvalidValue(f"{flags:#x} are not valid flags for mapping")
     if carries_transfer(command_queue, blocking=blocking_map):

@@ -83,11 +83,11 @@ def check_within_svm(context: Context, flags: int, size: int, host_ptr: int) -> 
 
 
 def make_buffer(context: Context, flags: int, size: int, host_ptr: int, properties: tuple[int, ...] | None) -> Buffer:
+    placement = requested_placement(context, properties or (), flags) if properties or flags & CHANNELS else ANYWHERE
     on_chip = flags & cl.CL_MEM_USE_MSMC_TI
     if on_chip and not any(device.board.has_msmc for device in context.devices):
         raise InvalidValue("no device of the context has on-chip memory for buffers (CL_MEM_USE_MSMC_TI)")
     check_flags(flags & ~on_chip)
-    placement = requested_placement(context, properties or (), flags) if properties or flags & CHANNELS else ANYWHERE
     if not size:
         raise InvalidBufferSize("a buffer of 0 bytes is not possible")
     if size > context.max_mem_alloc_size:

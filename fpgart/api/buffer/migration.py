@@ -24,11 +24,11 @@ def enqueue_migrate_mem_objects(
 ) -> Command:
     if not num_mem_objects or not mem_objects:
         raise InvalidValue("no memory objects are given")
-    if flags & ~(cl.CL_MIGRATE_MEM_OBJECT_HOST | cl.CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED):
-        raise InvalidValue(f"{flags:#x} are not valid flags for migrating")
     buffers = [find(mem_objects[index], Buffer) for index in range(num_mem_objects)]
     for buffer in buffers:
         check_context(command_queue, buffer)
+    if flags & ~(cl.CL_MIGRATE_MEM_OBJECT_HOST | cl.CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED):
+        raise InvalidValue(f"{flags:#x} are not valid flags for migrating")
     if not flags and carries_transfer(command_queue, *buffers):
         return None
     device = command_queue.device
