@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from fpgart.runtime.commands.access import Accesses, AccessMode, whole
 from fpgart.runtime.commands.transfers import Transfer
@@ -13,51 +13,65 @@ from fpgart.runtime.memory.reservation import NOTHING, Reservation
 from fpgart.runtime.scheduling.event import Operation
 from fpgart.runtime.scheduling.occupancy import TAKEN, Claim
 
-Move = tuple[Buffer, Block]
-"""A buffer, and the block to which its contents go."""
 
-
-def stop_carrying(devices: tuple[Device, ...], buffers: Iterable[Buffer]) -> bool:
-    """Lets C carry no more commands on the devices.
-
-    Returns True if no carried command uses the buffers, so that they may move.
-    """
-    handles = [buffer.owner.handle for buffer in buffers]
-    stopped = [device.occupancy.stop_carrying(handles) for device in devices]
-    return all(stopped)
-
-
-def carry_on(devices: tuple[Device, ...]) -> None:
-    for device in devices:
-        device.occupancy.carry_on()
-
-
-def begin_to_move(buffers: Iterable[Buffer]) -> None:
-    """Keeps kernels from using the buffers where they are. The scheduler's lock is held."""
-    for buffer in buffers:
-        buffer.moving += 1
-
-
-def end_move(buffers: Iterable[Buffer]) -> None:
-    """Ends begin_to_move(), whether the buffers moved or not. The scheduler's lock is held."""
-    for buffer in buffers:
-        buffer.moving -= 1
-
-
-class MoveToBlocks(Transfer):
-    """Migrates buffers to blocks on a device.
+class Move(Transfer):
+    """Moves the contents of buffers.
 
     It waits while a running kernel uses a block that contents would move from or to.
     """
 
-    __slots__ = ("leaving", "moves")
+    __slots__ = ("leaving",)
     name = "migration"
 
-    def __init__(self, device: Device, moves: list[Move]) -> None:
+    def __init__(self, device: Device) -> None:
+        super().__init__(device)
+        self.leaving: tuple[Buffer, ...] = ()
+        """The buffers whose contents are moving: kernels do not use them where they are."""
+
+    def targets(self) -> Sequence[tuple[Buffer, Block | None]]:
+        """Returns the buffers, and the block to which the contents of each go; None for the host's memory."""
+        raise NotImplementedError
+
+    def claim(self) -> Claim:
+        targets = self.targets()
+        handles = [buffer.owner.handle for buffer, _ in targets]
+        stopped = [device.occupancy.stop_carrying(handles) for device in self.devices()]
+        if not all(stopped):
+            return Claim.YIELDS
+        for buffer, target in targets:
+            home = buffer.owner.home
+            if home is not target and ((target and target.running) or (home and home.running)):
+                return Claim.YIELDS
+        claim = super().claim()
+        if claim is TAKEN:
+            owners = ((buffer.owner, target) for buffer, target in targets)
+            self.leaving = tuple(owner for owner, target in owners if target is None or owner.home is not target)
+            for owner in self.leaving:
+                owner.moving += 1
+        return claim
+
+    def release(self, following: Operation | None) -> None:
+        super().release(following)
+        for owner in self.leaving:
+            owner.moving -= 1
+        for device in self.busy:
+            device.occupancy.carry_on()
+
+    def accesses(self) -> Accesses:
+        return tuple(whole(AccessMode.MOVE, buffer.owner) for buffer, _ in self.targets())
+
+
+class MoveToBlocks(Move):
+    """Moves buffers to blocks on a device."""
+
+    __slots__ = ("moves",)
+
+    def __init__(self, device: Device, moves: list[tuple[Buffer, Block]]) -> None:
         super().__init__(device)
         self.moves = moves
-        self.leaving: tuple[Buffer, ...] = ()
-        """The buffers whose contents are moving."""
+
+    def targets(self) -> Sequence[tuple[Buffer, Block]]:
+        return self.moves
 
     def devices(self) -> tuple[Device, ...]:
         found = {self.device: None}
@@ -67,27 +81,6 @@ class MoveToBlocks(Transfer):
                 found[home.device] = None
         return tuple(found)
 
-    def claim(self) -> Claim:
-        if not stop_carrying(self.devices(), (buffer for buffer, _ in self.moves)):
-            return Claim.YIELDS
-        for buffer, target in self.moves:
-            home = buffer.owner.home
-            if home is not target and (target.running or (home is not None and home.running)):
-                return Claim.YIELDS
-        claim = super().claim()
-        if claim is TAKEN:
-            self.leaving = tuple(buffer.owner for buffer, target in self.moves if buffer.owner.home is not target)
-            begin_to_move(self.leaving)
-        return claim
-
-    def release(self, following: Operation | None) -> None:
-        super().release(following)
-        end_move(self.leaving)
-        carry_on(self.busy)
-
-    def accesses(self) -> Accesses:
-        return tuple(whole(AccessMode.MOVE, buffer.owner) for buffer, _ in self.moves)
-
 
 class Migration(MoveToBlocks):
     """Migrates buffers because the host asked for it. Watchers get `reason`."""
@@ -95,7 +88,13 @@ class Migration(MoveToBlocks):
     __slots__ = ("keep", "reason", "reserved")
 
     def __init__(
-        self, device: Device, moves: list[Move], reason: str, *, keep: bool = True, reserved: Reservation = NOTHING
+        self,
+        device: Device,
+        moves: list[tuple[Buffer, Block]],
+        reason: str,
+        *,
+        keep: bool = True,
+        reserved: Reservation = NOTHING,
     ) -> None:
         """`reserved` keeps the blocks until the command has ended. Contents are not copied if `keep` is False."""
         super().__init__(device, moves)
@@ -160,11 +159,10 @@ class MoveFromHost(Transfer):
             self.buffer.migrate(self.target, "clEnqueueNDRangeKernel")
 
 
-class MigrateToHost(Transfer):
+class MigrateToHost(Move):
     """Migrates buffers to the host's memory (OpenCL 3.0, 5.7: CL_MIGRATE_MEM_OBJECT_HOST)."""
 
     __slots__ = ("buffers", "keep")
-    name = "migration"
     reason = "clEnqueueMigrateMemObjects to the host"
 
     def __init__(self, device: Device, buffers: list[Buffer], keep: bool) -> None:
@@ -172,28 +170,12 @@ class MigrateToHost(Transfer):
         self.buffers = buffers
         self.keep = keep
 
+    def targets(self) -> Sequence[tuple[Buffer, None]]:
+        return [(buffer, None) for buffer in self.buffers]
+
     def devices(self) -> tuple[Device, ...]:
         return tuple({buffer.device_of_contents(self.device): None for buffer in self.buffers})
-
-    def claim(self) -> Claim:
-        if not stop_carrying(self.devices(), self.buffers):
-            return Claim.YIELDS
-        homes = [buffer.owner.home for buffer in self.buffers]
-        if any(home.running for home in homes if home is not None):
-            return Claim.YIELDS
-        claim = super().claim()
-        if claim is TAKEN:
-            begin_to_move(buffer.owner for buffer in self.buffers)
-        return claim
-
-    def release(self, following: Operation | None) -> None:
-        super().release(following)
-        end_move(buffer.owner for buffer in self.buffers)
-        carry_on(self.busy)
 
     def run(self) -> None:
         for buffer in self.buffers:
             buffer.migrate_to_host(self.reason, keep=self.keep)
-
-    def accesses(self) -> Accesses:
-        return tuple(whole(AccessMode.MOVE, buffer.owner) for buffer in self.buffers)
