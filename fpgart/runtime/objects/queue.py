@@ -48,19 +48,7 @@ class CommandQueue:
 
     def enqueue(self, command_type: int, operation: Operation | None, wait_list: tuple[Event, ...] = ()) -> Event:
         """Puts a command at the end of the queue and returns its event at once."""
-        event = self.new_event(command_type, operation)
-        self.enqueue_made(event, wait_list)
-        return event
-
-    def new_event(self, command_type: int, operation: Operation | None = None) -> Event:
-        """Returns the event of a command that enqueue_made() will put into the queue."""
-        return Event(self.context, self, command_type, operation)
-
-    def enqueue_made(self, event: Event, wait_list: tuple[Event, ...] = ()) -> None:
-        """Does the same as enqueue(), for an event that new_event() returned."""
-        for listener in NOTICES.command_enqueued:
-            listener(event, wait_list, False)
-        self._enqueue(event, wait_list)
+        return self.run(command_type, operation, False, wait_list)
 
     def run(
         self, command_type: int, operation: Operation | None, blocking: bool, wait_list: tuple[Event, ...] = ()
@@ -69,30 +57,20 @@ class CommandQueue:
         event = Event(self.context, self, command_type, operation)
         for listener in NOTICES.command_enqueued:
             listener(event, wait_list, blocking)
-        if blocking:
-            try:
+        try:
+            if blocking:
                 self._scheduler.run_blocking(event, wait_list)
-            except BaseException:
-                self._give_back_if_refused(event)
-                raise
-            finally:
+            else:
+                self._scheduler.enqueue(event, wait_list)
+        except BaseException:
+            if event.command is None and event.operation is not None:  # the scheduler refused it, so it never ends
+                event.operation.abandon()
+            raise
+        finally:
+            if blocking:
                 for listener in NOTICES.end_observed:
                     listener(event)
-        else:
-            self._enqueue(event, wait_list)
         return event
-
-    def _enqueue(self, event: Event, wait_list: tuple[Event, ...]) -> None:
-        try:
-            self._scheduler.enqueue(event, wait_list)
-        except BaseException:
-            self._give_back_if_refused(event)
-            raise
-
-    def _give_back_if_refused(self, event: Event) -> None:
-        """Abandons the operation of a command that the scheduler rejected: that command never ends."""
-        if event.command is None and event.operation is not None:
-            event.operation.abandon()
 
     def flush(self) -> None:
         """Submits all commands in the queue to the device (OpenCL 3.0, 5.15)."""

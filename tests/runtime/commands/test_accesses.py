@@ -20,6 +20,7 @@ from fpgart.runtime.commands.transfers import CopyBuffer, FillBuffer, ReadBuffer
 from fpgart.runtime.commands.usm import UsmCopy, UsmFill, UsmPointer, by_host
 from fpgart.runtime.memory.usm import allocate_device, allocate_host
 from fpgart.runtime.objects.blocking_free import uses
+from fpgart.runtime.scheduling.event import Event
 from fpgart.runtime.scheduling.occupancy import Claim
 from fpgart.runtime.scheduling.unclaimable import Unclaimable
 
@@ -207,7 +208,7 @@ def test_the_kernel_that_runs_is_that_of_a_launch_in_its_last_stage_alone(machin
 
 
 def test_the_work_behind_a_command_is_its_operation(machine: Machine) -> None:
-    event = machine.queue.new_event(cl.CL_COMMAND_NATIVE_KERNEL)
+    event = Event(machine.context, machine.queue, cl.CL_COMMAND_NATIVE_KERNEL, None)
     assert operation_of(event) is None
     event.operation = work = HostWork(machine.device, nothing)
     assert operation_of(event) is work

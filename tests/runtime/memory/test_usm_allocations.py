@@ -540,7 +540,7 @@ def test_a_blocking_free_waits_for_the_commands_that_may_touch_the_allocation_al
     )
     events = []
     for operation in (None, launch, plain, into, beside, reaching):
-        events.append(machine.queue.new_event(cl.CL_COMMAND_MEMFILL_INTEL))
+        events.append(Event(machine.context, machine.queue, cl.CL_COMMAND_MEMFILL_INTEL, None))
         events[-1].operation = operation
     waited: list[Event] = []
     seen: list[Event] = []
@@ -573,7 +573,7 @@ def test_a_blocking_free_waits_for_what_c_carries_as_a_thread_of_the_host_does(
 def test_who_frees_what_is_no_allocation_waits_for_nobody(monkeypatch: pytest.MonkeyPatch, machine: Machine) -> None:
     buffer = machine.buffer(PAGE)
     machine.bind(buffer)
-    event = machine.queue.new_event(cl.CL_COMMAND_WRITE_BUFFER)
+    event = Event(machine.context, machine.queue, cl.CL_COMMAND_WRITE_BUFFER, None)
     event.operation = WriteBuffer(machine.device, buffer, 0, PAGE, PAGE)
     waited: list[Event] = []
     monkeypatch.setattr(machine.scheduler, "unfinished", lambda queues: [event])
