@@ -127,7 +127,7 @@ ROWS = (
     Row("whether a board process has ended", "", ("fpgart.engine.isolated.process:_ending",)),
     Row(
         "which thread reads the notes of launches that C carries",
-        "the trace's file; that of its blocks; those of checks",
+        "the trace's file; that of a container of blocks; those of checks",
         ("fpgart.bridge.watched:_lock",),
     ),
     Row(
@@ -145,7 +145,7 @@ ROWS = (
         ),
     ),
     Row(
-        "what parts of checks and the trace have recorded",
+        "what parts of checks have recorded",
         "`check.findings:_lock`, the file that they write",
         (
             "fpgart.check.mappings:_lock",
@@ -155,7 +155,6 @@ ROWS = (
             "fpgart.check.fpga:_lock",
             "fpgart.check.pages.protection:_lock",
             "fpgart.check.usm:_lock",
-            "fpgart.watch.trace.blocks:_lock",
         ),
     ),
     Row(

@@ -12,20 +12,24 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from c_hosts import host_of
+from machine import Machine
 from processes import ROOT, fpgart, output
 
+from fpgart.runtime.memory.device import Block
+from fpgart.runtime.memory.registry import AddressRegistry
 from fpgart.version import __version__
 from fpgart.watch import report
 from fpgart.watch.family import COMPILER
 from fpgart.watch.report.advice import covers
 from fpgart.watch.report.model import CERTAIN
-from fpgart.watch.trace.blocks import Blocks
 from fpgart.watch.trace.file import TraceFile
+from fpgart.watch.trace.memory import BlockEvents
+from fpgart.watch.trace.mmd import TracedMmd
 from fpgart.watch.trace.recorder import Trace
 
 HETERO_KERNEL = """
@@ -603,11 +607,21 @@ def test_a_trace_whose_name_ends_in_gz_is_compressed_and_says_the_same(tmp_path:
         list(report.events(cut))
 
 
-def test_addresses_belong_to_a_buffer_while_its_block_is_reserved() -> None:
-    block: Any = SimpleNamespace(device=SimpleNamespace(id=0), address=64, range=SimpleNamespace(size=8), owner=3)
-    blocks = Blocks()
-    blocks.remove(block)  # it was reserved before the trace began
-    blocks.add(block)
-    assert [blocks.owner(0, address) for address in (63, 64, 71, 72)] == [0, 3, 3, 0]
-    blocks.remove(block)
-    assert blocks.owner(0, 64) == 0
+@pytest.mark.machine("a10_ref")
+def test_addresses_belong_to_a_buffer_while_its_block_is_reserved(machine: Machine) -> None:
+    blocks = AddressRegistry[Block]()
+    events = BlockEvents(Mock(), blocks)
+    block = machine.device.allocate(64, None, 0, owner=3)
+    assert block is not None
+    events.block_freed(block)  # it was reserved before the trace began
+    events.block_reserved(block)
+    mmd = TracedMmd(machine.device.mmd, 0, timeline := Mock(), blocks)
+    timeline.of_operation.return_value = timeline.of_command.return_value = {}
+
+    def owner(address: int) -> int:
+        mmd.copy(address, address, 1)
+        return int(timeline.emit.call_args[0][4].get("source", 0))
+
+    found = [owner(block.address + offset) for offset in (0, block.range.size - 1, block.range.size)]
+    events.block_freed(block)
+    assert (found, owner(block.address)) == ([3, 3, 0], 0)

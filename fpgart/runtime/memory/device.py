@@ -104,6 +104,11 @@ class Block:
         return self.range.address
 
     @property
+    def end(self) -> int:
+        """The address in this process behind its last byte."""
+        return self.pointer + self.range.size
+
+    @property
     def memory(self) -> int:
         return self.range.memory
 

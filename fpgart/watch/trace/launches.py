@@ -15,9 +15,9 @@ from fpgart.base import opencl as cl
 from fpgart.base.named_tuples import NamedTuple
 from fpgart.runtime.commands.launch import LaunchKernel
 from fpgart.runtime.memory.device import Block
+from fpgart.runtime.memory.registry import AddressRegistry
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.watch.names import COMMANDS, LAUNCHES
-from fpgart.watch.trace.blocks import Blocks
 from fpgart.watch.trace.commands import ENQUEUED
 from fpgart.watch.trace.operations import migration_facts
 from fpgart.watch.trace.sites import Sites
@@ -55,7 +55,7 @@ class Forms:
 class LaunchEvents:
     """The lines of calls and of launches."""
 
-    def __init__(self, timeline: Timeline, sites: Sites, blocks: Blocks) -> None:
+    def __init__(self, timeline: Timeline, sites: Sites, blocks: AddressRegistry[Block]) -> None:
         self._timeline = timeline
         self._sites = sites
         self._blocks = blocks
@@ -108,9 +108,8 @@ class LaunchEvents:
         return self._timeline.queue_form(queue.number, [*events, ("kernel", args)])
 
     def _places(self, ran: Ran) -> list[Block]:
-        device = ran.queue.device.id
         pairs = zip(ran.launch.buffers, ran.pointers, strict=True)
-        found = [self._blocks.mapped_at(device, pointer - buffer.origin) for (_, buffer), pointer in pairs]
+        found = [self._blocks.at(pointer - buffer.origin) for (_, buffer), pointer in pairs]
         return [block for block in found if block is not None]
 
     def _site(self, place: Place) -> dict[str, Any]:

@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import monotonic_ns
 from typing import Any
 
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.device import Block, Device
+from fpgart.runtime.memory.registry import AddressRegistry
 from fpgart.runtime.memory.usm import UsmAllocation
 from fpgart.watch.names import ALLOCATORS
-from fpgart.watch.trace.blocks import Blocks
 from fpgart.watch.trace.sites import Sites
 from fpgart.watch.trace.timeline import Timeline
 from fpgart.watch.words import banks_in_words
@@ -53,16 +54,19 @@ class BufferEvents:
 
 
 class BlockEvents:
-    def __init__(self, timeline: Timeline, blocks: Blocks) -> None:
+    def __init__(self, timeline: Timeline, blocks: AddressRegistry[Block]) -> None:
         self._timeline = timeline
         self._blocks = blocks
+        self.write_first: Callable[[], None] = lambda: None
+        """Writes the events of launches that C carries, which name blocks."""
 
     def block_reserved(self, block: Block) -> None:
         self._blocks.add(block)
         self._timeline.mark("memory", "reserve", block_facts(block))
 
     def block_freed(self, block: Block) -> None:
-        self._blocks.remove(block)
+        self.write_first()
+        self._blocks.remove(block.pointer)
         self._timeline.mark("memory", "free", block_facts(block))
 
     def block_refused(self, device: Device, size: int, owner: int) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 
 from fpgart.board.device_address import DeviceAddress
 from fpgart.board.mmd import Around, Mmd
-from fpgart.watch.trace.blocks import Blocks
+from fpgart.runtime.memory.device import Block
+from fpgart.runtime.memory.registry import AddressRegistry
 from fpgart.watch.trace.timeline import Timeline
 
 DMA_ALIGNMENT = 64
@@ -18,7 +19,7 @@ DMA_ALIGNMENT = 64
 class TracedMmd(Around):
     """An Mmd with an event around each call that moves bytes, programs, allocates or frees."""
 
-    def __init__(self, mmd: Mmd, device: int, timeline: Timeline, blocks: Blocks) -> None:
+    def __init__(self, mmd: Mmd, device: int, timeline: Timeline, blocks: AddressRegistry[Block]) -> None:
         super().__init__(mmd)
         self._device = device
         self._timeline = timeline
@@ -73,9 +74,9 @@ class TracedMmd(Around):
             args["unaligned"] = True
         for key, value in addresses.items():
             args[key], args[f"board_{key}"] = hex(DeviceAddress.of(self._device, value)), hex(value)
-            owner = self._blocks.owner(self._device, value)
-            if owner:
-                args["buffer" if key == "address" else "source"] = owner
+            block = self._blocks.find(self._mmd.aperture(value))
+            if block is not None:
+                args["buffer" if key == "address" else "source"] = block.owner
         args["size"] = size
         args |= self._timeline.of_operation() | self._timeline.of_command()
         self._timeline.emit("mmd", f"aocl_mmd_{name}", begin, monotonic_ns() - begin, args)

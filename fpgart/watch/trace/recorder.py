@@ -11,8 +11,8 @@ from fpgart.base.notices import NOTICES
 from fpgart.board.mmd import Mmd
 from fpgart.channels.network import watch_channels
 from fpgart.runtime.memory.device import Block
+from fpgart.runtime.memory.registry import AddressRegistry
 from fpgart.watch.origins import Origins
-from fpgart.watch.trace.blocks import Blocks
 from fpgart.watch.trace.calls import HostCalls
 from fpgart.watch.trace.channels import ChannelEvents
 from fpgart.watch.trace.commands import CommandNumbers
@@ -31,17 +31,18 @@ class Trace:
         """`new_number` returns a number for each new command. Raises OSError if the file cannot be written."""
         self.timeline = Timeline(path)
         self._sites = sites = Sites(self.timeline)
-        self._blocks = Blocks()
+        self._blocks: AddressRegistry[Block] = AddressRegistry()
         commands = CommandNumbers(new_number or count(1).__next__)
         self.launches = LaunchEvents(self.timeline, sites, self._blocks)
         """The events of launches that C carries."""
         self._calls = HostCalls(self.timeline, sites, commands)
+        self._block_events = BlockEvents(self.timeline, self._blocks)
         self._channels = ChannelEvents(self.timeline)
         self._watchers: tuple[object, ...] = (
             commands,
             self._calls,
             BufferEvents(self.timeline, sites),
-            BlockEvents(self.timeline, self._blocks),
+            self._block_events,
             UsmEvents(self.timeline, sites),
             OperationEvents(self.timeline, sites, commands),
             SimulatedSteps(self.timeline, commands),
@@ -61,7 +62,7 @@ class Trace:
     def write_first(self, write: Callable[[], None]) -> None:
         """Calls `write` in front of each event of a call, for what happened before it."""
         self._calls.write_first = write
-        self._blocks.write_first = write
+        self._block_events.write_first = write
 
     def silence(self) -> None:
         """Stops writing events for notices."""
