@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from fpgart.runtime.commands.access import Accesses
 from fpgart.runtime.memory.device import Device
-from fpgart.runtime.scheduling.event import Operation, ReadyList
-from fpgart.runtime.scheduling.occupancy import Claim, Direction
+from fpgart.runtime.scheduling.event import PlainOperation, ReadyList
+from fpgart.runtime.scheduling.occupancy import Direction
 
 
 def nothing() -> None:
@@ -20,14 +20,11 @@ def no_accesses() -> Accesses:
     return ()
 
 
-class HostWork:
+class HostWork(PlainOperation):
     """The operation of a command that uses host memory only. It conflicts with no other operation."""
 
     __slots__ = ("accesses", "device", "instead", "work")
     name = "host"
-    needs_thread = False
-    launch: None = None
-    compute_unit: None = None
     direction = Direction.NONE
 
     def __init__(
@@ -47,17 +44,8 @@ class HostWork:
     def ready_list(self) -> ReadyList:
         return self.device.scheduler.host_ready
 
-    def claim(self) -> Claim:
-        return Claim.TAKEN
-
-    def release(self, following: Operation | None) -> None:
-        pass
-
     def run(self) -> None:
         self.work()
 
     def abandon(self) -> None:
         self.instead()
-
-    def describe(self) -> dict[str, object]:
-        return {}

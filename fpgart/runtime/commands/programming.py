@@ -13,7 +13,7 @@ from fpgart.runtime.commands.access import Accesses
 from fpgart.runtime.memory.device import OWNERS, Block, Device, DeviceProgram
 from fpgart.runtime.memory.host_store import HostStore
 from fpgart.runtime.programs.program import Program
-from fpgart.runtime.scheduling.event import Operation, ReadyList
+from fpgart.runtime.scheduling.event import Operation, PlainOperation, ReadyList
 from fpgart.runtime.scheduling.occupancy import Claim, Direction
 
 PROGRAM_COMMAND = 0x1210  # the runtime's own command type
@@ -122,7 +122,7 @@ def restore(saved: list[tuple[Block, HostStore]]) -> None:
         raise BoardError(words)
 
 
-class ProgramDevice:
+class ProgramDevice(PlainOperation):
     """Programs a board; nothing else runs on it meanwhile.
 
     It does nothing if a launch has loaded the program before: that launch's kernel may wait for what the host does
@@ -131,9 +131,6 @@ class ProgramDevice:
 
     __slots__ = ("device", "is_needed", "program")
     name = "program"
-    needs_thread = False
-    launch: None = None
-    compute_unit: None = None
     direction = Direction.BOTH
 
     def __init__(self, device: Device, program: Program) -> None:
@@ -159,9 +156,6 @@ class ProgramDevice:
     def run(self) -> None:
         if self.is_needed:
             load_onto(self.device, self.program)
-
-    def abandon(self) -> None:
-        pass
 
     def accesses(self) -> Accesses:
         """Returns no accesses: the board's memory keeps its contents."""

@@ -12,13 +12,13 @@ from fpgart.runtime.commands.boxes import Box, pieces
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.memory.host_store import HostStore
-from fpgart.runtime.scheduling.event import Operation, ReadyList
+from fpgart.runtime.scheduling.event import Operation, PlainOperation, ReadyList
 from fpgart.runtime.scheduling.occupancy import TAKEN, WAITS, Claim, Direction
 
 FILL_CHUNK = 1 << 20
 
 
-class Transfer:
+class Transfer(PlainOperation):
     """Moves bytes to, from or within boards.
 
     A half-duplex board moves bytes one way at a time; a full-duplex one reads and writes at once. Nothing moves while a
@@ -27,9 +27,6 @@ class Transfer:
 
     __slots__ = ("busy", "device")
     name = "transfer"
-    needs_thread = False
-    launch: None = None
-    compute_unit: None = None
     way = Direction.BOTH
 
     def __init__(self, device: Device) -> None:
@@ -67,15 +64,9 @@ class Transfer:
     def run(self) -> Operation | None:
         raise NotImplementedError
 
-    def abandon(self) -> None:
-        """Does nothing: a transfer reserves nothing but the buffer's home, which the buffer keeps."""
-
     def accesses(self) -> Accesses:
         """Returns the accesses to memory. They are computed at each call."""
         raise NotImplementedError
-
-    def describe(self) -> dict[str, object]:
-        return {}
 
 
 class BufferTransfer(Transfer):

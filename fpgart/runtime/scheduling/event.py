@@ -155,6 +155,26 @@ class Operation(Protocol):
         """
 
 
+class PlainOperation:
+    """The base of operations: may begin at any time, on any thread, and reserves nothing, unless a subclass does."""
+
+    __slots__ = ()
+    needs_thread = False
+    launch: None = None
+    compute_unit: None = None
+
+    def claim(self) -> Claim:
+        return Claim.TAKEN
+
+    def release(self, following: Operation | None) -> None: ...
+
+    def abandon(self) -> None: ...
+
+    def describe(self) -> dict[str, object]:
+        """Returns facts about the operation for traces, by name."""
+        return {}
+
+
 class ComputeUnit(deque["Event"]):
     """A kernel's circuit on a board, which runs one launch at a time; its items are the ready launches behind that one.
 

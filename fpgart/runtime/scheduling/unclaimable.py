@@ -3,18 +3,15 @@
 
 from __future__ import annotations
 
-from fpgart.runtime.scheduling.event import Operation, ReadyList
-from fpgart.runtime.scheduling.occupancy import Claim, Direction
+from fpgart.runtime.scheduling.event import Operation, PlainOperation, ReadyList
+from fpgart.runtime.scheduling.occupancy import Direction
 
 
-class Unclaimable:
+class Unclaimable(PlainOperation):
     """Takes the place of such an operation and raises its error when it runs, so that no other command fails."""
 
     __slots__ = ("_error", "_operation", "device")
     name = "host"
-    needs_thread = False
-    launch = None
-    compute_unit = None
     direction = Direction.NONE
 
     def __init__(self, operation: Operation, error: BaseException) -> None:
@@ -26,12 +23,6 @@ class Unclaimable:
     def ready_list(self) -> ReadyList:
         return self._operation.ready_list
 
-    def claim(self) -> Claim:
-        return Claim.TAKEN
-
-    def release(self, following: Operation | None) -> None:
-        pass
-
     def run(self) -> Operation | None:
         self._operation.abandon()
         raise self._error
@@ -41,6 +32,3 @@ class Unclaimable:
 
     def accesses(self) -> tuple[()]:
         return ()
-
-    def describe(self) -> dict[str, object]:
-        return {}
