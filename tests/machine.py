@@ -51,6 +51,11 @@ def increment(*addresses: int) -> None:
         ctypes.c_ubyte.from_address(address).value += 1
 
 
+def free_bytes(memories: Any, index: int) -> int:
+    """Returns the free bytes of a board's memory, or heap."""
+    return sum(size for _, size in memories.holes(index))
+
+
 def at_once(*works: Callable[[], object]) -> None:
     """Runs each on a thread of its own; raises the first exception of any."""
     failures: list[BaseException] = []

@@ -123,7 +123,7 @@ class BoardMemories(Protocol):
 class GlobalMemories:
     """The global memories of an FPGA board, with first fit in each, from its begin or from a bank's.
 
-    A subclass that places blocks in another way overrides allocate(), free(), free_bytes() and holes().
+    A subclass that places blocks in another way overrides allocate(), free() and holes().
     """
 
     def __init__(self, board: BoardMemories) -> None:
@@ -193,9 +193,6 @@ class GlobalMemories:
 
     def largest_allocation(self, memory: int) -> int:
         return max((size for _, size in self.holes(memory)), default=0)
-
-    def free_bytes(self, memory: int) -> int:
-        return self._heaps[memory].free_bytes
 
     def holes(self, memory: int) -> list[tuple[int, int]]:
         """Returns address and size of every free range of a memory."""

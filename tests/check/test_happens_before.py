@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 
 import pytest
-from machine import Boards, Machine
+from machine import Boards, Machine, free_bytes
 
 from fpgart.base import opencl as cl
 from fpgart.board.description import BoardDescription
@@ -311,4 +311,4 @@ def test_guards_give_way_where_memory_is_short_and_all_comes_back() -> None:
     for region in few:
         assert region is not None
         memories.free(region)
-    assert memories.free_bytes(0) == 64 * PAGE
+    assert free_bytes(memories, 0) == 64 * PAGE

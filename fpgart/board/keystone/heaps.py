@@ -129,13 +129,6 @@ class KeystoneHeaps:
         """True if the DSP sees a heap only through regions."""
         return memory in self.mapped
 
-    def size(self, memory: int) -> int:
-        """Returns the size of a heap in bytes."""
-        return self._sizes[memory]
-
-    def free_bytes(self, memory: int) -> int:
-        return self._heaps[memory].free_bytes
-
     def holes(self, memory: int) -> list[tuple[int, int]]:
         """Returns address and size of every free range of a heap."""
         return self._heaps[memory].holes()

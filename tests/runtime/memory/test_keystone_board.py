@@ -10,7 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from machine import Boards, Machine, increment, listening, nothing
+from machine import Boards, Machine, free_bytes, increment, listening, nothing
 
 from fpgart.base import opencl as cl
 from fpgart.base.errors import InvalidOperation, MemObjectAllocationFailure, OutOfResources
@@ -183,13 +183,13 @@ def test_on_chip_memory_is_never_taken_by_itself(boards: Boards) -> None:
 
 def test_programs_lie_in_the_fixed_heap_while_somebody_has_them(machine: Machine) -> None:
     device = machine.device
-    free = device.memories.free_bytes(FIXED)  # type: ignore[attr-defined]
+    free = free_bytes(device.memories, FIXED)
     first, second = machine.kernel(nothing, source="a" * KIB), machine.kernel(nothing, source="b" * KIB)
     for kernel in (first, second, first):
         machine.run(kernel)
     assert len(device.loaded) == 2
     assert machine.device.mmd.traffic["program"].calls == 2
-    assert device.memories.free_bytes(FIXED) == free - 2 * KIB  # type: ignore[attr-defined]
+    assert free_bytes(device.memories, FIXED) == free - 2 * KIB
     del first, second, kernel
 
     def forgotten() -> bool:
@@ -197,7 +197,7 @@ def test_programs_lie_in_the_fixed_heap_while_somebody_has_them(machine: Machine
         return device.loaded == {}
 
     wait_until(forgotten)  # the thread that ran the last launch may still hold it
-    assert device.memories.free_bytes(FIXED) == free  # type: ignore[attr-defined]
+    assert free_bytes(device.memories, FIXED) == free
 
 
 def test_a_program_is_a_reserved_block_until_nobody_has_it(machine: Machine) -> None:
@@ -249,7 +249,7 @@ def test_shared_virtual_memory_is_given_by_a_board_that_reaches_it(boards: Board
 
 def test_a_program_stays_loaded_while_one_that_is_the_same_lives(machine: Machine) -> None:
     device = machine.device
-    free = device.memories.free_bytes(FIXED)  # type: ignore[attr-defined]
+    free = free_bytes(device.memories, FIXED)
     kernels = [machine.kernel(nothing, source="a" * KIB) for _ in range(3)]
     for kernel in kernels:
         machine.run(kernel)
@@ -258,11 +258,11 @@ def test_a_program_stays_loaded_while_one_that_is_the_same_lives(machine: Machin
     del kernel
     for death in deaths:
         assert set(device.loaded) == identities
-        assert device.memories.free_bytes(FIXED) == free - KIB  # type: ignore[attr-defined]
+        assert free_bytes(device.memories, FIXED) == free - KIB
         del kernels[0]
         wait_until(lambda death=death: death() is None)  # type: ignore[misc]
         machine.context.reap()
-    assert (device.loaded, device.memories.free_bytes(FIXED)) == ({}, free)  # type: ignore[attr-defined]
+    assert (device.loaded, free_bytes(device.memories, FIXED)) == ({}, free)
     assert device.mmd.traffic["program"].calls == 1
 
 
