@@ -15,8 +15,7 @@ from fpgart.base import config
 from fpgart.base.personality import PERSONALITIES
 from fpgart.base.registration import LIBRARY
 from fpgart.base.sizes import in_words
-from fpgart.board.board_spec import BoardSpecError
-from fpgart.board.catalogue import chosen_names, chosen_personality, describe, shipped
+from fpgart.board.catalogue import chosen_boards, chosen_personality, describe, shipped
 from fpgart.board.description import BoardDescription
 from fpgart.board.global_memory import AllocationType
 from fpgart.cli.kept_files import places, temporary
@@ -52,24 +51,12 @@ def _board(board: BoardDescription) -> dict[str, Any]:
     }
 
 
-def _chosen() -> tuple[list[BoardDescription], list[str]]:
-    """Returns the boards that FPGART_BOARD names, and the errors of those that could not be read."""
-    found: list[BoardDescription] = []
-    faults: list[str] = []
-    for name in chosen_names():
-        try:
-            found.append(describe(name))
-        except BoardSpecError as error:
-            faults.append(str(error))
-    return found, faults
-
-
 def collect() -> dict[str, Any]:
     """Returns all facts, as plain data."""
     choice = choose()
     engine = choice.engine
     unable = {each.path: each.reason for each in choice.passed_over}
-    chosen, faults = _chosen()
+    chosen, faults = chosen_boards()
     boards = {name: describe(name) for name in shipped()} | {board.name: board for board in chosen}
     return {
         "fpgart": __version__,
@@ -80,7 +67,7 @@ def collect() -> dict[str, Any]:
         "chosen_boards": [board.name for board in chosen],
         "platforms": [{"key": key, **personality._asdict()} for key, personality in PERSONALITIES.items()],
         "chosen_platform": chosen_personality(chosen)._asdict(),
-        "board_faults": faults,
+        "board_faults": [str(fault) for fault in faults],
         "engines": [
             {"name": name, "path": str(path), "passed_over": unable.get(path, "")} for name, path in _engines()
         ],
