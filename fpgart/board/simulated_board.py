@@ -136,15 +136,9 @@ class SimulatedBoard:
 
     @property
     def traffic(self) -> dict[str, Traffic]:
-        written, read, copied, programmed = self._memory.traffic
-        return self._traffic | {
-            "write": Traffic(self._written.calls + written.calls, self._written.bytes + written.bytes),
-            "read": Traffic(self._read.calls + read.calls, self._read.bytes + read.bytes),
-            "program": Traffic(
-                self._traffic["program"].calls + programmed.calls, self._traffic["program"].bytes + programmed.bytes
-            ),
-            "copy": Traffic(self._copied.calls + copied.calls, self._copied.bytes + copied.bytes),
-        }
+        own = self._traffic
+        in_c = zip(("write", "read", "copy", "program"), self._memory.traffic, strict=True)
+        return own | {call: Traffic(own[call].calls + t.calls, own[call].bytes + t.bytes) for call, t in in_c}
 
     def open(self) -> None:
         with self._opening:

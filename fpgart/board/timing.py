@@ -101,18 +101,15 @@ class Pace:
         timing = board.timing
         self.link_rate = Fraction(0) if board.unified_memory else pcie_rate(timing)
         """The bytes per second over PCIe; 0 if the memory is the host's own."""
-        self._rates = [
+        self.rates = [
             memory_rate(memory, spread, timing.kernel_clock)
             for memory, spread in zip(board.memories, self.interleaved, strict=True)
         ]
+        """By memory, the bytes per second through a bank, or through all banks of an interleaved memory."""
         if self.link_rate:  # the host's memory is behind the link
             for index, memory in enumerate(board.memories):
                 if not memory.is_device_private:
-                    self._rates[index] = min(self._rates[index], self.link_rate)
-
-    def rate(self, bank: Bank) -> Fraction:
-        """Returns the bytes per second through a bank, or through all banks of an interleaved memory."""
-        return self._rates[bank.memory]
+                    self.rates[index] = min(self.rates[index], self.link_rate)
 
     def bank_time(self, accesses: Iterable[Access]) -> dict[Bank, int]:
         """Returns the nanoseconds for which the accesses occupy each bank."""
@@ -126,26 +123,24 @@ class Pace:
                     jumped[bank] = jumped.get(bank, 0) + -(-jumping * share.numerator // share.denominator)
                 continue
             size = in_words(memory, -(-access.size // access.pieces)) * access.pieces
-            if self.interleaved[access.memory] or memory.banks == 1:
-                bank = Bank(access.memory)
-                moved[bank] = moved.get(bank, 0) + size
-                continue
-            for number, part in _spread(memory, access.address, size):
-                bank = Bank(access.memory, number)
+            for bank, part in self._parts(access, size):
                 moved[bank] = moved.get(bank, 0) + part
         return {
-            bank: nanoseconds(moved.get(bank, 0), self.rate(bank)) + jumped.get(bank, 0)
+            bank: nanoseconds(moved.get(bank, 0), self.rates[bank.memory]) + jumped.get(bank, 0)
             for bank in sorted(moved.keys() | jumped.keys())
         }
 
     def shares(self, access: Access) -> list[tuple[Bank, Fraction]]:
         """Returns the banks that contain a range, and the part in each."""
+        size = max(1, access.size)
+        return [(bank, Fraction(part, size)) for bank, part in self._parts(access, size)]
+
+    def _parts(self, access: Access, size: int) -> list[tuple[Bank, int]]:
+        """Returns the banks that contain `size` bytes from the access's address on, and the bytes in each."""
         memory = self.board.memories[access.memory]
         if self.interleaved[access.memory] or memory.banks == 1:
-            return [(Bank(access.memory), Fraction(1))]
-        size = max(1, access.size)
-        parts = _spread(memory, access.address, size)
-        return [(Bank(access.memory, number), Fraction(part, size)) for number, part in parts]
+            return [(Bank(access.memory), size)]
+        return [(Bank(access.memory, number), part) for number, part in _spread(memory, access.address, size)]
 
     def jump_time(self, index: int, jump: Jump) -> int:
         """Returns the nanoseconds for which accesses that are not sequential occupy a bank, or interleaved banks."""
@@ -153,7 +148,7 @@ class Pace:
         spread = self.interleaved[index]
         burst = Fraction(_interface(memory).maxburst, _interface(memory).maxburst + REQUEST_CYCLES)
         channels = _channels_hit(memory, jump.stride) if spread else 1
-        rate = self._rates[index] / burst * channels / (memory.banks if spread else 1)
+        rate = self.rates[index] / burst * channels / (memory.banks if spread else 1)
         word = -(-_interface(memory).width // 8)
         transfer = Fraction((in_words(memory, jump.run) + REQUEST_CYCLES * word) * SECOND) / rate
         row = Fraction(min(jump.stride, ROW), ROW) if jump.stride else Fraction(1)
@@ -163,7 +158,7 @@ class Pace:
 
     def run_time(self, index: int, size: int) -> int:
         """Returns the nanoseconds of sequential bytes in a bank, or in interleaved banks."""
-        return nanoseconds(size, self._rates[index])
+        return nanoseconds(size, self.rates[index])
 
     def call_latency(self, calls: int, blocks: int) -> int:
         """Returns the nanoseconds of MMD calls before and between their data."""

@@ -126,10 +126,10 @@ def test_each_piece_of_an_access_takes_whole_words() -> None:
 def test_what_is_the_hosts_is_behind_the_link() -> None:
     """1684 MB/s of the link are less than 2400 of the memory, and more than 600."""
     host = FOUR._replace(allocation_types=AllocationType.HOST)
-    assert pace(host, FOUR, interleaved=(True, True)).rate(Bank(0)) == pcie_rate(SIMPLE)
-    assert pace(host, FOUR, interleaved=(True, True)).rate(Bank(1)) == 2400 * MEGA
-    assert pace(host).rate(Bank(0)) == 600 * MEGA
-    assert pace(host, interleaved=(True,), unified=True).rate(Bank(0)) == 2400 * MEGA
+    assert pace(host, FOUR, interleaved=(True, True)).rates[0] == pcie_rate(SIMPLE)
+    assert pace(host, FOUR, interleaved=(True, True)).rates[1] == 2400 * MEGA
+    assert pace(host).rates[0] == 600 * MEGA
+    assert pace(host, interleaved=(True,), unified=True).rates[0] == 2400 * MEGA
 
 
 def test_a_transfer_is_on_the_link_unless_the_memory_is_the_hosts() -> None:
