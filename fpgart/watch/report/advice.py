@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from fpgart.watch.family import is_fpga
 from fpgart.watch.report.bank_advice import BankAdviser
 from fpgart.watch.report.channel_advice import ChannelAdviser
 from fpgart.watch.report.costs import Costs
@@ -61,7 +60,6 @@ class Adviser:
         self._set: dict[int, list[str]] = {}
         """The arguments with a buffer_location that each buffer without a block was set as."""
         self._programs: dict[int, list[str]] = {}
-        self._dsps: set[int] = set()
         self._others = [made(self._found, costs, sites) for made in OTHERS]
 
     def advice(self) -> list[Advice]:
@@ -93,8 +91,6 @@ class Adviser:
     def _board(self, event: Args) -> None:
         args = event["args"]
         self._memories[args["device"]] = [memory["name"] for memory in args["memories"]]
-        if not is_fpga(args):
-            self._dsps.add(args["device"])
 
     def _buffer(self, event: Args) -> None:
         if "location" in event["args"]:
@@ -179,7 +175,7 @@ class Adviser:
         args = event["args"]
         history = self._programs.setdefault(args["device"], [])
         if args["program"] in history:
-            words, noun = AGAIN[args["device"] not in self._dsps]
+            words, noun = AGAIN[args["device"] not in self._costs.dsps]
             cost = self._costs.programming(args["device"])
             words = words.format(args["device"])
             self._found.add(words, args["size"], nanoseconds=cost, args=args, noun=noun)

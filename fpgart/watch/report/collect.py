@@ -9,7 +9,6 @@ from functools import cache
 from pathlib import Path
 
 from fpgart.kernels.cpp_names import kernel_name
-from fpgart.watch.family import is_fpga
 from fpgart.watch.mistake import mistake_in
 from fpgart.watch.report.advice import Adviser
 from fpgart.watch.report.costs import Costs
@@ -54,8 +53,8 @@ def of(found: list[Args]) -> Report:
 
 
 def _of(found: list[Args]) -> Report:
-    report = Report()
     costs, sites = Costs(), Sites()
+    report = Report(dsps=costs.dsps)
     for event in found:
         category = event.get("cat")
         if category in costs.CATEGORIES:
@@ -114,8 +113,6 @@ def _name_places(advice: Advice, sites: Sites) -> None:
 def _take_facts(report: Report, name: str, args: Args, begin: float, duration: float) -> None:
     if name == "board":
         report.boards[args["device"]] = args["board"]
-        if not is_fpga(args):
-            report.dsps.add(args["device"])
     elif name == "begin":
         began = args.get("epoch", 0) + args.get("clock", 0)
         report.run = Run(args.get("command", []), began, args.get("version", ""), args.get("computer", ""))

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import ClassVar
 
+from fpgart.watch.family import is_fpga
 from fpgart.watch.report.trace_events import Args
 
 SECOND = 1_000_000_000
@@ -25,6 +26,8 @@ class Costs:
     CATEGORIES: ClassVar = frozenset(("fpgart", "buffer", "usm", "time"))
     _timing: dict[int, dict[str, int]] = field(default_factory=dict)
     _rates: dict[int, dict[str, int]] = field(default_factory=dict)
+    dsps: set[int] = field(default_factory=set)
+    """Devices whose board is no FPGA board."""
     _sizes: dict[int, int] = field(default_factory=dict)
     """Bytes of each buffer and allocation."""
     _kernels: dict[tuple[int, str], tuple[int, int]] = field(default_factory=dict)
@@ -42,6 +45,8 @@ class Costs:
             self._timing[args["device"]] = args.get("timing", {})
             rates = {m["name"]: m.get("rate" if m["interleaved"] else "bank_rate", 0) for m in args["memories"]}
             self._rates[args["device"]] = rates
+            if not is_fpga(args):
+                self.dsps.add(args["device"])
         elif category in ("buffer", "usm") and "size" in args:
             self._sizes[args.get("buffer", args.get("allocation"))] = args["size"]
         elif category == "time" and "kernel" in args:

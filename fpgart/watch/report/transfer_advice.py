@@ -3,9 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
-from fpgart.watch.family import is_fpga
 from fpgart.watch.report.found import EventTaker
 from fpgart.watch.report.trace_events import Args, Takes
 
@@ -18,20 +15,13 @@ WORDS = (
 """One hint for all buffers: where an allocator puts arrays may differ from run to run."""
 
 
-@dataclass(slots=True)
 class TransferAdviser(EventTaker):
-    _dsps: set[int] = field(default_factory=set)
-    """Boards without a DMA engine: the host's processor moves all bytes."""
-
     def takes(self) -> Takes:
-        return {"fpgart board": self._board, "mmd": self._moved}
-
-    def _board(self, event: Args) -> None:
-        if not is_fpga(event["args"]):
-            self._dsps.add(event["args"]["device"])
+        return {"mmd": self._moved}
 
     def _moved(self, event: Args) -> None:
         args = event["args"]
-        if args.get("unaligned") and args["size"] >= LARGE and "buffer" in args and args["device"] not in self._dsps:
+        has_dma = args["device"] not in self._costs.dsps  # on a DSP the host's processor moves all bytes
+        if args.get("unaligned") and args["size"] >= LARGE and "buffer" in args and has_dma:
             cost = self._costs.staging(args["size"])
             self._found.add(WORDS, args["size"], nanoseconds=cost, args=args, noun="staging copy", hint=True)
