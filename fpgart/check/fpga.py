@@ -279,11 +279,10 @@ def _range_problems(launch: LaunchKernel) -> Iterator[tuple[str, str]]:
 
 
 def _alignment_problems(launch: LaunchKernel) -> Iterator[tuple[str, str]]:
-    given = launch.usm.allocations if launch.usm is not None else []
     for index, (kind, _, value) in enumerate(launch.arguments):
         if kind != POINTER or not isinstance(value, int) or not value % ALIGNMENT:
             continue
-        if any(a.address <= value < a.address + a.size for a in given):
+        if launch.given_allocation(value) is not None:
             yield (
                 f"{launch.kernel.describe(index)} is {value:#x}, which is not aligned to the {ALIGNMENT} bytes "
                 "that an .aocx asks of pointers to global memory",
@@ -293,7 +292,6 @@ def _alignment_problems(launch: LaunchKernel) -> Iterator[tuple[str, str]]:
 
 def _place_problems(launch: LaunchKernel) -> Iterator[tuple[str, str]]:
     """Yields the pointers into device allocations that are not in the memory of their argument's buffer_location."""
-    given = launch.usm.allocations if launch.usm is not None else []
     memories = launch.device.memories
     for index, (kind, _, value) in enumerate(launch.arguments):
         location = launch.kernel.interface.arguments[index].buffer_location
@@ -303,7 +301,7 @@ def _place_problems(launch: LaunchKernel) -> Iterator[tuple[str, str]]:
             memory = memories.memory_for(location) or 0
         except KeyError:  # no memory of the board is wanted
             continue
-        used = next((a for a in given if isinstance(value, int) and a.address <= value < a.address + a.size), None)
+        used = launch.given_allocation(value) if isinstance(value, int) else None
         if used is None or used.block is None or used.block.memory == memory:
             continue
         wanted, found = memories.name_of(memory), memories.name_of(used.block.memory)

@@ -8,8 +8,7 @@ writes. While an operation runs that may write there, the pages can be written.
 
 from __future__ import annotations
 
-import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from fpgart._native import lib
 from fpgart.board.first_fit import round_up
@@ -36,14 +35,13 @@ class _Running:
     anything: bool = False
 
 
-@dataclass(slots=True)
 class SharedMemory(CheckPart):
-    _findings: Findings
-    _lock: threading.RLock = field(default_factory=threading.RLock)
-    _regions: dict[int, int] = field(default_factory=dict)
-    """The regions of live allocations, by the allocations' numbers."""
-    _running: dict[int, _Running] = field(default_factory=dict)
-    _closed: set[int] = field(default_factory=set)
+    def __init__(self, findings: Findings) -> None:
+        super().__init__(findings)
+        self._regions: dict[int, int] = {}
+        """The regions of live allocations, by the allocations' numbers."""
+        self._running: dict[int, _Running] = {}
+        self._closed: set[int] = set()
 
     def usm_allocated(self, allocation: UsmAllocation) -> None:
         if allocation.kind is not Kind.SHARED or any(
@@ -55,7 +53,7 @@ class SharedMemory(CheckPart):
         places = allocation.pointer, allocation.size, first, last
         region = int(lib.faults_add(*places, guarded.OPEN, guarded.USM, name, maker))
         if region >= 0 and not first % guarded.PAGE:
-            guarded.SITES[region] = self._findings.origins.of(allocation)
+            guarded.SITES[region] = self._origins.of(allocation)
             with self._lock:
                 self._regions[allocation.number] = region
 
@@ -79,7 +77,7 @@ class SharedMemory(CheckPart):
             self._settle()
 
     def _described(self, event: Event, operation: DeviceOperation) -> _Running:
-        words, site = command(event, operation), self._findings.origins.of(event)
+        words, site = command(event, operation), self._origins.of(event)
         launch = running_kernel(operation)
         if launch is None or (launch.usm is not None and launch.usm.indirect & Indirect.SHARED):
             return _Running(words, site, anything=True)

@@ -187,11 +187,10 @@ def place_of(operation: LaunchKernel, index: int, buffer: Buffer) -> tuple[str, 
 
 def allocation_at(operation: LaunchKernel, address: int) -> tuple[str, int, int] | None:
     """Returns the allocation that a pointer lies in, with begin and size."""
-    context = operation.kernel.context
-    for each in operation.usm.allocations if operation.usm is not None else ():
-        if each.address <= address < each.address + each.size:
-            return f"{each.kind.name.lower()} allocation {each.number}", each.address, each.size
-    shared = context.svm.find(address)
+    given = operation.given_allocation(address)
+    if given is not None:
+        return f"{given.kind.name.lower()} allocation {given.number}", given.address, given.size
+    shared = operation.kernel.context.svm.find(address)
     return ("SVM allocation", shared.pointer, shared.size) if shared is not None else None
 
 

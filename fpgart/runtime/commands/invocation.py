@@ -95,7 +95,7 @@ class Invocation:
 
     def _given_pointer(self, address: int) -> int:
         """Returns the value that a real board gets for a pointer argument with this address in the process."""
-        allocation = self._given_allocation(address)
+        allocation = self.given_allocation(address)
         return address if allocation is None else allocation.address_for_board(address)
 
     def kernel_addresses(self) -> tuple[int, ...]:
@@ -122,7 +122,7 @@ class Invocation:
         kind, _, value = argument
         if kind != POINTER or not isinstance(value, int):
             return NOWHERE
-        given = self._given_allocation(value)
+        given = self.given_allocation(value)
         if given is not None:
             resident = given.block is not None and given.block.behind_mmd
             return Reach(given.address, given.size, resident=resident)
@@ -140,7 +140,7 @@ class Invocation:
             if buffer is not None:
                 found.append(MemoryAccess(READ_WRITE, ((0, buffer.size),), buffer, None, index, blocks.get(index)))
             elif kind == POINTER and isinstance(value, int) and self.kernel.interface.arguments[index].pipe is None:
-                allocation = self._given_allocation(value)
+                allocation = self.given_allocation(value)
                 if allocation is None:
                     found.append(MemoryAccess(READ_WRITE, ((value, value + 1),), argument=index))
                 else:
@@ -149,7 +149,7 @@ class Invocation:
         allocations = self.usm.allocations if self.usm is not None else ()
         return *found, *(access_to(AccessMode.REACH, each) for each in allocations if each.number not in given)
 
-    def _given_allocation(self, address: int) -> UsmAllocation | None:
+    def given_allocation(self, address: int) -> UsmAllocation | None:
         """Returns the allocation that contains an address, or None."""
         allocations = self.usm.allocations if self.usm is not None else ()
         return next((each for each in allocations if each.address <= address < each.address + each.size), None)
