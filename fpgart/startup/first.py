@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from _fpgart_icd import ffi, lib
 
-from fpgart.base import config
-from fpgart.startup.options import settle_options
+from fpgart.base import config, log
 
 if TYPE_CHECKING:
     from fpgart.engine.isolated.spawning import Spawned
@@ -28,6 +27,20 @@ def register(functions: str) -> None:
     from fpgart.startup import start
 
     start.register(functions, process)
+
+
+def settle_options(folder: str = "", *, secure: bool = False) -> None:
+    """Makes relative paths begin in `folder` ("": the working directory), and reports names that are no options.
+
+    `fpgart run` reports such names itself. `secure`: the process runs with other rights than its user's, so that
+    options that name files or code have no effect.
+    """
+    if secure and (words := config.distrust_environment()):
+        log.warning(words)
+    config.stay_in(folder or config.working_folder())
+    if config.RUN not in os.environ:
+        for words in config.misspelt(os.environ):
+            log.warning(words)
 
 
 def early_process() -> Spawned | None:
