@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fpgart.base import opencl as cl
 from fpgart.base.errors import DeviceNotFound, InvalidDevice, InvalidDeviceType, InvalidOperation, InvalidValue
@@ -12,6 +12,9 @@ from fpgart.bridge.entry import entry
 from fpgart.bridge.handles import find
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.objects.platform import Platform
+
+if TYPE_CHECKING:
+    from fpgart.runtime.objects.context import Context
 
 KNOWN_TYPES = (
     cl.CL_DEVICE_TYPE_DEFAULT
@@ -41,6 +44,13 @@ def device_list(count: int, devices: Any, allowed: list[Device], owner: str, *, 
         if device not in found:
             found.append(device)
     return found
+
+
+def check_device(context: Context, device: Device) -> Device:
+    """Returns the device. Raises InvalidDevice if it is not one of the context's."""
+    if device not in context.devices:
+        raise InvalidDevice(f"device {device.id} does not belong to this context")
+    return device
 
 
 @entry("clGetDeviceIDs")
@@ -97,7 +107,5 @@ def set_default_device_command_queue(context: int, device: int, command_queue: i
     """Refuses all queues, NULL included, because boards have no queues on the device."""
     from fpgart.runtime.objects.context import Context
 
-    owner, wanted = find(context, Context), find(device, Device)
-    if wanted not in owner.devices:
-        raise InvalidDevice(f"device {wanted.id} does not belong to this context")
+    check_device(find(context, Context), find(device, Device))
     raise InvalidOperation("boards have no queues on the device")

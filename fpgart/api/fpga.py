@@ -11,7 +11,7 @@ from fpgart.api.device import device_list
 from fpgart.api.platform import the_platform
 from fpgart.base.errors import InvalidDevice, InvalidEvent, InvalidOperation, InvalidValue, OutOfResources
 from fpgart.bridge.entry import Pointer, entry, string_at
-from fpgart.bridge.handles import HELD, find, view_all
+from fpgart.bridge.handles import HELD, find, references, view_all
 from fpgart.runtime.commands.operation import operation_of, running_kernel
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.device import Device
@@ -41,14 +41,10 @@ profile: Profile | None = None
 ECC_BITS = 3
 
 
-def live_objects() -> list[tuple[int, str, int]]:
-    """Returns handle, type and references of every object that the host has references to."""
-    view_all()
-    found = [
-        (handle, TYPE_NAMES.get(item.__class__), int(lib.fpgart_handle_references(handle)))
-        for handle, item in list(HELD.items())
-    ]
-    return [(handle, name, references) for handle, name, references in found if name and references]
+def held_objects() -> list[tuple[int, str, object]]:
+    """Returns handle, type and object of all that the host has references to."""
+    found = [(handle, TYPE_NAMES.get(item.__class__), item) for handle, item in list(HELD.items())]
+    return [(handle, name, item) for handle, name, item in found if name]
 
 
 @entry("clTrackLiveObjectsIntelFPGA", status=False)
@@ -60,8 +56,10 @@ def track_live_objects(platform: int) -> None:
 def report_live_objects(platform: int, report_fn: int, user_data: int) -> None:
     if HELD.get(platform).__class__ is not Platform or not report_fn:
         return
-    for handle, name, references in live_objects():
-        lib.fpgart_call_about_live_object(report_fn, user_data, handle, name.encode(), references)
+    view_all()
+    for handle, name, item in held_objects():
+        if count := references(item):
+            lib.fpgart_call_about_live_object(report_fn, user_data, handle, name.encode(), count)
 
 
 @entry("clGetBoardExtensionFunctionAddressIntelFPGA")
@@ -102,11 +100,7 @@ def reset_kernels(context: Context, num_devices: int, device_list_: Any) -> None
 
     Nothing of a kernel remains after its end.
     """
-    if bool(num_devices) != bool(device_list_):
-        raise InvalidValue("the devices and their number contradict each other")
-    for index in range(num_devices):
-        if (device := find(int(device_list_[index]), Device)) not in context.devices:
-            raise InvalidDevice(f"device {device.id} does not belong to this context")
+    device_list(num_devices, device_list_, context.devices, "context", optional=True)
 
 
 def the_profile() -> Profile:

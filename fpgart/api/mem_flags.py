@@ -16,6 +16,20 @@ HETEROGENEOUS = 1 << 19
 KNOWN_FLAGS = ACCESS | HOST_ACCESS | HOST_POINTERS | CHANNELS | HETEROGENEOUS
 MAP_FLAGS = cl.CL_MAP_READ | cl.CL_MAP_WRITE | cl.CL_MAP_WRITE_INVALIDATE_REGION
 
+MIGRATION_FLAGS = cl.CL_MIGRATE_MEM_OBJECT_HOST | cl.CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED
+
+
+def check_map_flags(flags: int) -> None:
+    """Raises InvalidValue for unknown flags, and for an invalidating mapping that is also another one."""
+    invalidates = flags & cl.CL_MAP_WRITE_INVALIDATE_REGION
+    if flags & ~MAP_FLAGS or (invalidates and flags & ~invalidates):
+        raise InvalidValue(f"{flags:#x} are not valid flags for mapping")
+
+
+def check_migration_flags(flags: int) -> None:
+    if flags & ~MIGRATION_FLAGS:
+        raise InvalidValue(f"{flags:#x} are not valid flags for migrating")
+
 
 def one_of(flags: int, among: int) -> bool:
     """True if `flags` has at most one bit of `among`."""

@@ -6,10 +6,10 @@ from __future__ import annotations
 from typing import Any
 
 from fpgart.api.context import property_pairs
+from fpgart.api.device import check_device
 from fpgart.base import opencl as cl
 from fpgart.base.errors import (
     InvalidCommandQueue,
-    InvalidDevice,
     InvalidOperation,
     InvalidQueueProperties,
     InvalidValue,
@@ -51,11 +51,6 @@ def check_properties(device: Device, properties: int) -> None:
         raise InvalidQueueProperties("boards have no queues on the device")
     if properties & timed:
         raise InvalidQueueProperties("kernels have no time limit: no engine can end them")
-
-
-def check_device(context: Context, device: Device) -> None:
-    if device not in context.devices:
-        raise InvalidDevice(f"device {device.id} does not belong to this context")
 
 
 @entry("clCreateCommandQueue")

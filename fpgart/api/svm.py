@@ -11,7 +11,7 @@ from _fpgart_icd import ffi, lib
 from fpgart._native import ffi as native_ffi
 from fpgart._native import lib as native
 from fpgart.api.buffer.checks import check_pattern
-from fpgart.api.mem_flags import ACCESS, MAP_FLAGS, one_of
+from fpgart.api.mem_flags import ACCESS, check_map_flags, check_migration_flags, one_of
 from fpgart.base import opencl as cl
 from fpgart.base.errors import InvalidOperation, InvalidValue, MemCopyOverlap
 from fpgart.bridge import svm
@@ -128,11 +128,9 @@ def enqueue_svm_map(
     command_queue: CommandQueue, blocking_map: int, flags: int, svm_ptr: int, size: int, wait_list: WaitList
 ) -> Command:
     check_svm(command_queue)
-    invalidates = flags & cl.CL_MAP_WRITE_INVALIDATE_REGION
     if not svm_ptr or not size:
         raise InvalidValue("the size of the mapping is 0 bytes" if svm_ptr else "the pointer is NULL")
-    if flags & ~MAP_FLAGS or (invalidates and flags & ~invalidates):
-        raise InvalidValue(f"{flags:#x} are not valid flags for mapping")
+    check_map_flags(flags)
     if carries_transfer(command_queue, blocking=blocking_map):
         return None
     operation = HostWork(command_queue.device, lambda: None)
@@ -154,8 +152,7 @@ def enqueue_svm_migrate_mem(
     check_svm(command_queue)
     if not num_svm_pointers or not svm_pointers:
         raise InvalidValue("no pointers are given")
-    if flags & ~(cl.CL_MIGRATE_MEM_OBJECT_HOST | cl.CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED):
-        raise InvalidValue(f"{flags:#x} are not valid flags for migrating")
+    check_migration_flags(flags)
     for index in range(num_svm_pointers):
         pointer, size = int(svm_pointers[index]), int(sizes[index]) if sizes else 0
         allocation = command_queue.context.svm.find(pointer)

@@ -9,11 +9,12 @@ from _fpgart_icd import lib
 
 from fpgart.api.buffer.checks import check_pattern
 from fpgart.api.context import property_pairs
+from fpgart.api.device import check_device
+from fpgart.api.mem_flags import MIGRATION_FLAGS
 from fpgart.base import opencl as cl
 from fpgart.base.closed_memory import driver_address
 from fpgart.base.errors import (
     InvalidBufferSize,
-    InvalidDevice,
     InvalidOperation,
     InvalidProperty,
     InvalidValue,
@@ -35,7 +36,6 @@ from fpgart.runtime.objects.queue import CommandQueue
 LARGEST_ALIGNMENT = 128  # long16 and double16
 PLACEMENT = cl.CL_MEM_ALLOC_INITIAL_PLACEMENT_DEVICE_INTEL | cl.CL_MEM_ALLOC_INITIAL_PLACEMENT_HOST_INTEL
 KNOWN_FLAGS = PLACEMENT | cl.CL_MEM_ALLOC_WRITE_COMBINED_INTEL
-MIGRATION_FLAGS = cl.CL_MIGRATE_MEM_OBJECT_HOST | cl.CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED
 ALLOC_PROPERTIES = (cl.CL_MEM_ALLOC_FLAGS_INTEL, cl.CL_MEM_ALLOC_BUFFER_LOCATION_INTEL)
 ADVICE = range(0x4208, 0x4210)
 
@@ -110,13 +110,6 @@ def check_size(size: int, devices: list[Device]) -> None:
             )
 
 
-def device_in(context: Context, handle: int) -> Device:
-    device = find(handle, Device)
-    if device not in context.devices:
-        raise InvalidDevice(f"device {device.id} does not belong to this context")
-    return device
-
-
 def _known(context: Context, allocation: UsmAllocation) -> int:
     """Returns the pointer of a new allocation, and tells C about it (icd/entry/allocations.c)."""
     is_plain = allocation.pointer == allocation.address and len(allocation.reached_by) == len(context.devices)
@@ -139,7 +132,7 @@ def host_mem_alloc(context: Context, properties: Any, size: int, alignment: int)
 
 @entry("clDeviceMemAllocINTEL")
 def device_mem_alloc(context: Context, device: int, properties: Any, size: int, alignment: int) -> Address:
-    owner = device_in(context, device)
+    owner = check_device(context, find(device, Device))
     if not usm.supports(owner, Kind.DEVICE):
         raise InvalidOperation(f"board '{owner.board.name}' has no device allocations")
     check_alignment(alignment)
@@ -150,7 +143,7 @@ def device_mem_alloc(context: Context, device: int, properties: Any, size: int, 
 
 @entry("clSharedMemAllocINTEL")
 def shared_mem_alloc(context: Context, device: int, properties: Any, size: int, alignment: int) -> Address:
-    owner = device_in(context, device) if device else None
+    owner = check_device(context, find(device, Device)) if device else None
     asked = [owner] if owner is not None else context.devices
     able = [each for each in asked if usm.supports(each, Kind.SHARED)]
     if not able:

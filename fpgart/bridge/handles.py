@@ -175,6 +175,14 @@ def view_all(*names: str) -> None:
             view(handle)
 
 
+def alive(kind: type[T]) -> list[T]:
+    """Returns every object of a class that the host, or another object, still needs."""
+    if KINDS[kind.__name__][0] in VIEWABLE:
+        view_all(kind.__name__)
+    items = [*HELD.values(), *(kept() for kept in list(KEPT.values()))]
+    return [item for item in dict.fromkeys(items) if item.__class__ is kind]
+
+
 def find(handle: int, kind: type[T]) -> T:
     """Returns the object of a handle. Raises CL_INVALID_<kind> if there is none of that class."""
     item = known(handle)

@@ -8,7 +8,7 @@ from time import monotonic_ns
 from typing import Any
 
 from fpgart.bridge.carrying import count_launches, kernel_time
-from fpgart.bridge.handles import HELD, KEPT, view_all
+from fpgart.bridge.handles import alive, view_all
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.objects.context import Context
 from fpgart.runtime.objects.platform import Platform
@@ -31,14 +31,8 @@ def describe(platform: Platform) -> Snapshot:
         "now_ns": now_ns,
         "started_ns": platform.started_ns,
         "devices": [_device(device, now_ns) for device in platform.devices],
-        "queues": [_queue(queue) for context in _contexts() for queue in context.all_queues() if _is_hosts(queue)],
+        "queues": [_queue(queue) for context in alive(Context) for queue in context.queues.all() if _is_hosts(queue)],
     }
-
-
-def _contexts() -> list[Context]:
-    """Returns the contexts that the host, or another object, still needs."""
-    items = [*HELD.values(), *(kept() for kept in list(KEPT.values()))]
-    return list(dict.fromkeys(item for item in items if isinstance(item, Context)))
 
 
 def _is_hosts(queue: object) -> bool:

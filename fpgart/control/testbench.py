@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
 
 from fpgart.api.buffer.mapping import update_mappings
 from fpgart.api.platform import the_platform
@@ -13,7 +12,7 @@ from fpgart.base.sizes import in_words
 from fpgart.board.faults import FAULTS
 from fpgart.bridge.chapters import load_all
 from fpgart.bridge.entry import observe_bound
-from fpgart.bridge.handles import HELD, KEPT, find, reap, references, view_all
+from fpgart.bridge.handles import alive, find, reap, references, view_all
 from fpgart.bridge.host_calls import new_callers
 from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.device import Device
@@ -22,15 +21,6 @@ from fpgart.watch.origins import Origins
 from fpgart.watch.trace.recorder import Trace
 
 REASON = "the test that made it is over"
-T = TypeVar("T")
-
-
-def alive(kind: type[T]) -> Iterator[T]:
-    """Yields every object of a class that the host, or another object, still needs."""
-    view_all()
-    for item in [*HELD.values(), *(kept() for kept in list(KEPT.values()))]:
-        if item.__class__ is kind:
-            yield item
 
 
 def memory_in_use() -> dict[int, str]:
@@ -49,7 +39,8 @@ def memory_in_use() -> dict[int, str]:
 
 def unfinished() -> int:
     """Returns the number of commands that have not ended."""
-    return sum(len(queue.open) for context in alive(Context) for queue in context.all_queues())
+    view_all()
+    return sum(len(queue.open) for context in alive(Context) for queue in context.queues.all())
 
 
 def settle(patience_s: float) -> bool:
@@ -71,7 +62,7 @@ def take_off_boards(numbers: Collection[int]) -> None:
     Mapped ones stay, because the host has pointers to them, and those with CL_MEM_USE_HOST_PTR, because that memory may
     have been freed.
     """
-    buffers = list(alive(Buffer))
+    buffers = alive(Buffer)
     for buffer in buffers:
         update_mappings(buffer)
     stay = {buffer.owner for buffer in buffers if buffer.map_count or buffer.owner.host_ptr}

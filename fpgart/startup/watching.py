@@ -47,7 +47,13 @@ def start_leaks(at_end: AtEnd) -> None:
 
         leaks = Leaks(callers(), places())
         NOTICES.listen(leaks)
-        at_end.append(lambda: expect_leaks(leaks.suspects(held_objects())))
+
+        def tell() -> None:
+            from fpgart.api.fpga import held_objects
+
+            expect_leaks(leaks.suspects(held_objects()))
+
+        at_end.append(tell)
 
 
 def start_watchdog(at_end: AtEnd) -> None:
@@ -73,15 +79,6 @@ def start_capture() -> None:
             NOTICES.listen(Capture(Path(path), wanted))
         except OSError as error:
             raise config.OptionError(f"FPGART_CAPTURE={path}: {error.strerror}") from None
-
-
-def held_objects() -> list[tuple[int, str, object]]:
-    """Returns handle, type and object of all that the host has references to."""
-    from fpgart.api.fpga import TYPE_NAMES
-    from fpgart.bridge.handles import HELD
-
-    found = [(handle, TYPE_NAMES.get(item.__class__), item) for handle, item in list(HELD.items())]
-    return [(handle, name, item) for handle, name, item in found if name]
 
 
 def opened(path: str, otherwise: int) -> int:

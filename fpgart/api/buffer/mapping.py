@@ -8,7 +8,7 @@ from functools import partial
 from _fpgart_icd import ffi, lib
 
 from fpgart.api.buffer.checks import check_context, check_host_access, check_transfer
-from fpgart.api.mem_flags import MAP_FLAGS
+from fpgart.api.mem_flags import check_map_flags
 from fpgart.base import opencl as cl
 from fpgart.base.errors import CLError, InvalidValue
 from fpgart.bridge.carrying import carries_map, carries_transfer
@@ -42,9 +42,7 @@ def enqueue_map_buffer(
     check_transfer(buffer, offset, size)
     if not size:
         raise InvalidValue("the size of the mapping is 0 bytes")
-    invalidates = map_flags & cl.CL_MAP_WRITE_INVALIDATE_REGION
-    if map_flags & ~MAP_FLAGS or (invalidates and map_flags & ~invalidates):
-        raise InvalidValue(f"{map_flags:#x} are not valid flags for mapping")
+    check_map_flags(map_flags)
     if map_flags & cl.CL_MAP_READ:
         check_host_access(buffer, NOT_FOR_HOST_READS, "reading")
     if map_flags & (cl.CL_MAP_WRITE | cl.CL_MAP_WRITE_INVALIDATE_REGION):
@@ -59,7 +57,8 @@ def enqueue_map_buffer(
     lib.fpgart_python_maps(buffer.handle, 1)
     operation: Operation
     if block is not None:
-        operation = map_in_place(device, buffer, block, keep=not invalidates or size < buffer.owner.size)
+        keep = not map_flags & cl.CL_MAP_WRITE_INVALIDATE_REGION or size < buffer.owner.size
+        operation = map_in_place(device, buffer, block, keep=keep)
     else:
         operation = MapBuffer(device, buffer, pointer, (offset, size, map_flags))
     try:

@@ -8,6 +8,7 @@ from typing import Any
 from _fpgart_icd import lib
 
 from fpgart.api.buffer.checks import check_context
+from fpgart.api.mem_flags import check_migration_flags
 from fpgart.base import opencl as cl
 from fpgart.base.errors import InvalidValue
 from fpgart.bridge.carrying import carries_transfer
@@ -27,8 +28,7 @@ def enqueue_migrate_mem_objects(
     buffers = [find(mem_objects[index], Buffer) for index in range(num_mem_objects)]
     for buffer in buffers:
         check_context(command_queue, buffer)
-    if flags & ~(cl.CL_MIGRATE_MEM_OBJECT_HOST | cl.CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED):
-        raise InvalidValue(f"{flags:#x} are not valid flags for migrating")
+    check_migration_flags(flags)
     if not flags and carries_transfer(command_queue, *buffers):
         return None
     device = command_queue.device
