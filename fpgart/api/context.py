@@ -28,6 +28,7 @@ from fpgart.bridge.handles import call_when_destroyed, find, references
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.objects.context import Context, Notify
 from fpgart.runtime.objects.platform import Platform
+from fpgart.runtime.programs.compiler_mode import CompilerMode
 
 CONTEXT_INFO: dict[int, info.Query[Context]] = {
     cl.CL_CONTEXT_REFERENCE_COUNT: lambda c: info.u32(references(c)),
@@ -87,10 +88,6 @@ def context_properties(properties: Any) -> tuple[int, ...]:
     return found
 
 
-PRELOADED = 3
-"""The compiler mode that uses a board's own kernels."""
-
-
 def given_mode(properties: tuple[int, ...]) -> int:
     """Returns the compiler mode of the properties, or else of the environment. Raises InvalidValue."""
     given = dict(zip(properties[0:-1:2], properties[1::2], strict=False))
@@ -108,7 +105,7 @@ def is_locked(device: Device, mode: int) -> bool:
     All contexts of a device have modes of one kind, so one of them tells.
     """
     context = device.contexts.newest()
-    return context is not None and (context.compiler_mode == PRELOADED) != (mode == PRELOADED)
+    return context is not None and (context.compiler_mode == CompilerMode.PRELOADED) != (mode == CompilerMode.PRELOADED)
 
 
 def made_context(devices: list[Device], properties: tuple[int, ...], mode: int, notify: Notify | None) -> Context:

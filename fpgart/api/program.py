@@ -34,6 +34,7 @@ from fpgart.engine.choice import is_sycl_host
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.objects.context import Context
 from fpgart.runtime.objects.programming import program_device
+from fpgart.runtime.programs.compiler_mode import CompilerMode
 from fpgart.runtime.programs.linking import link
 from fpgart.runtime.programs.program import Program
 
@@ -94,7 +95,11 @@ def create_program_with_source(context: Context, count: int, strings: Any, lengt
 def check_compiler(program: Program) -> None:
     """Raises CompilerNotAvailable for source in a context that accepts compiled programs only."""
     mode = program.context.compiler_mode
-    if mode in (0, 3) and not program.is_container and (program.source is not None or program.il):
+    if (
+        mode in (CompilerMode.OFFLINE, CompilerMode.PRELOADED)
+        and not program.is_container
+        and (program.source is not None or program.il)
+    ):
         raise CompilerNotAvailable(
             f"the context is in compiler mode {mode}: it takes what `aoc` compiled (clCreateProgramWithBinary)"
         )
@@ -154,7 +159,7 @@ def create_program_with_binary(
     if failure is not None:
         raise failure
     made = from_binaries(context, pairs)
-    if made.is_container and config.EAGER.value and context.compiler_mode != 5:
+    if made.is_container and config.EAGER.value and context.compiler_mode != CompilerMode.SPLIT_KERNEL:
         for device in devices:
             if not device.loaded:
                 program_device(context, device, made.on(device))

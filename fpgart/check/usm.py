@@ -101,7 +101,11 @@ class Usm(CheckPart):
     def usm_freed(self, allocation: UsmAllocation) -> None:
         with self._lock:
             self._alive.pop(allocation.number, None)
-            name, maker, made_at = allocation_name(allocation), allocation_maker(allocation), self._made_at(allocation)
+            name, maker, made_at = (
+                allocation_name(allocation),
+                allocation_maker(allocation),
+                self._origins.of(allocation),
+            )
             self._freed.add(_Freed(allocation.pointer, allocation.end, name, maker, made_at))
             users = [
                 event for event in self._users if event.status > COMPLETE and uses(operation_of(event), allocation)
@@ -121,9 +125,6 @@ class Usm(CheckPart):
                 (user, self._origins.of(event)),
             )
 
-    def _made_at(self, allocation: UsmAllocation) -> Site | None:
-        return self._origins.of(allocation)
-
     def _report(
         self,
         rule: str,
@@ -134,7 +135,7 @@ class Usm(CheckPart):
         misused_at: Site | None = None,
         against: tuple[str, Site | None] = ("", None),
     ) -> None:
-        name, maker, made_at = allocation_name(allocation), allocation_maker(allocation), self._made_at(allocation)
+        name, maker, made_at = allocation_name(allocation), allocation_maker(allocation), self._origins.of(allocation)
         self._findings.report(Finding("usm", rule, name, maker, user, words, fix, made_at, misused_at, *against))
 
     # Commands

@@ -17,7 +17,7 @@ def test_a_context_begins_in_the_mode_that_compiles_and_with_nothing_in_it(board
     machine = boards("a10_ref", "hetero")
     context = Context(machine.platform, machine.devices, (1, 2, 0))
     assert (context.handle, context.compiler_mode, context.library_root, context.properties) == (0, 4, "", (1, 2, 0))
-    assert (len(context.svm), len(context.usm), context.all_queues(), context.reaped_by_caller) == (0, 0, [], False)
+    assert (len(context.svm), len(context.usm), context.queues.all(), context.reaped_by_caller) == (0, 0, [], False)
     assert context.platform is machine.platform
     assert context.scheduler is machine.scheduler
     assert context.malloced is machine.platform.malloced

@@ -19,6 +19,7 @@ from fpgart.runtime.memory.buffer import Buffer
 from fpgart.runtime.memory.device import Block, Device
 from fpgart.runtime.memory.reservation import NOTHING, Reservation
 from fpgart.runtime.memory.usm import UsmAllocation
+from fpgart.runtime.programs.compiler_mode import CompilerMode
 from fpgart.runtime.programs.kernel import Argument, Kernel
 from fpgart.runtime.programs.pipe import Pipe
 from fpgart.runtime.scheduling.event import ComputeUnit, Operation, ReadyList
@@ -27,7 +28,7 @@ from fpgart.runtime.scheduling.occupancy import TAKEN, Claim, Direction
 if TYPE_CHECKING:
     from fpgart.channels.links import Links, LinkUse
 
-SPLIT_KERNELS = 5
+SPLIT_KERNELS = CompilerMode.SPLIT_KERNEL
 """The compiler mode that programs the board for every launch."""
 
 
@@ -159,14 +160,6 @@ class LaunchKernel(Invocation):
             self.abandon()
             raise
 
-    def location_of(self, index: int) -> str:
-        """Returns the name of the memory that a buffer argument has to be in, or "" if any will do."""
-        return self.kernel.interface.arguments[index].buffer_location
-
-    def describe_argument(self, index: int) -> str:
-        """Returns the words that name an argument in messages."""
-        return self.kernel.describe(index)
-
     def _reserve(self) -> None:
         device, interleaving = self.device, self.program.interleaving
         if self.buffers:
@@ -176,12 +169,12 @@ class LaunchKernel(Invocation):
             if buffer.owner in claimed:  # one buffer is in one place: where its first argument needs it
                 self.places.append(claimed[buffer.owner])
                 continue
-            location = self.location_of(index)
+            location = self.kernel.interface.arguments[index].buffer_location
             try:
                 memory = device.memories.memory_for(location)
             except KeyError:
                 raise OutOfResources(
-                    f"{self.describe_argument(index)} has to be in memory '{location}', "
+                    f"{self.kernel.describe(index)} has to be in memory '{location}', "
                     f"which board '{device.board.name}' does not have"
                 ) from None
             block = claimed[buffer.owner] = self.reserved.take(buffer, device, memory, interleaving)
@@ -193,7 +186,7 @@ class LaunchKernel(Invocation):
 
     def _windows(self) -> Iterator[Window]:
         for (index, buffer), block in zip(self.buffers, self.places, strict=True):
-            yield Window(block.address + buffer.origin, buffer.size, self.describe_argument(index))
+            yield Window(block.address + buffer.origin, buffer.size, self.kernel.describe(index))
 
     def abandon(self) -> None:
         """Frees the blocks that only this launch reserved. It is called if the launch does not run or fails."""

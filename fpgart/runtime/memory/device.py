@@ -279,10 +279,6 @@ class Device:
         """True if a context could be created for the device now."""
         return self._opened or self.mmd.is_available()
 
-    def contents_moved(self) -> None:
-        """Ends the epoch: a buffer's contents have left this board's memory."""
-        self.epoch_ended()
-
     # Called by the board
 
     def _kernel_ended(self) -> None:

@@ -241,7 +241,7 @@ class Residency:
             owner.home = target
             owner.on_host = False
             if home is not None:
-                home.device.contents_moved()
+                home.device.epoch_ended()
             owner.drop_unused()
         for listener in NOTICES.migrated:
             listener(owner, source, target, begin, reason)
@@ -257,7 +257,7 @@ class Residency:
         owner.on_host = True
         owner.home = None
         if home is not None:
-            home.device.contents_moved()
+            home.device.epoch_ended()
         owner.drop_unused()
         for listener in NOTICES.migrated:
             listener(owner, home if keep else None, None, begin, reason)

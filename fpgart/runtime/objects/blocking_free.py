@@ -25,12 +25,12 @@ def blocking_free(context: Context, pointer: int) -> None:
     if allocation is not None:
         context.scheduler.call_due()
         context.scheduler.flush()  # commands that C carries may follow others
-        for queue in context.all_queues():
+        for queue in context.queues.all():
             if queue.carried is not None:
                 use = allocation.pointer, allocation.end, Indirect.of(allocation.kind)
                 for command in queue.carried.users(*use):
                     context.scheduler.wait_for(command)
-        for event in context.scheduler.unfinished(context.all_queues()):
+        for event in context.scheduler.unfinished(context.queues.all()):
             if uses(operation_of(event), allocation):
                 context.scheduler.wait(event)
                 for listener in NOTICES.end_observed:

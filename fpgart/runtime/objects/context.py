@@ -13,6 +13,7 @@ from fpgart.runtime.memory.registry import AddressRegistry, Living
 from fpgart.runtime.memory.svm import SvmAllocation
 from fpgart.runtime.memory.usm import UsmAllocation, give_back
 from fpgart.runtime.objects.platform import Platform
+from fpgart.runtime.programs.compiler_mode import CompilerMode
 from fpgart.runtime.scheduling.event import EventQueue
 from fpgart.runtime.scheduling.reaper import Destructible, Reaper
 
@@ -40,7 +41,7 @@ class Context(Destructible):
         """True if whoever destroys the context runs its reaper at once."""
         self.placing = threading.Lock()
         """Guards the blocks and the mappings of the context's buffers."""
-        self.compiler_mode = 4
+        self.compiler_mode: int = CompilerMode.ONLINE
         """The origin of the context's programs: CL_CONTEXT_COMPILER_MODE_INTELFPGA."""
         self.library_root = ""
         self.svm: AddressRegistry[SvmAllocation] = AddressRegistry()
@@ -58,9 +59,6 @@ class Context(Destructible):
             device.enter()
             self._entered.append(device)
             device.contexts.add(self)
-
-    def all_queues(self) -> list[EventQueue]:
-        return self.queues.all()
 
     def notify(self, error: CLError) -> None:
         """Reports an error to the host's pfn_notify, if it gave one."""

@@ -39,7 +39,7 @@ class CommandQueue:
         self.property_list = property_list
         self.in_order = not properties & cl.CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE
         self._scheduler = context.scheduler
-        self.core = core or self._scheduler.core_queue(in_order=self.in_order)
+        self.core = core or self._scheduler.core.queue(in_order=self.in_order)
         self.open: dict[Event, None] = {}
         self.carried: CarriedCommands | None = None
         """The commands of the queue that C carries, once it may carry any."""

@@ -29,6 +29,7 @@ from fpgart.kernels.polling import Polling
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.memory.registry import Living
 from fpgart.runtime.programs.build import Build, first_error
+from fpgart.runtime.programs.compiler_mode import CompilerMode
 
 if TYPE_CHECKING:
     from fpgart.aocx.binary import ProgramBinary
@@ -117,7 +118,8 @@ class Program:
         self._known: dict[str, KernelInterface] = binary.interfaces if binary is not None else {}
         self._locations: dict[str, tuple[str, ...]] = binary.locations if binary is not None else {}
         self._hardware: dict[str, dict[str, tuple[int, ...]]] = binary.hardware if binary is not None else {}
-        self._constants: dict[int, bytes] = {}
+        self.specialized: dict[int, bytes] = {}
+        """The values of specialisation constants that the host has set."""
         self._building = threading.Lock()
         self._identity = ""
         self._number = next(NUMBERS)
@@ -165,7 +167,7 @@ class Program:
             rest = [device for device in self.devices if self.on(device) is part and device not in chosen]
             if any(device in devices or self.builds[device].has_result for device in rest):
                 own = Program(self.context, chosen, source=self.source, il=self.il)
-                own._constants = dict(self._constants)
+                own.specialized = dict(self.specialized)
                 self._others |= dict.fromkeys(chosen, own)
 
     def _own_builds(self) -> list[Build]:
@@ -198,7 +200,7 @@ class Program:
         """Sets a specialisation constant for the builds to come. Raises the engine's error."""
         for part in {self: None} | dict.fromkeys(self._others.values()):
             part._program().specialize(id, value)
-            part._constants[id] = value
+            part.specialized[id] = value
 
     def build(self, devices: list[Device], options: str) -> None:
         """Compiles and links for `devices`. Raises CLError; the log has the compiler's messages.
@@ -248,9 +250,12 @@ class Program:
     def _compile(self, made: BuiltProgram, devices: list[Device], options: str) -> str:
         """Builds as the context's compiler mode says, and returns the log. Raises BuildFailed."""
         mode, source = self.context.compiler_mode, self.source
-        if mode in (1, 2) and source is not None and not self.origin.container:
+        if (
+            mode in (CompilerMode.CREATE_LIBRARY, CompilerMode.USE_LIBRARY)
+            and source is not None
+            and not self.origin.container
+        ):
             from fpgart.runtime.programs import library
-            from fpgart.runtime.programs.compiler_mode import CompilerMode
 
             root, board = self.context.library_root, devices[0].board
             if mode == CompilerMode.CREATE_LIBRARY:
@@ -340,7 +345,7 @@ class Program:
         if self._made is None or (fresh and self._interfaces and (self.il or self.source is not None)):
             engine = self.context.platform.engine
             self._made = engine.from_il(self.il) if self.il else engine.from_source(self.source or "")
-            for id, value in self._constants.items():
+            for id, value in self.specialized.items():
                 self._made.specialize(id, value)
         return self._made
 
@@ -441,11 +446,6 @@ class Program:
     @property
     def modules(self) -> tuple[bytes, ...]:
         return (self.il,) if self.il else self._modules
-
-    @property
-    def specialized(self) -> dict[int, bytes]:
-        """The values of specialisation constants that the host has set."""
-        return self._constants
 
     def locations(self) -> dict[str, tuple[str, ...]]:
         """Returns, by kernel, the buffer_location of each argument, from the source or the linked programs."""

@@ -20,7 +20,7 @@ from fpgart.base.notices import NOTICES
 from fpgart.channels.network import host_waits
 from fpgart.runtime.scheduling.attempt import attempt, tell_failure
 from fpgart.runtime.scheduling.callbacks import Callbacks
-from fpgart.runtime.scheduling.core import Command, Core, CoreQueue
+from fpgart.runtime.scheduling.core import Command, Core
 from fpgart.runtime.scheduling.event import (
     COMPLETE,
     RUNNING,
@@ -91,10 +91,6 @@ class Scheduler:
     def new_ready_list(self, *, ends_by_itself: bool) -> ReadyList:
         """Returns a new list for the ready commands of one kind on one device."""
         return self._ready.new_list(ends_by_itself=ends_by_itself)
-
-    def core_queue(self, *, in_order: bool) -> CoreQueue:
-        """Returns the core's part of a new queue."""
-        return self.core.queue(in_order=in_order)
 
     def user_event(self) -> Command:
         """Returns the core's part of a new user event."""
