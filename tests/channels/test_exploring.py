@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from select import select
 
 import pytest
 from c_hosts import build, plain_environment
@@ -54,10 +55,11 @@ def test_a_host_that_does_not_end_is_ended_with_its_children(tmp_path: Path) -> 
     """Its child has the pipe open for writing as long as it lives."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    run = Explorer(("sh", "-c", f"sleep 600 1<>{pipe} & echo begun; wait"), {}, 1.0).run()
-    assert (run.words, run.output) == ("did not end in time", b"begun\n")
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     try:
-        assert os.read(reader, 1) == b""  # with a writer left, this raises
+        run = Explorer(("sh", "-c", f"sleep 600 >{pipe} & echo begun; wait"), {}, 2.0).run()
+        assert (run.words, run.output) == ("did not end in time", b"begun\n")
+        assert select([reader], [], [], 30.0)[0] == [reader], "the child has not ended"
+        assert os.read(reader, 1) == b""
     finally:
         os.close(reader)
