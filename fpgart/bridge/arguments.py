@@ -17,7 +17,7 @@ from fpgart.base.errors import InvalidMemObject
 from fpgart.bridge.handles import find
 from fpgart.engine.interface import BYTES, LOCAL, NULL, POINTER
 from fpgart.runtime.memory.buffer import Buffer
-from fpgart.runtime.programs.kernel import Argument, Kernel
+from fpgart.runtime.programs.kernel import BUFFER, Argument, Kernel
 
 
 class _Nothing:
@@ -49,16 +49,18 @@ class SetInC:
 
 def keep(kernel: Kernel, argument: Any, value: Any) -> None:
     """Passes an argument that C has kept (`struct fpgart_argument`, and the bytes of a value) to the kernel."""
+    kept: Argument
     if argument.kind == BYTES:
-        kernel.keep_value(argument.index, bytes(ffi.buffer(value, argument.size)))
+        kept = BYTES, argument.size, bytes(ffi.buffer(value, argument.size))
     elif argument.kind == LOCAL:
-        kernel.keep_local(argument.index, argument.size)
+        kept = LOCAL, argument.size, 0
     elif argument.kind == NULL:
-        kernel.keep_null(argument.index)
+        kept = NULL, 8, 0
     elif argument.buffer:
-        kernel.keep_buffer(argument.index, buffer_of(argument.buffer, argument.serial))
+        kept = BUFFER, 8, buffer_of(argument.buffer, argument.serial)
     else:
-        kernel.keep_pointer(argument.index, argument.pointer)
+        kept = POINTER, 8, argument.pointer
+    kernel.arguments[argument.index] = kept
 
 
 def buffer_of(handle: int, serial: int) -> ref[Buffer]:

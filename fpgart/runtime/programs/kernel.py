@@ -28,7 +28,7 @@ class Elsewhere(Protocol):
     """pending[0] is not 0 while the kernel has not got all arguments."""
 
     def tell(self, kernel: Kernel) -> None:
-        """Passes all arguments that were set to the kernel: keep_buffer(), keep_value(), keep_pointer()."""
+        """Writes all arguments that were set into the kernel's `arguments`: they have been checked."""
 
     def changed(self, index: int) -> None:
         """Records that Python set an argument, so that the kernel's next launch may differ from those before."""
@@ -145,10 +145,6 @@ class Kernel:
             self._hint(buffer.owner, index, location)
         self._set(index, (BUFFER, 8, ref(buffer)))
 
-    def keep_buffer(self, index: int, buffer: ref[Buffer]) -> None:
-        """Sets an argument to a buffer that it was set to before."""
-        self.arguments[index] = (BUFFER, 8, buffer)
-
     def _hint(self, buffer: Buffer, index: int, location: str) -> None:
         if not buffer.hint:
             buffer.hint = location
@@ -184,22 +180,6 @@ class Kernel:
     def set_checked_value(self, index: int, value: bytes) -> None:
         """Sets an argument to a value whose size check_value_size() has checked."""
         self._set(index, (BYTES, len(value), value))
-
-    def keep_local(self, index: int, size: int) -> None:
-        """Sets an argument to a size of local memory that C has checked; update_arguments() has been called."""
-        self.arguments[index] = (LOCAL, size, 0)
-
-    def keep_null(self, index: int) -> None:
-        """Sets an argument to NULL that was set to a buffer before; update_arguments() has been called."""
-        self.arguments[index] = (NULL, 8, 0)
-
-    def keep_value(self, index: int, value: bytes) -> None:
-        """Sets an argument to a value whose size C has checked; update_arguments() has been called."""
-        self.arguments[index] = (BYTES, len(value), value)
-
-    def keep_pointer(self, index: int, address: int) -> None:
-        """Sets an argument to an address that C has checked; update_arguments() has been called."""
-        self.arguments[index] = (POINTER, 8, address)
 
     def set_pointer(self, index: int, address: int) -> None:
         """Sets an argument to an address that the kernel dereferences: an SVM or USM pointer. 0 is NULL.

@@ -26,7 +26,7 @@ class Recorder:
     def tell(self, kernel: Kernel) -> None:
         self.pending[0] = 0
         for index, value in self.values.items():
-            kernel.keep_value(index, value)
+            kernel.arguments[index] = BYTES, len(value), value
 
     def changed(self, index: int) -> None:
         self.changes.append(index)
@@ -72,7 +72,7 @@ def test_what_was_set_before_does_not_come_later(kernel: Kernel) -> None:
 def test_a_kernel_that_was_told_everything_is_told_nothing_more(kernel: Kernel) -> None:
     kernel.elsewhere = Recorder({1: b"abcd"})
     kernel.update_arguments()
-    kernel.keep_value(1, b"efgh")
+    kernel.arguments[1] = BYTES, 4, b"efgh"
     kernel.update_arguments()
     assert kernel.arguments[1] == (BYTES, 4, b"efgh")
 
