@@ -180,7 +180,7 @@ def alive(kind: type[T]) -> list[T]:
     if KINDS[kind.__name__][0] in VIEWABLE:
         view_all(kind.__name__)
     items = [*HELD.values(), *(kept() for kept in list(KEPT.values()))]
-    return [item for item in dict.fromkeys(items) if item.__class__ is kind]
+    return list(dict.fromkeys(item for item in items if item.__class__ is kind))  # one may have moved between the two
 
 
 def find(handle: int, kind: type[T]) -> T:
