@@ -31,7 +31,7 @@ help:
 	@echo "make intel    the tests that PoCL cannot run, on Intel's engine, which is downloaded into build/intel (810 MB)"
 	@echo "make sycl     SYCL programs with Intel's packages, which are downloaded into build/sycl (2 GB), and clang++"
 	@echo "make isolated the conformance tests with kernels in a process of their own, and what they may do wrong there"
-	@echo "make ways     the conformance tests as they are, with traces, with traces and checks, and with every command decided by Python"
+	@echo "make ways     the conformance tests as they are, with traces, with checks, with both, and with every command decided by Python"
 	@echo "make locks    the conformance tests and those of the driver's rooms, while the order in which C takes locks is checked"
 	@echo "make served   the conformance tests on the boards of a service"
 	@echo "make check-remote POCLD=folder  kernels through PoCL's remote driver and a server on this machine; docs/clusters.md"

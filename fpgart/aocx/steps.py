@@ -85,7 +85,7 @@ def _read(told: Mapping[str, Any]) -> Input:
 
 
 def unit_of(container: Container, step: Step, file: str) -> Unit:
-    """Returns the files in an object; raises AocxError."""
+    """Returns the sources and library models in an object (.aoco). Raises AocxError if they cannot be read."""
     try:
         files = parse_json(container[FILES])
         sources, models = (tuple(map(_read, files[kind])) for kind in ("sources", "models"))

@@ -15,7 +15,7 @@ else:
     from collections import _tuplegetter, namedtuple
 
     class _Signature:
-        """The fields of a class, for inspect.signature(): its constructor may not be compiled yet."""
+        """Makes inspect.signature() from a class's fields, because its constructor may not have been generated yet."""
 
         def __get__(self, record, owner):
             from inspect import Parameter, Signature

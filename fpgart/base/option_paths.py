@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Paths in the texts of options, made absolute, because the process may change its folder later."""
+"""Makes paths in the texts of options absolute, because the process may change its folder later."""
 
 from __future__ import annotations
 

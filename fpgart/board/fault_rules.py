@@ -207,7 +207,7 @@ STATUSES = {name: status for status, name in cl.NAMES_OF_STATUS.items()}
 
 
 def _read(clause: str, key: str, read: Callable[[str], T], value: str) -> T:
-    """Returns a condition's value. Raises FaultSyntaxError."""
+    """Returns the value of `key` in a clause, as `read` converts it. Raises FaultSyntaxError if `read` refuses it."""
     try:
         return read(value)
     except ValueError as error:

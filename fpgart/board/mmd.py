@@ -130,7 +130,7 @@ class Mmd(Protocol):
 
     @property
     def is_shared(self) -> bool:
-        """True if other processes use the board too, one at a time: it is closed when no context here uses it."""
+        """True if processes use the board in turn: this one closes it when no context of its own uses it any more."""
 
     def is_available(self) -> bool:
         """True if no other process keeps the board from being opened."""

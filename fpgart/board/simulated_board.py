@@ -44,6 +44,8 @@ NOT_OURS = 0, 0
 
 
 MMD_VERSION = "2024.2"
+VENDOR_OF_FPGAS, VENDOR_OF_DSPS = 0x8086, 0x104C
+"""The PCI numbers of Intel and of Texas Instruments."""
 CELSIUS = 45.0
 NO_INTERFACE = -1
 """The answer for the kernels' clock, which cannot be set."""
@@ -53,7 +55,7 @@ OFFLINE_ANSWERS: dict[OfflineInfo, Callable[[BoardDescription], Answer]] = {
     OfflineInfo.NUM_BOARDS: lambda board: 1,
     OfflineInfo.BOARD_NAMES: lambda board: board.name,
     OfflineInfo.VENDOR_NAME: lambda board: board.vendor,
-    OfflineInfo.VENDOR_ID: lambda board: 0x8086 if "Intel" in board.vendor else 0x104C,
+    OfflineInfo.VENDOR_ID: lambda board: VENDOR_OF_FPGAS if board.is_fpga else VENDOR_OF_DSPS,
     OfflineInfo.USES_YIELD: lambda board: 1,
     OfflineInfo.MEM_TYPES_SUPPORTED: lambda board: PHYSICAL_MEMORY | (SHARED_VIRTUAL_MEMORY if board.is_fpga else 0),
 }

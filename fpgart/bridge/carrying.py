@@ -207,7 +207,7 @@ def board_of(queue: CommandQueue) -> CarriedBoard | None:
 
 
 def _show_board(context: Context, handle: int, device: Device, board: CarriedBoard) -> None:
-    """Lets C make queues of a context for a board, and buffers if it is the board of the first device."""
+    """Tells C the board of a context's device: C may then make queues on it, and buffers if the device is the first."""
     is_over_host = len(context.devices) == 1 and device.board.is_fpga and not context.unified_memory
     lib.fpgart_context_has(handle, board.address, device is context.devices[0], is_over_host)
 

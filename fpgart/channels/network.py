@@ -117,7 +117,7 @@ class Fifo:
         lib.fifo_commit(self.handle, writing, size)
 
     def end(self, *, blocking: bool) -> int:
-        """Returns the address that a kernel gets for it as a pipe argument."""
+        """Returns the address that a kernel gets for this FIFO as a pipe argument."""
         return int(lib.fifo_end(self.handle, blocking))
 
 

@@ -169,7 +169,7 @@ class Findings:
 
 
 def _in_names_of_source(finding: Finding) -> Finding:
-    """Returns the finding with the names of the source for SYCL kernels."""
+    """Returns the finding with SYCL kernels' mangled names replaced by their names in the source."""
     return replace(
         finding,
         object=with_kernel_names(finding.object),

@@ -233,7 +233,7 @@ class Usm(CheckPart):
     def pointer_refused(self, kernel: Kernel, index: int, allocation: UsmAllocation, device: Device) -> None:
         user = f"clEnqueueNDRangeKernel ('{kernel.name}') on device {device.id}"
         if supports(device, allocation.kind):
-            why = f"it belongs to device {allocation.givers[0].id}"
+            why = f"it belongs to device {allocation.owners[0].id}"
             fix = "allocate it for the device that runs the kernel, or use a host allocation"
         else:
             kind = allocation.kind.name.lower()

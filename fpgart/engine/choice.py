@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The choice of the driver that executes the kernels."""
+"""Chooses the engine: the OpenCL driver that executes the kernels."""
 
 from __future__ import annotations
 

@@ -140,9 +140,9 @@ def pocl_version(platform_version: str) -> tuple[int, ...]:
 
 
 class Driver:
-    """Platform, device and context of another driver, and calls on its objects.
+    """Has another driver's platform, device and context, and calls its functions on its objects.
 
-    `on_caller`: the same for the driver's device that runs a kernel on the thread that enqueues it; None if there is
+    `on_caller`: a Driver for that driver's device that runs kernels on the thread that enqueues them; None if there is
     none.
     """
 

@@ -17,7 +17,7 @@ HEADER = 5  # words in front of the first instruction
 
 
 class Op:
-    """The instructions that are read: numbers, because a look at an enum's member costs more than what is read."""
+    """The opcodes that this module reads; they are not an Enum, because access to a member of one is slow."""
 
     NAME = 5
     STRING = 7

@@ -145,7 +145,7 @@ def _attributes(semantic: str) -> str:
 
 
 def _size(module: Module, kind: int) -> int:
-    """Returns the bytes of an argument; of a structure that is passed by value, through a pointer, its own."""
+    """Returns the size of an argument in bytes; for a structure by value, whose type is a pointer, the structure's."""
     return module.layout(module.pointee(kind) if module.storage(kind) == Storage.PRIVATE else kind)[0]
 
 

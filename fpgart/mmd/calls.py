@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the file of FPGART_MMD_CALLS: a line for each call, without the host's addresses, so that runs compare."""
+"""Writes each MMD call as a line of the file FPGART_MMD_CALLS, without host addresses, which differ between runs."""
 
 from __future__ import annotations
 

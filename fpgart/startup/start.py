@@ -87,7 +87,10 @@ def service() -> Connection | None:
 
 
 def isolation(stretch: Stretch | None, served: Connection | None, process: Spawned | None) -> Isolation | None:
-    """Returns the isolation for the engine, which its process begins to load, so that the first use does not wait."""
+    """Returns the isolation for the engine; None without a stretch. Raises OptionError.
+
+    If kernels run in a board process, that process begins to load the engine now, so that the first use waits less.
+    """
     if stretch is None:
         return None
     from fpgart.engine.choice import is_isolated

@@ -40,7 +40,10 @@ def renew_boards() -> None:
 
 
 def take_off_boards(numbers: Collection[int]) -> None:
-    """Moves some buffers to the host's memory, when no command runs. They can be used as before."""
+    """Moves buffers to the host's memory, where hosts can use them as before. No command may run.
+
+    Mapped buffers and those with CL_MEM_USE_HOST_PTR stay.
+    """
     control.ask("take_off_boards", list(numbers))
 
 

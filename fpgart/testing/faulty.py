@@ -22,9 +22,9 @@ class BenchFaults:
         self._asked: tuple[faults.Fault, ...] = ()
 
     def add(self, text: str) -> tuple[faults.Fault, ...]:
-        """Adds faults: in this process, and in programs that are started later.
+        """Adds the faults of `text`, in the syntax of FPGART_FAULTS, to this process and to programs that start later.
 
-        Returns one for each clause; they count faults in this process. Raises FaultSyntaxError.
+        Returns a fault for each clause; it counts its occurrences in this process. Raises FaultSyntaxError.
         """
         parse("; ".join([*self._texts, text]))  # programs get all of them at once
         made = faults.add(text)

@@ -199,7 +199,7 @@ def uses(events: Iterable[Args]) -> list[Use]:
 
 
 def memory_at(known: list[Memory], device: int, address: int) -> Memory | None:
-    """Returns the memory of a device with an address of its board; None if there is none."""
+    """Returns the memory of a device in which an address of its board lies; None if no memory contains it."""
     return next((m for m in known if m.device == device and 0 <= address - m.begin < m.size), None)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of the host's commands and calls, as OpenCL has them."""
+"""Names commands and calls as OpenCL does."""
 
 from __future__ import annotations
 

@@ -10,6 +10,8 @@ from fpgart.board import board_spec, catalogue
 from fpgart.board.board_spec import BoardSpecError
 from fpgart.board.description import BoardDescription, IoChannel, Timing
 from fpgart.board.global_memory import AllocationType, GlobalMemory, Interface
+from fpgart.board.mmd import OfflineInfo
+from fpgart.board.simulated_board import SimulatedBoard
 
 GIB = 1 << 30
 INTERFACE = '<interface name="board" port="p" address="0x0" size="0x40000000" latency="240" width="512"/>'
@@ -104,6 +106,12 @@ def test_what_is_left_out_of_the_timing_has_its_default() -> None:
 
 def board_of(*memories: str, ours: str = "") -> BoardDescription:
     return parsed(f'<board name="b">{ours}{"".join(memories)}</board>')
+
+
+@pytest.mark.parametrize("name", ["", 'vendor="Somebody"'])
+def test_the_vendors_number_of_an_fpga_board_is_intels_whoever_made_it(name: str) -> None:
+    made = SimulatedBoard(board_of(MEMORY, ours=f"<fpgart {name}/>"))
+    assert made.get_offline_info(OfflineInfo.VENDOR_ID) == 0x8086
 
 
 def test_what_a_file_says_of_a_memory_and_its_ports() -> None:

@@ -30,9 +30,9 @@ INCLUDES = "-i"
 
 
 class KnownSteps:
-    """The known steps of one engine.
+    """Stores the results of build steps of one engine in a folder, so that later hosts need not run the compiler.
 
-    A result that cannot be read is unknown; one that cannot be written is not kept.
+    A result that cannot be read counts as missing. One that cannot be written is not stored.
     """
 
     def __init__(self, cache: str, engine: tuple[str, ...]) -> None:

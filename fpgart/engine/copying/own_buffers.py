@@ -355,7 +355,7 @@ class Buffers:
         return handle
 
     def at(self, address: int) -> int:
-        """Returns the buffer, or the part of one, that stands for a pointer of this process."""
+        """Returns the engine's buffer for an address of this process, or a sub-buffer that begins at the address."""
         pairs = list(zip(self.regions, self.handles, strict=True))
         for region, handle in pairs:
             if region.address == address:

@@ -336,7 +336,7 @@ class FindVariable(NamedTuple):
 
 
 class ReadVariable(NamedTuple):
-    """Answered by `Data`."""
+    """Reads `size` bytes of a program-scope variable at `offset`; answered by `Data`."""
 
     network: int
     name: str
@@ -345,7 +345,7 @@ class ReadVariable(NamedTuple):
 
 
 class WriteVariable(NamedTuple):
-    """Answered by `Done`."""
+    """Writes `data` into a program-scope variable, at `offset`; answered by `Done`."""
 
     network: int
     name: str

@@ -40,7 +40,7 @@ class DiedEarly(ProcessError):
 
 
 class Lane:
-    """A shared page and a socket to the board process, for one thread at a time."""
+    """Shared memory and a socket to the board process, for one thread at a time."""
 
     __slots__ = ("address", "connection")
 

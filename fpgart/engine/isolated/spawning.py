@@ -86,7 +86,7 @@ class Spawned:
 
 
 def end_by_keeper(life: socket.socket) -> None:
-    """Makes the keeper at the other end of `life` end its board process, unless both have ended."""
+    """Asks the keeper (the board process's parent) at the other end of `life` to end that process, if it runs."""
     with suppress(OSError):
         life.send(b"k", socket.MSG_NOSIGNAL)
 

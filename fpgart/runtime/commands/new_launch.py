@@ -147,8 +147,8 @@ def _refuse_encoded(kernel: Kernel, device: Device, given: list[UsmAllocation]) 
 
 
 def _whose(allocation: UsmAllocation) -> str:
-    owners = ", ".join(str(device.id) for device in allocation.givers)
-    return f"a {allocation.kind.name.lower()} allocation of device{'s' * (len(allocation.givers) > 1)} {owners}"
+    owners = ", ".join(str(device.id) for device in allocation.owners)
+    return f"a {allocation.kind.name.lower()} allocation of device{'s' * (len(allocation.owners) > 1)} {owners}"
 
 
 def _not_reached_by(device: Device) -> str:

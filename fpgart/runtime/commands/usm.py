@@ -52,7 +52,7 @@ class UsmPointer:
     def settle_on_host(self, size: int, reason: str) -> None:
         """Moves the range of a shared allocation to the host's side.
 
-        Copies and fills are done by the host, or by the board's DMA in the host's memory.
+        Copies and fills need it there, because the host does them, or the board's DMA does them in the host's memory.
         """
         if self.allocation is not None and self.allocation.kind is Kind.SHARED:
             self.allocation.move(self.address - self.allocation.pointer, size, None, reason)
@@ -141,7 +141,7 @@ class UsmFill(Transfer):
         super().__init__(device)
         allocation = target.allocation
         if allocation is not None and device not in allocation.reached_by:
-            owners = ", ".join(str(each.id) for each in allocation.givers)
+            owners = ", ".join(str(each.id) for each in allocation.owners)
             raise InvalidValue(
                 f"{target.address:#x} is in a {allocation.kind.name.lower()} allocation of device {owners}, which "
                 f"device {device.id} ('{device.board.name}') does not reach"

@@ -41,7 +41,7 @@ def allocate(context: SvmContext, size: int, alignment: int) -> int:
 
     A device of the context has to support SVM.
     """
-    address = _giver(context).mmd.host_alloc(size, alignment or USUAL_ALIGNMENT)
+    address = _owner(context).mmd.host_alloc(size, alignment or USUAL_ALIGNMENT)
     if address:
         context.svm.add(SvmAllocation(address, size))
         for listener in NOTICES.svm_allocated:
@@ -49,7 +49,7 @@ def allocate(context: SvmContext, size: int, alignment: int) -> int:
     return address
 
 
-def _giver(context: SvmContext) -> Device:
+def _owner(context: SvmContext) -> Device:
     """Returns the device whose board allocates the memory: the first one that supports SVM."""
     return next(device for device in context.devices if device.has_svm)
 
@@ -60,5 +60,5 @@ def free(context: SvmContext, address: int) -> bool:
         return False
     for listener in NOTICES.svm_freed:
         listener(address)
-    _giver(context).mmd.free(address)
+    _owner(context).mmd.free(address)
     return True

@@ -53,10 +53,10 @@ class UsmAllocation:
         "block",
         "device",
         "flags",
-        "givers",
         "kind",
         "location",
         "number",
+        "owners",
         "pointer",
         "reached_by",
         "running",
@@ -73,15 +73,15 @@ class UsmAllocation:
         flags: int,
         location: int,
         pointer: int,
-        givers: tuple[Device, ...],
+        owners: tuple[Device, ...],
         reached_by: tuple[Device, ...] = (),
     ) -> None:
-        """`givers`: the devices whose MMDs have the memory; the first one has allocated it.
+        """`owners`: the first one allocated the memory, the MMDs of the others got its address.
 
-        `reached_by`: the devices whose kernels may use it; by default the givers.
+        `reached_by`: the devices whose kernels may use it; by default the owners.
         """
-        self.givers = givers
-        self.reached_by = reached_by or givers
+        self.owners = owners
+        self.reached_by = reached_by or owners
         self.kind = kind
         self.device = device
         self.size = size
@@ -262,30 +262,30 @@ def _allocate_for(
     flags: int,
     location: int,
 ) -> UsmAllocation:
-    givers = tuple(device for device in devices if supports(device, kind))
+    owners = tuple(device for device in devices if supports(device, kind))
     for device in devices:
-        if device not in givers:
+        if device not in owners:
             log.note(
                 f"device {device.id} ('{device.board.name}') has no {kind.name.lower()} allocations: "
                 f"its kernels do not reach the {size} bytes allocated for the other devices of the context"
             )
     pointer = 0
-    for done, device in enumerate(givers):
+    for done, device in enumerate(owners):
         device.open()
         allocate = device.mmd.host_alloc if kind is Kind.HOST else device.mmd.shared_alloc
         if not (given := allocate(size, alignment or DEFAULT_ALIGNMENT, pointer)):
-            _free_by(givers[:done], pointer)
+            _free_by(owners[:done], pointer)
             raise OutOfHostMemory(f"no {size} bytes of {kind.name.lower()} memory for device {device.id}")
         pointer = given
-    reached_by = givers
+    reached_by = owners
     if owner is not None:
         reached_by += tuple(other for other in context.devices if other is not owner and supports(other, kind))
-    return _made(context, UsmAllocation(kind, owner, size, flags, location, pointer, givers, reached_by))
+    return _made(context, UsmAllocation(kind, owner, size, flags, location, pointer, owners, reached_by))
 
 
-def _free_by(givers: tuple[Device, ...], pointer: int) -> None:
+def _free_by(owners: tuple[Device, ...], pointer: int) -> None:
     """Frees the memory on each board. The board that allocated it comes last."""
-    for device in reversed(givers):
+    for device in reversed(owners):
         device.mmd.free(pointer)
 
 
@@ -317,7 +317,7 @@ def give_back(allocation: UsmAllocation) -> None:
     if allocation.block is not None:
         allocation.block.release()
     else:
-        _free_by(allocation.givers, allocation.pointer)
+        _free_by(allocation.owners, allocation.pointer)
 
 
 CAPABILITIES = {

@@ -115,7 +115,7 @@ class BoardClock:
         return self._ended(group.begin(OpenLaunch(step.kernel, key, step, latency, begin + latency, steps)))
 
     def release(self) -> list[tuple[Any, StepTime]]:
-        """Ends the waiting of launches for kernels that were not launched. Returns those whose times are known now."""
+        """Stops waiting for kernels that were not launched. Returns the launches whose times are known now."""
         return [each for group in self._groups.values() if group.open for each in self._ended(group.release())]
 
     def _group_of(self, kernel: str, talking: Talking) -> Group:
@@ -235,7 +235,7 @@ class Job:
         self._held: dict[BoardClock, dict[str, list[tuple[int, int]]]] = {clock: {} for clock in banks}
 
     def held(self, clock: BoardClock) -> dict[str, list[tuple[int, int]]]:
-        """Returns, by bank of a board, the intervals in which the job uses it. place() was called before."""
+        """Returns, for each bank of a board, the intervals in which the job uses it. place() must have been called."""
         return self._held.get(clock, {})
 
     def busy(self, clock: BoardClock) -> dict[str, int]:

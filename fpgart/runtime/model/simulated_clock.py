@@ -215,7 +215,7 @@ class SimulatedClock:
 
     @staticmethod
     def _took(ended: list[tuple[ModelledCommand, StepTime]]) -> list[ModelledCommand]:
-        """Adds the kernels' times to their launches, which they complete, and returns the launches."""
+        """Adds the time of each ended kernel to its launch. Returns the launches, whose times are then complete."""
         for command, made in ended:
             _add(command, made)
         return [command for command, _ in ended]

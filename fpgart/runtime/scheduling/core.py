@@ -138,7 +138,7 @@ class Core(Generic[Decided]):
         return (Command(self._lib, pointer), self.commands.get(known[0])) if pointer else None
 
     def queue_at(self, pointer: Any) -> CoreQueue:
-        """Returns the object for a queue that C has made."""
+        """Returns a CoreQueue for a queue that C has made; it has a reference of its own."""
         self._lib.core_queue_retain(pointer)
         return CoreQueue(self._lib, pointer)
 

@@ -473,8 +473,9 @@ class Scheduler:
             )
 
     def _run_apart(self, only: list[Event]) -> None:
-        """Runs a command on a thread of its own, then others that are due. The list is emptied, so that nothing keeps
-        the command.
+        """Runs a command on a thread that was started for it, then commands that are due, until there is none.
+
+        Takes the command out of `only`, because that list lives as long as the thread.
         """
         event: Event | None = only.pop()
         while event is not None:

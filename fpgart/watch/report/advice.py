@@ -74,7 +74,7 @@ class Adviser:
         return self._found.savings
 
     def takers(self, category: str, name: str) -> list[Take]:
-        """Returns the functions for events of a category and a name, in their order."""
+        """Returns the functions to call with events of a category and a name, in the order of the calls."""
         return taken_by((*(other.takes() for other in self._others), self._takes()), category, name)
 
     def _takes(self) -> Takes:

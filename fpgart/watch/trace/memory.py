@@ -99,7 +99,7 @@ class UsmEvents:
     ) -> None:
         operation, queue = self._timeline.operation()
         args = usm_facts(allocation)
-        args |= {"device": side.id if side is not None else allocation.givers[0].id, "operation": operation}
+        args |= {"device": side.id if side is not None else allocation.owners[0].id, "operation": operation}
         args |= {"offset": offset, "size": moved, "reason": reason}
         args["to"] = "host" if side is None else f"device {side.id}"
         self._timeline.emit("usm", "migrate", begin, monotonic_ns() - begin, args, queue)
@@ -124,7 +124,7 @@ def block_facts(block: Block) -> dict[str, Any]:
 
 
 def interleaving_of(block: Block) -> dict[str, int]:
-    """Returns the banks over which a block is interleaved, and the bytes in one before the next; {} if it is not."""
+    """Returns how many banks a block is interleaved over, and the bytes of each stripe; {} if it is not interleaved."""
     memory = block.device.board.memories[block.memory]
     if memory.banks < 2 or not block.device.interleaving[block.memory]:
         return {}

@@ -34,7 +34,7 @@ class Sites:
         return self._args(self.origins.here())
 
     def of(self, item: object) -> dict[str, Any]:
-        """Returns the argument of an event about a command or an object."""
+        """Returns `site`: the number of the host's call that enqueued a command or made an object; {} without one."""
         return self._args(self.origins.of(item))
 
     def at(self, call: str, frames: tuple[int, ...]) -> dict[str, Any]:
@@ -59,7 +59,7 @@ class Sites:
 
 
 def _changed(path: str) -> int:
-    """Returns a file's time of change, in nanoseconds, which distinguishes it from other files of that name."""
+    """Returns a file's modification time in nanoseconds, by which a report notices another version; 0 if unknown."""
     try:
         return os.stat(path).st_mtime_ns if path else 0
     except OSError:

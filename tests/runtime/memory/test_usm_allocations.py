@@ -404,7 +404,7 @@ def test_a_shared_allocation_is_for_one_device_of_several(boards: Boards) -> Non
     machine = boards("a10_ref", "usm_s10", "usm_s10")
     allocation = allocate(machine, Kind.SHARED, device=1)
     assert allocation.device is machine.devices[1]
-    assert allocation.givers == (machine.devices[1],)
+    assert allocation.owners == (machine.devices[1],)
     assert [machine.calls(device) for device in range(3)] == [{}, {"shared_alloc": (1, PAGE)}, {}]
     kernel = machine.kernel(increment, "", given=[allocation.pointer])
     machine.run(kernel, 1)
