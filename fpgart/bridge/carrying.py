@@ -48,6 +48,8 @@ MOST_LOCATIONS = 64
 PROGRAMS: defaultdict[str, int] = defaultdict(count().__next__)
 """The numbers by which C knows programs, by their identities; 0 for none."""
 PROGRAMS[""]
+IDENTITIES = {0: ""}
+"""The programs of numbers that C may have: each decided launch asks which one is loaded."""
 
 
 class CarriedBoard:
@@ -101,8 +103,7 @@ class CarriedBoard:
         reap_soon(*release_put_off())
 
     def loaded(self) -> str:
-        number = int(lib.fpgart_board_program(self.address))
-        return next(name for name, each in list(PROGRAMS.items()) if each == number)
+        return IDENTITIES[int(lib.fpgart_board_program(self.address))]
 
     def has_loaded(self, identity: str) -> None:
         lib.fpgart_board_loaded(self.address, _number_of(identity, self.device))
@@ -327,7 +328,11 @@ def renew(queue: CommandQueue, kernel: Kernel | None, buffers: Iterable[tuple[Bu
 
 def _number_of(identity: str, device: Device) -> int:
     """Returns the number of a program that is loaded; 0 on a board that keeps several: C programs it with none."""
-    return 0 if device.memories.keeps_programs else PROGRAMS[identity]
+    if device.memories.keeps_programs:
+        return 0
+    number = PROGRAMS[identity]
+    IDENTITIES[number] = identity
+    return number
 
 
 def _may_be_loaded(program: Program, device: Device) -> bool:

@@ -101,12 +101,8 @@ class Usm(CheckPart):
     def usm_freed(self, allocation: UsmAllocation) -> None:
         with self._lock:
             self._alive.pop(allocation.number, None)
-            name, maker, made_at = (
-                allocation_name(allocation),
-                allocation_maker(allocation),
-                self._origins.of(allocation),
-            )
-            self._freed.add(_Freed(allocation.pointer, allocation.end, name, maker, made_at))
+            name, maker = allocation_name(allocation), allocation_maker(allocation)
+            self._freed.add(_Freed(allocation.pointer, allocation.end, name, maker, self._origins.of(allocation)))
             users = [
                 event for event in self._users if event.status > COMPLETE and uses(operation_of(event), allocation)
             ]

@@ -35,8 +35,8 @@ ARGUMENT = Struct("IIQ")
 SIZES = Struct("9Q")
 """Offset, global and local size of a launch, in three dimensions each."""
 ONE_WORK_ITEM = SIZES.pack(0, 0, 0, 1, 1, 1, 1, 1, 1)
-_LAYOUTS = [Struct("IIQ" * count) for count in range(64)]
-"""By their number, the rows of some arguments."""
+_LAYOUTS = [Struct(ARGUMENT.format * count) for count in range(64)]
+"""The layouts of so many rows."""
 
 
 def pack_arguments(arguments: list[tuple[int, int, int | bytes]]) -> bytes:
@@ -47,7 +47,7 @@ def pack_arguments(arguments: list[tuple[int, int, int | bytes]]) -> bytes:
     count = len(arguments)
     flat: list[int] = []
     tail = b""
-    end = 16 * count
+    end = ARGUMENT.size * count
     for kind, size, value in arguments:
         if kind == BYTES:
             assert isinstance(value, bytes)
@@ -58,7 +58,7 @@ def pack_arguments(arguments: list[tuple[int, int, int | bytes]]) -> bytes:
         else:
             assert isinstance(value, int)
             flat += (kind, size, value)
-    layout = _LAYOUTS[count] if count < len(_LAYOUTS) else Struct("IIQ" * count)
+    layout = _LAYOUTS[count] if count < len(_LAYOUTS) else Struct(ARGUMENT.format * count)
     return layout.pack(*flat) + tail
 
 

@@ -11,7 +11,6 @@ from fpgart.base.named_tuples import NamedTuple
 from fpgart.engine.interface import ARGUMENT, POINTER
 from fpgart.kernels.interface import KernelInterface
 
-"""An argument as pack_arguments() lays it out: kind, size, value."""
 NEAR = 1 << 38
 """Bytes around the start of an argument within which a message gives an address as a distance from that start."""
 STACK_BELOW, STACK_ABOVE = 1 << 20, 1 << 30
