@@ -29,6 +29,7 @@ static uintptr_t around_launches;
 static atomic_ullong numbers;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the list */
 static struct fpgart_launch *oldest, **last = &oldest;   /* in the order of the calls */
+static uint64_t readings;
 static _Atomic uint32_t left;
 static _Thread_local uint64_t last_number;
 
@@ -213,14 +214,30 @@ uint32_t fpgart_take_calls(uint32_t most, struct fpgart_launch **found)
     return count;
 }
 
+/* Returns 1 if the lines of a launch may be written. Launches end while this looks at one after
+ * another: if one of a queue in order has not ended, neither have, for this reading, those behind
+ * it. */
+static int may_take(const struct fpgart_launch *launch)
+{
+    struct fpgart_carried_queue *queue = fpgart_carried_queue(launch->queue);
+    if (queue->unread == readings)
+        return 0;
+    if (launch->is_called && __atomic_load_n(&launch->is_over, __ATOMIC_ACQUIRE))
+        return 1;
+    if ((queue->properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) == 0)
+        queue->unread = readings;
+    return 0;
+}
+
 uint32_t fpgart_take_launches(uint32_t most, struct fpgart_launch **found)
 {
     uint32_t count = 0, first = 0;
     struct fpgart_launch **place = &oldest;
     pthread_mutex_lock(&lock);
+    readings++;
     while (*place != NULL && count < most) {
         struct fpgart_launch *each = *place;
-        if (!each->is_called || !__atomic_load_n(&each->is_over, __ATOMIC_ACQUIRE)) {
+        if (!may_take(each)) {
             place = &each->next;
             continue;
         }

@@ -1,0 +1,173 @@
+/* Launches of a queue in order get their lines in their order, although they end while the lines
+ * are written (icd/entry/watched.c). */
+#define _GNU_SOURCE
+#include "steps.h"
+
+#include "../../icd/entry/watched.c"
+
+enum { LAUNCHES = 4, MOST = 2, IN_ORDER = 1, OUT_OF_ORDER = 2 };
+
+static struct fpgart_carried_queue in_order,
+    out_of_order = {.properties = CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE};
+static struct fpgart_launch *made[LAUNCHES], *found[LAUNCHES];
+static struct held held = {.queue = IN_ORDER};
+static struct carried operation;
+static uint32_t count;
+static int over; /* so many have ended before the lines are written */
+
+struct fpgart_carried_queue *fpgart_carried_queue(uintptr_t queue)
+{
+    return queue == IN_ORDER ? &in_order : &out_of_order;
+}
+const struct held *fpgart_held_by(const struct carried *carried)
+{
+    return carried == &operation ? &held : NULL;
+}
+int fpgart_watches_launches(void)
+{
+    return FPGART_TRACED;
+}
+void *core_operation(struct core_command *command)
+{
+    return command == NULL ? &operation : NULL;
+}
+uint64_t fpgart_handle_serial(uintptr_t handle)
+{
+    return handle;
+}
+size_t fpgart_frames_of_call(uintptr_t *frames, size_t most, int in_python)
+{
+    (void)frames;
+    return most != 0 && !in_python ? 0 : most;
+}
+void core_times(struct core_command *command, uint64_t times[4])
+{
+    times[CL_RUNNING] = command == NULL;
+    times[CL_COMPLETE] = 2;
+}
+void core_retain(struct core_command *command)
+{
+    (void)command;
+}
+void core_release(struct core_command *command)
+{
+    (void)command;
+}
+void fpgart_let_go_later(const struct held *of)
+{
+    (void)of;
+}
+
+/* What a launch that is only noted does not call. */
+#define NOT_CALLED(type, name, ...)                                                                \
+    type name(__VA_ARGS__)                                                                         \
+    {                                                                                              \
+        abort();                                                                                   \
+    }
+NOT_CALLED(void, fpgart_note_launches, int how)
+NOT_CALLED(int, fpgart_is_guest, void)
+NOT_CALLED(const char *, fpgart_name_of, fpgart_arguments_slot *slot)
+NOT_CALLED(fpgart_arguments_slot *, fpgart_arguments_of, uintptr_t kernel)
+NOT_CALLED(uintptr_t, fpgart_owner_of, uintptr_t buffer)
+NOT_CALLED(struct fpgart_place *, fpgart_place_of, uintptr_t buffer)
+NOT_CALLED(struct fpgart_region *, fpgart_region_of, uintptr_t buffer)
+
+static void read_ends(void)
+{
+    count = fpgart_take_launches(LAUNCHES, found);
+}
+
+static void end(int launch)
+{
+    held.watched = made[launch];
+    fpgart_launch_over(&operation, &held, CL_COMPLETE);
+}
+
+static void end_others(void)
+{
+    for (int i = over; i < LAUNCHES; i++)
+        end(i);
+}
+
+static void enqueue(int launch, uintptr_t queue)
+{
+    held.queue = queue;
+    made[launch] = fpgart_launch_new(&held, &operation, 0, 0, 1);
+    if (made[launch] == NULL)
+        abort();
+    fpgart_launch_called(made[launch], NULL, &held);
+}
+
+/* Stops the program unless the last reading has found this launch. */
+static void must_be(uint32_t index, int launch, const char *rule)
+{
+    if (index < count && found[index] == made[launch] && found[index]->start == 1 &&
+        found[index]->end == 2)
+        return;
+    printf("%s\n", rule);
+    exit(1);
+}
+
+static void others_end_within_a_reading(void)
+{
+    int at = 0;
+    for (int is_last = 0; !is_last; at++) {
+        for (int i = 0; i < LAUNCHES; i++)
+            enqueue(i, IN_ORDER);
+        for (int i = 0; i < over; i++)
+            end(i);
+        is_last = !interrupted_at(at, read_ends, end_others);
+        if (is_last)
+            end_others();
+        for (uint32_t i = 0; i < count; i++)
+            must_be(i, (int)i, "the lines are not in the order of the launches");
+        uint32_t before = count;
+        fpgart_launches_written(before, found);
+        read_ends();
+        for (uint32_t i = 0; i < LAUNCHES - before; i++)
+            must_be(i, (int)(before + i), "the next reading does not find the others");
+        fpgart_launches_written(count, found);
+    }
+    printf("%d steps\n", at);
+    if (at < over + 2)
+        exit(1);
+}
+
+static void one_does_not_end(void)
+{
+    enqueue(0, OUT_OF_ORDER);
+    enqueue(1, IN_ORDER);
+    enqueue(2, IN_ORDER);
+    enqueue(3, OUT_OF_ORDER);
+    end(2);
+    end(3);
+    read_ends();
+    must_be(0, 3, "a launch waits for one of a queue out of order");
+    if (count != 1) {
+        printf("a launch does not wait for one of its queue in order\n");
+        exit(1);
+    }
+    fpgart_launches_written(count, found);
+    enqueue(3, OUT_OF_ORDER);
+    end(0);
+    end(1);
+    end(3);
+    for (int first = 0; first < LAUNCHES; first += MOST) {
+        count = fpgart_take_launches(MOST, found);
+        for (int i = 0; i < MOST; i++)
+            must_be((uint32_t)i, first + i, "a launch is not found after its end");
+        if (count != MOST) {
+            printf("there are more launches than were asked for\n");
+            exit(1);
+        }
+        fpgart_launches_written(count, found);
+    }
+}
+
+int main(void)
+{
+    for (over = 0; over < LAUNCHES; over++)
+        others_end_within_a_reading();
+    one_does_not_end();
+    return 0;
+}
