@@ -20,6 +20,7 @@ from c_hosts import host_of
 from machine import Machine
 from processes import ROOT, fpgart, output
 
+from fpgart.base.output_file import KeptOutput
 from fpgart.runtime.memory.device import Block
 from fpgart.runtime.memory.registry import AddressRegistry
 from fpgart.version import __version__
@@ -585,6 +586,31 @@ def test_lines_of_several_threads_are_compressed_in_the_order_in_which_they_are_
     file.close('"end"')
     written = json.loads(gzip.decompress(path.read_bytes()))
     assert sorted(written) == sorted(["end", *(json.loads(line) for own in lines for line in own)])
+
+
+@pytest.mark.parametrize("name", ["t.json", "t.json.gz"])
+def test_no_line_is_written_behind_the_last(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / name
+    file = TraceFile(str(path), "")
+    others, close = [], KeptOutput.close
+
+    def may_write() -> bool:
+        if may := file._lock.acquire(blocking=False):
+            file._lock.release()
+        return may
+
+    def close_beside_others(output: KeptOutput) -> None:
+        with ThreadPoolExecutor(1) as thread:
+            others.append(thread.submit(may_write).result())
+        file.append('"while it is closed"')
+        close(output)
+
+    monkeypatch.setattr(KeptOutput, "close", close_beside_others)
+    file.close('"end"')
+    file.append('"after it"')
+    written = path.read_bytes()
+    assert json.loads(gzip.decompress(written) if name.endswith("gz") else written) == ["end"]
+    assert others == [False], "another thread could write between the last line and the end of the file"
 
 
 def test_a_trace_whose_name_ends_in_gz_is_compressed_and_says_the_same(tmp_path: Path) -> None:

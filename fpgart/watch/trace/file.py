@@ -36,9 +36,9 @@ class TraceFile:
         os.register_at_fork(after_in_child=self._close)  # it belongs to the parent
 
     def _close(self) -> None:
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()
 
     @property
     def is_open(self) -> bool:
@@ -51,7 +51,6 @@ class TraceFile:
     def close(self, line: str) -> None:
         """Writes the last element and the bracket that ends the array."""
         self.write(f"{line}\n]\n".encode(), last=True)
-        self._close()
 
     def write(self, lines: bytes, *, last: bool = False) -> None:
         """Writes lines at once. A full disk ends the trace; the host's calls continue without it."""
@@ -73,6 +72,8 @@ class TraceFile:
         if reason:
             self._file = None
             log.warning(f"the trace ends here: {reason}")
+        elif last:  # before another thread can write
+            self._close()
 
 
 def open_unshared(path: str, run: str) -> tuple[int, str]:
