@@ -39,7 +39,8 @@ struct fpgart_carried_queue {
     uint64_t properties;
     uint32_t number; /* in findings */
     int has_list;    /* 1: the host created the queue with a list of properties */
-    uint64_t unread; /* see fpgart_take_launches() */
+    struct fpgart_launch
+        *newest; /* of those in order that are noted and not ended, see watched.c */
 };
 
 FOR_PYTHON uintptr_t fpgart_board_new(uintptr_t device, uintptr_t carrier, uintptr_t engine_context,

@@ -22,14 +22,14 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST_LEFT = 4096, FACTS = 8 };
+enum { MOST_LEFT = 1 << 16, FACTS = 8 };
 
 static atomic_int describes_calls; /* 1: launches are described when they are enqueued */
 static uintptr_t around_launches;
 static atomic_ullong numbers;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the list */
-static struct fpgart_launch *oldest, **last = &oldest;   /* in the order of the calls */
-static uint64_t readings;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;      /* guards the lists */
+static struct fpgart_launch *called, **last_called = &called; /* whose calls Python has to read */
+static struct fpgart_launch *ended, **last_ended = &ended;    /* whose ends Python has to read */
 static _Atomic uint32_t left;
 static _Thread_local uint64_t last_number;
 
@@ -161,6 +161,40 @@ static uint32_t append(struct fpgart_launch **found, uint32_t count, uint32_t fi
     return first;
 }
 
+/* Begins the life of a launch in the lists. The lock is held, as for has_ended(). */
+static void note(struct fpgart_launch *launch)
+{
+    struct fpgart_carried_queue *queue = fpgart_carried_queue(launch->queue);
+    launch->is_noted = 1;
+    if (!launch->is_called) {
+        *last_called = launch;
+        last_called = &launch->next_called;
+    }
+    if ((queue->properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0)
+        return;
+    if (queue->newest != NULL) {
+        queue->newest->successor = launch;
+        launch->is_behind = 1;
+    }
+    queue->newest = launch;
+}
+
+/* Lets Python read the end of a launch, if it is over, and of those that waited for it: threads
+ * learn of ends in another order than that of a queue. */
+static void has_ended(struct fpgart_launch *launch)
+{
+    while (launch != NULL && launch->is_noted && launch->is_over && !launch->is_behind) {
+        struct fpgart_carried_queue *queue = fpgart_carried_queue(launch->queue);
+        if (queue->newest == launch)
+            queue->newest = NULL;
+        *last_ended = launch;
+        last_ended = &launch->next_ended;
+        launch = launch->successor;
+        if (launch != NULL)
+            launch->is_behind = 0;
+    }
+}
+
 void fpgart_launch_called(struct fpgart_launch *launch, struct core_command *command,
                           const struct held *held)
 {
@@ -170,8 +204,8 @@ void fpgart_launch_called(struct fpgart_launch *launch, struct core_command *com
     if (atomic_load(&describes_calls))
         describe(launch, held, core_operation(command), CL_SUCCESS);
     pthread_mutex_lock(&lock);
-    *last = launch;
-    last = &launch->next;
+    note(launch);
+    has_ended(launch);
     atomic_fetch_add(&left, 1);
     pthread_mutex_unlock(&lock);
 }
@@ -185,7 +219,10 @@ void fpgart_launch_over(const struct carried *carried, const struct held *held, 
         launch->wrote_beside = carried->checked->found;
     if (!atomic_load(&describes_calls))
         describe(launch, held, carried, status);
-    __atomic_store_n(&launch->is_over, 1, __ATOMIC_RELEASE);
+    pthread_mutex_lock(&lock);
+    launch->is_over = 1;
+    has_ended(launch);
+    pthread_mutex_unlock(&lock);
 }
 
 struct fpgart_launch *fpgart_launch_of(struct core_command *command)
@@ -198,54 +235,31 @@ uint32_t fpgart_launches_left(void)
     return atomic_load(&left);
 }
 
-/* One thread at a time calls the following functions. They find launches in the order of their
- * calls; fpgart_take_calls() those whose calls have no line yet. */
+/* One thread at a time calls the following functions. */
 uint32_t fpgart_take_calls(uint32_t most, struct fpgart_launch **found)
 {
     uint32_t count = 0, first = 0;
     int described = atomic_load(&describes_calls);
     pthread_mutex_lock(&lock);
-    for (struct fpgart_launch *each = oldest; each != NULL && count < most; each = each->next)
-        if (!each->is_called) {
-            each->is_called = 1;
-            first = append(found, count++, first, each, described);
-        }
+    for (; called != NULL && count < most; called = called->next_called) {
+        called->is_called = 1;
+        first = append(found, count++, first, called, described);
+    }
+    if (called == NULL)
+        last_called = &called;
     pthread_mutex_unlock(&lock);
     return count;
 }
 
-/* Returns 1 if the lines of a launch may be written. Launches end while this looks at one after
- * another: if one of a queue in order has not ended, neither have, for this reading, those behind
- * it. */
-static int may_take(const struct fpgart_launch *launch)
-{
-    struct fpgart_carried_queue *queue = fpgart_carried_queue(launch->queue);
-    if (queue->unread == readings)
-        return 0;
-    if (launch->is_called && __atomic_load_n(&launch->is_over, __ATOMIC_ACQUIRE))
-        return 1;
-    if ((queue->properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) == 0)
-        queue->unread = readings;
-    return 0;
-}
-
+/* Finds launches in the order of their ends. */
 uint32_t fpgart_take_launches(uint32_t most, struct fpgart_launch **found)
 {
     uint32_t count = 0, first = 0;
-    struct fpgart_launch **place = &oldest;
     pthread_mutex_lock(&lock);
-    readings++;
-    while (*place != NULL && count < most) {
-        struct fpgart_launch *each = *place;
-        if (!may_take(each)) {
-            place = &each->next;
-            continue;
-        }
-        *place = each->next;
-        if (*place == NULL)
-            last = place;
-        first = append(found, count++, first, each, 1);
-    }
+    for (; ended != NULL && ended->is_called && count < most; ended = ended->next_ended)
+        first = append(found, count++, first, ended, 1);
+    if (ended == NULL)
+        last_ended = &ended;
     pthread_mutex_unlock(&lock);
     for (uint32_t i = 0; i < count; i++) {
         uint64_t times[4];

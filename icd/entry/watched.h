@@ -14,7 +14,9 @@
  * trace's calls only the places are compared); `has_run`: C has run it, and it was not handed over;
  * `wrote_beside`: the kernel wrote beside a block; `key`: launches that differ only in numbers and
  * times have the same bytes. The members behind `is_over` are valid once that is 1; those behind
- * `wrote_beside` are valid at once while checks are on. */
+ * `wrote_beside` are valid at once while checks are on. `is_noted`: the call has returned;
+ * `is_behind`: an earlier launch of its queue in order, whose `successor` this is, has not ended.
+ */
 FOR_PYTHON enum { FPGART_FRAMES = 24 };
 FOR_PYTHON struct fpgart_launch {
     uint64_t number, begin, duration;
@@ -22,7 +24,7 @@ FOR_PYTHON struct fpgart_launch {
     uintptr_t frames[FPGART_FRAMES];
     uintptr_t queue, kernel;
     uint32_t alike;
-    uint32_t is_over, has_run;
+    uint32_t is_noted, is_behind, is_over, has_run;
     int32_t status;
     uint64_t start, end;
     uint32_t wrote_beside;
@@ -34,7 +36,7 @@ FOR_PYTHON struct fpgart_launch {
     struct core_command *command;
     uintptr_t checked;  /* struct checked of carrier.h; 0: nothing is checked around the kernel */
     uint64_t arguments; /* bytes */
-    struct fpgart_launch *next;
+    struct fpgart_launch *successor, *next_called, *next_ended;
 };
 
 int fpgart_may_watch_launch(void); /* 1: C may carry one now */

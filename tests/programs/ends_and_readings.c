@@ -1,5 +1,5 @@
-/* Launches of a queue in order get their lines in their order, although they end while the lines
- * are written (icd/entry/watched.c). */
+/* Each launch that C carries is read once, after its call and its end; launches of a queue in order
+ * are read in their order, in whichever order threads learn of their ends (icd/entry/watched.c). */
 #define _GNU_SOURCE
 #include "steps.h"
 
@@ -13,7 +13,7 @@ static struct fpgart_launch *made[LAUNCHES], *found[LAUNCHES];
 static struct held held = {.queue = IN_ORDER};
 static struct carried operation;
 static uint32_t count;
-static int over; /* so many have ended before the lines are written */
+static int over; /* so many have ended before a reading */
 
 struct fpgart_carried_queue *fpgart_carried_queue(uintptr_t queue)
 {
@@ -89,13 +89,36 @@ static void end_others(void)
         end(i);
 }
 
-static void enqueue(int launch, uintptr_t queue)
+static void note_launch(int launch, uintptr_t queue, int in_python)
 {
     held.queue = queue;
-    made[launch] = fpgart_launch_new(&held, &operation, 0, 0, 1);
+    made[launch] = fpgart_launch_new(&held, &operation, 0, 0, in_python);
     if (made[launch] == NULL)
         abort();
+}
+
+static void return_from_call(void)
+{
+    fpgart_launch_called(made[0], NULL, &held);
+}
+
+static void end_first(void)
+{
+    end(0);
+}
+
+static void enqueue(int launch, uintptr_t queue)
+{
+    note_launch(launch, queue, 1);
     fpgart_launch_called(made[launch], NULL, &held);
+}
+
+static void must_count(uint32_t expected, const char *rule)
+{
+    if (count == expected)
+        return;
+    printf("%s\n", rule);
+    exit(1);
 }
 
 /* Stops the program unless the last reading has found this launch. */
@@ -120,7 +143,7 @@ static void others_end_within_a_reading(void)
         if (is_last)
             end_others();
         for (uint32_t i = 0; i < count; i++)
-            must_be(i, (int)i, "the lines are not in the order of the launches");
+            must_be(i, (int)i, "launches are not read in the order of their queue");
         uint32_t before = count;
         fpgart_launches_written(before, found);
         read_ends();
@@ -128,8 +151,66 @@ static void others_end_within_a_reading(void)
             must_be(i, (int)(before + i), "the next reading does not find the others");
         fpgart_launches_written(count, found);
     }
-    printf("%d steps\n", at);
-    if (at < over + 2)
+}
+
+static void ends_are_told_in_another_order(void)
+{
+    for (int i = 0; i < LAUNCHES; i++)
+        enqueue(i, IN_ORDER);
+    for (int i = LAUNCHES - 1; i > 0; i--)
+        end(i);
+    read_ends();
+    must_count(0, "a launch does not wait for one of its queue in order");
+    end(0);
+    read_ends();
+    must_count(LAUNCHES, "launches wait for one that has ended");
+    for (uint32_t i = 0; i < LAUNCHES; i++)
+        must_be(i, (int)i, "launches are not read in the order of their queue");
+    fpgart_launches_written(count, found);
+}
+
+static void one_ends_while_its_call_returns(void)
+{
+    int at = 0;
+    for (int is_last = 0; !is_last; at++) {
+        note_launch(0, IN_ORDER, 1);
+        is_last = !interrupted_at(at, return_from_call, end_first);
+        if (is_last)
+            end_first();
+        read_ends();
+        must_count(1, "a launch that ends while its call returns is not read once");
+        fpgart_launches_written(count, found);
+    }
+    if (at < 3)
+        exit(1);
+}
+
+static void calls_are_read_first(void)
+{
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < 3; i++) {
+            note_launch(i, IN_ORDER, i == 1);
+            fpgart_launch_called(made[i], NULL, &held);
+            end(i);
+        }
+        read_ends();
+        must_count(0, "a launch is read before its call");
+        count = fpgart_take_calls(1, found);
+        must_count(1, "there are more calls than were asked for");
+        read_ends();
+        must_count(2, "the launches up to the next call are not read");
+        fpgart_launches_written(count, found);
+        note_launch(3, IN_ORDER, 0);
+        fpgart_launch_called(made[3], NULL, &held);
+        end(3);
+        count = fpgart_take_calls(LAUNCHES, found);
+        must_count(2, "the other calls are not read");
+        read_ends();
+        must_count(2, "the launches of the other calls are not read");
+        must_be(0, 2, "another launch is read");
+        fpgart_launches_written(count, found);
+    }
+    if (fpgart_launches_left() != 0)
         exit(1);
 }
 
@@ -143,10 +224,7 @@ static void one_does_not_end(void)
     end(3);
     read_ends();
     must_be(0, 3, "a launch waits for one of a queue out of order");
-    if (count != 1) {
-        printf("a launch does not wait for one of its queue in order\n");
-        exit(1);
-    }
+    must_count(1, "a launch does not wait for one of its queue in order");
     fpgart_launches_written(count, found);
     enqueue(3, OUT_OF_ORDER);
     end(0);
@@ -156,10 +234,7 @@ static void one_does_not_end(void)
         count = fpgart_take_launches(MOST, found);
         for (int i = 0; i < MOST; i++)
             must_be((uint32_t)i, first + i, "a launch is not found after its end");
-        if (count != MOST) {
-            printf("there are more launches than were asked for\n");
-            exit(1);
-        }
+        must_count(MOST, "there are more launches than were asked for");
         fpgart_launches_written(count, found);
     }
 }
@@ -168,6 +243,9 @@ int main(void)
 {
     for (over = 0; over < LAUNCHES; over++)
         others_end_within_a_reading();
+    ends_are_told_in_another_order();
+    one_ends_while_its_call_returns();
+    calls_are_read_first();
     one_does_not_end();
     return 0;
 }

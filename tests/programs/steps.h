@@ -69,5 +69,4 @@ static int interrupted_at(int number, void (*one)(void), void (*other)(void))
     (step(), atomic_fetch_add_explicit(place, value, memory_order_seq_cst))
 #define atomic_fetch_sub(place, value)                                                             \
     (step(), atomic_fetch_sub_explicit(place, value, memory_order_seq_cst))
-#define __atomic_load_n(place, order) (step(), *(place))
 #define pthread_mutex_lock(mutex) take_mutex(mutex)
