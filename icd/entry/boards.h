@@ -37,10 +37,9 @@ struct fpgart_carried_queue {
     struct fpgart_board *board;
     uintptr_t context;
     uint64_t properties;
-    uint32_t number; /* in findings */
-    int has_list;    /* 1: the host created the queue with a list of properties */
-    struct fpgart_launch
-        *newest; /* of those in order that are noted and not ended, see watched.c */
+    uint32_t number;              /* in findings */
+    int has_list;                 /* 1: the host created the queue with a list of properties */
+    struct fpgart_launch *newest; /* in order, noted and not ended (watched.c) */
 };
 
 FOR_PYTHON uintptr_t fpgart_board_new(uintptr_t device, uintptr_t carrier, uintptr_t engine_context,

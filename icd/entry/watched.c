@@ -161,7 +161,8 @@ static uint32_t append(struct fpgart_launch **found, uint32_t count, uint32_t fi
     return first;
 }
 
-/* Begins the life of a launch in the lists. The lock is held, as for has_ended(). */
+/* Adds a launch to the calls that Python has to read, and to those of its queue in order that have
+ * not ended. The lock is held, as for has_ended(). */
 static void note(struct fpgart_launch *launch)
 {
     struct fpgart_carried_queue *queue = fpgart_carried_queue(launch->queue);

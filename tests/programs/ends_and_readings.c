@@ -107,28 +107,32 @@ static void end_first(void)
     end(0);
 }
 
-static void enqueue(int launch, uintptr_t queue)
+static void enqueue(int launch, uintptr_t queue, int in_python)
 {
-    note_launch(launch, queue, 1);
+    note_launch(launch, queue, in_python);
     fpgart_launch_called(made[launch], NULL, &held);
+}
+
+/* Stops the program unless the rule holds. */
+static void must_hold(int holds, const char *rule)
+{
+    if (holds)
+        return;
+    printf("%s\n", rule);
+    exit(1);
 }
 
 static void must_count(uint32_t expected, const char *rule)
 {
-    if (count == expected)
-        return;
-    printf("%s\n", rule);
-    exit(1);
+    must_hold(count == expected, rule);
 }
 
-/* Stops the program unless the last reading has found this launch. */
+/* The last reading has found this launch. */
 static void must_be(uint32_t index, int launch, const char *rule)
 {
-    if (index < count && found[index] == made[launch] && found[index]->start == 1 &&
-        found[index]->end == 2)
-        return;
-    printf("%s\n", rule);
-    exit(1);
+    must_hold(index < count && found[index] == made[launch] && found[index]->start == 1 &&
+                  found[index]->end == 2,
+              rule);
 }
 
 static void others_end_within_a_reading(void)
@@ -136,7 +140,7 @@ static void others_end_within_a_reading(void)
     int at = 0;
     for (int is_last = 0; !is_last; at++) {
         for (int i = 0; i < LAUNCHES; i++)
-            enqueue(i, IN_ORDER);
+            enqueue(i, IN_ORDER, 1);
         for (int i = 0; i < over; i++)
             end(i);
         is_last = !interrupted_at(at, read_ends, end_others);
@@ -156,7 +160,7 @@ static void others_end_within_a_reading(void)
 static void ends_are_told_in_another_order(void)
 {
     for (int i = 0; i < LAUNCHES; i++)
-        enqueue(i, IN_ORDER);
+        enqueue(i, IN_ORDER, 1);
     for (int i = LAUNCHES - 1; i > 0; i--)
         end(i);
     read_ends();
@@ -181,16 +185,14 @@ static void one_ends_while_its_call_returns(void)
         must_count(1, "a launch that ends while its call returns is not read once");
         fpgart_launches_written(count, found);
     }
-    if (at < 3)
-        exit(1);
+    must_hold(at >= 3, "a call has fewer steps than its lock and what it counts");
 }
 
 static void calls_are_read_first(void)
 {
     for (int round = 0; round < 2; round++) {
         for (int i = 0; i < 3; i++) {
-            note_launch(i, IN_ORDER, i == 1);
-            fpgart_launch_called(made[i], NULL, &held);
+            enqueue(i, IN_ORDER, i == 1);
             end(i);
         }
         read_ends();
@@ -200,8 +202,7 @@ static void calls_are_read_first(void)
         read_ends();
         must_count(2, "the launches up to the next call are not read");
         fpgart_launches_written(count, found);
-        note_launch(3, IN_ORDER, 0);
-        fpgart_launch_called(made[3], NULL, &held);
+        enqueue(3, IN_ORDER, 0);
         end(3);
         count = fpgart_take_calls(LAUNCHES, found);
         must_count(2, "the other calls are not read");
@@ -210,23 +211,22 @@ static void calls_are_read_first(void)
         must_be(0, 2, "another launch is read");
         fpgart_launches_written(count, found);
     }
-    if (fpgart_launches_left() != 0)
-        exit(1);
+    must_hold(fpgart_launches_left() == 0, "launches that are written are left");
 }
 
 static void one_does_not_end(void)
 {
-    enqueue(0, OUT_OF_ORDER);
-    enqueue(1, IN_ORDER);
-    enqueue(2, IN_ORDER);
-    enqueue(3, OUT_OF_ORDER);
+    enqueue(0, OUT_OF_ORDER, 1);
+    enqueue(1, IN_ORDER, 1);
+    enqueue(2, IN_ORDER, 1);
+    enqueue(3, OUT_OF_ORDER, 1);
     end(2);
     end(3);
     read_ends();
     must_be(0, 3, "a launch waits for one of a queue out of order");
     must_count(1, "a launch does not wait for one of its queue in order");
     fpgart_launches_written(count, found);
-    enqueue(3, OUT_OF_ORDER);
+    enqueue(3, OUT_OF_ORDER, 1);
     end(0);
     end(1);
     end(3);
