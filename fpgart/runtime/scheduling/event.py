@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Protocol
 
 from fpgart.base import opencl as cl
@@ -185,6 +186,42 @@ class ComputeUnit(deque["Event"]):
     """True from the time that a launch is ready until it has ended."""
 
 
+class EventCallbacks:
+    """The callbacks of one event: *registered* until their status is reached, then *due* until they are called.
+
+    One thread at a time calls them. So they come in the order of the statuses, although one thread submits the command
+    and another begins it at the same time. The scheduler's lock guards the members.
+    """
+
+    __slots__ = ("are_called", "due", "reached", "registered")
+
+    def __init__(self, reached: Callable[[Event], None], registered: Sequence[tuple[int, Callback]] = ()) -> None:
+        """`reached` has the event's due callbacks called; a thread calls it without the lock."""
+        self.reached = reached
+        self.registered = list(registered)
+        self.due: deque[partial[None]] = deque()
+        self.are_called = False
+        """True while a thread calls those that are due."""
+
+    def make_due(self, event: Event, status: int) -> bool:
+        """Makes those due that are registered for `status` or an earlier one, and returns True if there are any.
+
+        An abnormal end makes all due.
+        """
+        due = [entry for entry in self.registered if entry[0] >= status]
+        self.registered = [entry for entry in self.registered if entry[0] < status]
+        due.sort(key=lambda entry: -entry[0])
+        self.due.extend(partial(callback, event, status if status < 0 else wanted) for wanted, callback in due)
+        return bool(due)
+
+    def next_due(self) -> partial[None] | None:
+        """Removes and returns the call that is due first; None if there is none, which ends the caller's turn."""
+        if self.due:
+            return self.due.popleft()
+        self.are_called = False
+        return None
+
+
 class Event:
     """The event of a command, or a user event if `queue` is None.
 
@@ -238,7 +275,7 @@ class Event:
         """The number by which C identifies a command that has not ended."""
         self.is_awaited = False
         """True if a thread sleeps until the command has ended."""
-        self.callbacks: list[tuple[int, Callback]] | None = None
+        self.callbacks: EventCallbacks | None = None
         self.ready: ReadyList | None = None
         """The list in which the command waits for its turn."""
         self.queued_ns = self.submit_ns = self.start_ns = self.end_ns = 0

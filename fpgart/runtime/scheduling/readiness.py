@@ -138,8 +138,7 @@ class Readiness:
         assert event.operation is not None
         event.status = SUBMITTED
         event.submit_ns = now
-        if event.callbacks:
-            collect(event, SUBMITTED, after)
+        tell(event, SUBMITTED, after)
         unit = event.operation.compute_unit
         if unit is None:
             self._stand(event, event.operation)
@@ -172,8 +171,7 @@ class Readiness:
             reaper.free_later(event.operation.abandon)
             after.append(reaper.free)
         event.submit_ns = event.start_ns = now
-        if event.callbacks:
-            collect(event, SUBMITTED, after)
+        tell(event, SUBMITTED, after)
         self.end(event, error, now, after)
 
     def _stand(self, event: Event, operation: Operation) -> None:
@@ -264,8 +262,7 @@ class Readiness:
         event.status = RUNNING
         if event.command is not None:
             event.command.begin()
-        if event.callbacks:
-            collect(event, RUNNING, after)
+        tell(event, RUNNING, after)
 
     # Ending
 
@@ -314,15 +311,12 @@ class Readiness:
             del event.queue.open[event]
         if event.command is not None:
             event.command.set(status)
-        if event.callbacks:
-            collect(event, status, after)
+        tell(event, status, after)
         event.operation = None
 
 
-def collect(event: Event, status: int, after: Aftermath) -> None:
-    """Moves the callbacks that are due with `status` to the aftermath. An abnormal end makes all due."""
-    due = [entry for entry in event.callbacks or () if entry[0] >= status]
-    if due:
-        event.callbacks = [entry for entry in event.callbacks or () if entry[0] < status]
-        due.sort(key=lambda entry: -entry[0])
-        after.extend(partial(callback, event, status if status < 0 else wanted) for wanted, callback in due)
+def tell(event: Event, status: int, after: Aftermath) -> None:
+    """Makes the callbacks due that are registered for `status`; the aftermath has them called."""
+    callbacks = event.callbacks
+    if callbacks is not None and callbacks.make_due(event, status):
+        after.append(partial(callbacks.reached, event))

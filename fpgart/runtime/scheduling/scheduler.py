@@ -26,6 +26,7 @@ from fpgart.runtime.scheduling.event import (
     RUNNING,
     Callback,
     Event,
+    EventCallbacks,
     EventContext,
     EventQueue,
     Operation,
@@ -79,7 +80,7 @@ class Scheduler:
         self._workers = Workers(self._lock, self._threads, self._ready, self._run_where_it_may, self.reaper.reap)
         self._still = self._threads.bell()
         self._waits_for_still = 0
-        self._callbacks = Callbacks(self._threads, self.core.in_callback)
+        self._callbacks = Callbacks(self._lock, self._threads, self.core.in_callback)
         self._closed = False
         self.boards: list[CarriedBoard] = []
         """The boards on which C carries commands."""
@@ -238,15 +239,14 @@ class Scheduler:
 
     def add_callback(self, event: Event, status: int, callback: Callback) -> None:
         """Calls back when `status` is reached, or at once; if the thread is in a callback, after that has returned."""
-        call = partial(self._callbacks.call, callback)
         with self._lock:
             pending = event.status > status
             if pending:
                 if event.callbacks is None:
-                    event.callbacks = []
-                event.callbacks.append((status, call))
+                    event.callbacks = EventCallbacks(self._callbacks.reached)
+                event.callbacks.registered.append((status, callback))
         if not pending:
-            call(event, min(event.status, status) if event.status < 0 else status)
+            self._callbacks.call(partial(callback, event, event.status if event.status < 0 else status))
 
     def claim_user_event(self, event: Event) -> bool:
         """Claims a user event. Returns True if the caller is the first, and so has to end it."""
@@ -293,7 +293,7 @@ class Scheduler:
     def run_handed_over(self, event: Event, began: Callback, ended: Callback) -> None:
         """Runs a command that C has handed over, as soon as the board is free for it: C has kept the queue's order."""
         after = Aftermath()
-        event.callbacks = [(RUNNING, began), (COMPLETE, ended)]
+        event.callbacks = EventCallbacks(self._callbacks.call_due_of, [(RUNNING, began), (COMPLETE, ended)])
         event.queued_ns = self._now()
         with self._lock:
             self._refuse_when_closed()

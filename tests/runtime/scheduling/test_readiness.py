@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from commands import Commands, Work
+from commands import Commands, Work, nobody
 
 from fpgart.base import opencl as cl
 from fpgart.base.errors import ExecStatusErrorForEventsInWaitList, OutOfResources
@@ -20,10 +20,11 @@ from fpgart.runtime.scheduling.event import (
     SUBMITTED,
     ComputeUnit,
     Event,
+    EventCallbacks,
     ReadyList,
 )
 from fpgart.runtime.scheduling.occupancy import Claim, Direction
-from fpgart.runtime.scheduling.readiness import Aftermath, collect
+from fpgart.runtime.scheduling.readiness import Aftermath, tell
 
 IN, OUT, BOTH, NONE = Direction.IN, Direction.OUT, Direction.BOTH, Direction.NONE
 FAILED = ExecStatusErrorForEventsInWaitList.status
@@ -520,8 +521,10 @@ def test_an_operation_that_cannot_be_asked_is_taken_given_up_and_fails_with_its_
 # Callbacks
 
 
-def statuses(commands: Commands) -> list[int]:
-    return [act.args[1] for act in commands.after if isinstance(act, partial)]
+def statuses(event: Event) -> list[int]:
+    """Returns what the callbacks that are due are told, in the order in which they are called."""
+    assert event.callbacks is not None
+    return [call.args[1] for call in event.callbacks.due]
 
 
 def nothing(event: Event, status: int) -> None:
@@ -532,41 +535,42 @@ ALL_THREE = [(COMPLETE, nothing), (SUBMITTED, nothing), (RUNNING, nothing)]
 
 
 def test_a_marker_passes_all_statuses_in_their_order(commands: Commands) -> None:
-    commands.enter(None, told=ALL_THREE)
-    assert statuses(commands) == [SUBMITTED, RUNNING, COMPLETE]
+    assert statuses(commands.enter(None, told=ALL_THREE)) == [SUBMITTED, RUNNING, COMPLETE]
 
 
 def test_a_ready_command_tells_that_it_is_submitted_and_no_more(commands: Commands) -> None:
     event = commands.enter(Work(commands.transfers), told=ALL_THREE)
-    assert statuses(commands) == [SUBMITTED]
-    assert sorted(status for status, _ in event.callbacks or ()) == [COMPLETE, RUNNING]
+    assert statuses(event) == [SUBMITTED]
+    assert event.callbacks is not None
+    assert sorted(status for status, _ in event.callbacks.registered) == [COMPLETE, RUNNING]
 
 
 def test_an_abnormal_end_counts_as_every_status_but_is_told_as_it_is(commands: Commands) -> None:
     event = commands.enter(Work(commands.transfers), told=ALL_THREE)
     commands.take(event)
     commands.stage_ends(event, None, -1)
-    assert statuses(commands) == [SUBMITTED, -1, -1]
+    assert statuses(event) == [SUBMITTED, -1, -1]
 
 
 def test_a_user_event_passes_the_statuses_in_their_order_at_its_end(gate: Event, commands: Commands) -> None:
-    gate.callbacks = [(COMPLETE, nothing), (RUNNING, nothing)]
+    gate.callbacks = EventCallbacks(nobody, [(COMPLETE, nothing), (RUNNING, nothing)])
     commands.end(gate)
-    assert statuses(commands) == [RUNNING, COMPLETE]
+    assert statuses(gate) == [RUNNING, COMPLETE]
 
 
 def test_a_command_whose_wait_list_failed_is_never_told_to_run(gate: Event, commands: Commands) -> None:
-    commands.enter(Work(commands.transfers), gate, told=ALL_THREE)
+    event = commands.enter(Work(commands.transfers), gate, told=ALL_THREE)
     commands.end(gate, -5)
-    assert statuses(commands) == [SUBMITTED, FAILED, FAILED]
+    assert statuses(event) == [SUBMITTED, FAILED, FAILED]
 
 
 def test_callbacks_that_have_been_told_are_not_told_again(commands: Commands) -> None:
     event = Event(commands.context, None, 0, None)
-    event.callbacks = list(ALL_THREE)
-    collect(event, RUNNING, commands.after)
-    collect(event, RUNNING, commands.after)
-    assert statuses(commands) == [SUBMITTED, RUNNING]
+    event.callbacks = EventCallbacks(nobody, ALL_THREE)
+    tell(event, RUNNING, commands.after)
+    tell(event, RUNNING, commands.after)
+    assert len(commands.after) == 1
+    assert statuses(event) == [SUBMITTED, RUNNING]
 
 
 def test_a_callback_that_raises_keeps_no_other_from_being_called() -> None:

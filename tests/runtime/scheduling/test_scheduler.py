@@ -20,7 +20,7 @@ from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.scheduling import scheduler
 from fpgart.runtime.scheduling.callbacks import DEEPEST
 from fpgart.runtime.scheduling.core import Command
-from fpgart.runtime.scheduling.event import COMPLETE, QUEUED, RUNNING, SUBMITTED, Event
+from fpgart.runtime.scheduling.event import COMPLETE, QUEUED, RUNNING, SUBMITTED, Event, EventCallbacks
 from fpgart.runtime.scheduling.occupancy import Claim
 from fpgart.runtime.scheduling.readiness import Aftermath, Readiness
 from fpgart.runtime.scheduling.reaper import Reaper
@@ -583,7 +583,8 @@ def test_a_callback_that_is_registered_as_a_command_begins_is_called(
     begins = Readiness.begins
 
     def register_first(readiness: Readiness, event: Event, *more: Any) -> None:
-        event.callbacks = [(RUNNING, lambda _, status: told.append(status))]
+        reached = world.scheduler._callbacks.reached
+        event.callbacks = EventCallbacks(reached, [(RUNNING, lambda _, status: told.append(status))])
         begins(readiness, event, *more)
 
     monkeypatch.setattr(Readiness, "begins", register_first)

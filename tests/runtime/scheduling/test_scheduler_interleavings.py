@@ -22,7 +22,7 @@ from interleavings import Chooser, Explored, Randomly, Stuck, schedules
 from fpgart.base import opencl as cl
 from fpgart.base.errors import CLError, ExecStatusErrorForEventsInWaitList, OutOfResources
 from fpgart.runtime.objects.queue import CommandQueue
-from fpgart.runtime.scheduling.event import COMPLETE, SUBMITTED, ComputeUnit, Event, ReadyList
+from fpgart.runtime.scheduling.event import COMPLETE, RUNNING, SUBMITTED, ComputeUnit, Event, ReadyList
 from fpgart.runtime.scheduling.occupancy import Claim, Direction, Occupancy
 from fpgart.runtime.scheduling.reaper import Reaper
 from fpgart.runtime.scheduling.scheduler import Scheduler
@@ -361,6 +361,31 @@ def commands_with_threads_of_their_own(world: World) -> None:
         queue.finish()
 
 
+def callbacks_of_a_command_that_another_thread_begins(world: World) -> None:
+    """Callbacks of one command come in the order of the statuses, also if threads reach these at once."""
+    queue, told = world.queue(), list[int]()
+    gate = world.user_event()
+
+    def note(event: Event, status: int) -> None:
+        world.threads.pause()
+        told.append(status)
+
+    @world.threads.host
+    def host() -> None:
+        event = world.enqueue(queue, world.work(), [gate])
+        for status in (COMPLETE, RUNNING, SUBMITTED):
+            event.when(status, note)
+        queue.flush()
+        gate.set_status(COMPLETE)
+        world.threads.block(lambda: len(told) == 3)
+        assert told == [SUBMITTED, RUNNING, COMPLETE]
+
+    @world.threads.host
+    def other() -> None:
+        world.threads.block(lambda: bool(world.events))
+        world.scheduler.wait(world.events[0])
+
+
 def callback_instead_of_waiting(world: World) -> None:
     """While one thread writes, the other is called back; it makes no call after the flush."""
     queue = world.queue()
@@ -511,6 +536,7 @@ HOSTS = [
     callback_that_makes_what_a_follower_reads,
     failed_wait_list,
     commands_with_threads_of_their_own,
+    callbacks_of_a_command_that_another_thread_begins,
     callback_instead_of_waiting,
     closing_behind_commands_that_other_threads_run,
 ]
