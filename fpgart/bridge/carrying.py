@@ -23,7 +23,7 @@ from fpgart.base.notices import NOTICES
 from fpgart.board.in_flight import SHORT
 from fpgart.bridge.arguments import is_kept
 from fpgart.bridge.handles import PUBLISHED, reap_soon, release_put_off, view_all
-from fpgart.bridge.watched import may_show, read_launches, tell_carried
+from fpgart.bridge.watched import NOTES, may_show, tell_carried
 from fpgart.engine.interface import LOCAL, POINTER, pack_arguments
 from fpgart.runtime.commands.launch import SPLIT_KERNELS
 from fpgart.runtime.commands.migration import MoveFromHost
@@ -99,7 +99,7 @@ class CarriedBoard:
         """Releases what commands held that have ended. It makes no callbacks."""
         lib.core_board_note(self.core, False)
         lib.core_settle()
-        read_launches()
+        NOTES.read()
         reap_soon(*release_put_off())
 
     def loaded(self) -> str:

@@ -17,7 +17,7 @@ from _fpgart_icd import lib
 from fpgart._native import ffi as native_ffi
 from fpgart._native import lib as native
 from fpgart.base.notices import NOTICES
-from fpgart.bridge.watched import Run, WatchedLaunches, launch_of, place_of
+from fpgart.bridge.watched import NOTES, LaunchWatcher, Run, launch_of, place_of
 from fpgart.check.findings import CheckPart
 from fpgart.check.words import CALLS
 from fpgart.runtime.memory.buffer import Buffer
@@ -28,25 +28,24 @@ from fpgart.runtime.scheduling.event import Event
 from fpgart.watch.callers import Site
 
 
-class CheckedLaunches(WatchedLaunches):
+class CheckedLaunches(LaunchWatcher):
     """Gives notices of launches that C carries. Listens to others, in front of the parts of checks."""
 
     def __init__(self) -> None:
-        super().__init__()
         self._parts: list[CheckPart] = []
 
     def check_with(self, parts: Iterable[CheckPart], *, marks: bool) -> None:
         """Lets C carry launches that no part has to prepare. `marks`: blocks have marks."""
         self._parts = list(parts)
         around = int(native_ffi.cast("uintptr_t", native_ffi.addressof(native, "marks_around"))) if marks else 0
-        self.begin(lib.FPGART_CHECKED, around)
+        NOTES.tell(self, lib.FPGART_CHECKED, around)
 
     def observe(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         """Returns an entry point that reads first what was enqueued before its call."""
 
         @wraps(function)
         def call(*arguments: Any) -> Any:
-            self.read()
+            NOTES.read()
             return function(*arguments)
 
         return call
@@ -59,10 +58,10 @@ class CheckedLaunches(WatchedLaunches):
     # Notices
 
     def end_observed(self, event: Event) -> None:
-        self.read()
+        NOTES.read()
 
     def queue_drained(self, queue: CommandQueue) -> None:
-        self.read()
+        NOTES.read()
 
     def region_mapped(self, buffer: Buffer, pointer: int, offset: int, size: int, flags: int) -> None:
         """Makes C ask again whether a launch has to be prepared."""

@@ -36,23 +36,10 @@ TICK_S = 0.02
 
 Run = tuple[Any, int]
 """Pointers to launches that differ in numbers and times only, and how many they are."""
-_readers: list[WatchedLaunches] = []
 
 
-def read_launches() -> None:
-    """Reads the notes of launches that have ended; the buffers that they hold are released later."""
-    for reader in _readers:
-        reader.read()
-
-
-class WatchedLaunches:
-    """Reads the notes of launches that C carries."""
-
-    def __init__(self) -> None:
-        self._found = ffi.new("struct fpgart_launch *[]", MOST)
-        self._lock = threading.RLock()
-        self._reads = False
-        self._closed = False
+class LaunchWatcher:
+    """Is told of the launches that C carries."""
 
     def called(self, runs: list[Run]) -> None:
         """Is told of launches when the host has enqueued them, in this order."""
@@ -64,14 +51,35 @@ class WatchedLaunches:
         """True if Python has to prepare something for each launch of the kernel with its present arguments."""
         return False
 
-    def begin(self, how: int, around: int = 0) -> None:
-        """Lets C carry launches although entry points are watched. `how`, `around`: as in icd/entry/watched.h."""
-        lib.fpgart_watch_launches(how, around)
-        _readers.append(self)
-        threading.Thread(target=self._tick, daemon=True).start()
+
+class LaunchNotes:
+    """Reads the notes of launches, and tells the watchers: a trace, checks, or both."""
+
+    def __init__(self) -> None:
+        self.watchers: list[LaunchWatcher] = []
+        self._how = self._around = 0
+        self._found = ffi.new("struct fpgart_launch *[]", MOST)
+        self._lock = threading.RLock()
+        self._reads = False
+        self._closed = False
+
+    def tell(self, watcher: LaunchWatcher, how: int, around: int = 0) -> None:
+        """Tells a watcher, and lets C carry launches although entry points are watched.
+
+        `how`, `around`: as in icd/entry/watched.h.
+        """
+        self._how |= how
+        self._around |= around
+        lib.fpgart_watch_launches(self._how, self._around)
+        if not self.watchers:
+            threading.Thread(target=self._tick, daemon=True).start()
+        self.watchers.append(watcher)
 
     def read(self) -> None:
-        """Reads the notes of all calls, and of launches whose ends are known."""
+        """Reads the notes of all calls, and of launches whose ends are known.
+
+        The buffers that these hold are released later.
+        """
         if not lib.fpgart_launches_left():
             return
         with self._lock:
@@ -107,19 +115,25 @@ class WatchedLaunches:
     def _read_all(self) -> None:
         found = self._found
         while count := lib.fpgart_take_calls(MOST, found):
-            self.called(runs_of(found, count))
+            runs = runs_of(found, count)
+            for watcher in self.watchers:
+                watcher.called(runs)
         while count := lib.fpgart_take_launches(MOST, found):
             try:
-                self.ended(runs_of(found, count))
+                runs = runs_of(found, count)
+                for watcher in self.watchers:
+                    watcher.ended(runs)
             finally:
                 lib.fpgart_launches_written(count, found)
 
 
-class TracedLaunches(WatchedLaunches):
+NOTES = LaunchNotes()
+
+
+class TracedLaunches(LaunchWatcher):
     """Writes the lines of launches that C carries."""
 
     def __init__(self, events: LaunchEvents) -> None:
-        super().__init__()
         self._events = events
         self._lines = ffi.new("char[]", 0)
 
@@ -127,6 +141,8 @@ class TracedLaunches(WatchedLaunches):
         lines = []
         for launches, count in runs:
             launch = launches[0]
+            if launch.is_served:  # the entry point writes the line
+                continue
             form = self._events.call(place_key(launch), lambda: (launch.thread, place_of(launch)))
             lines.append(self._filled(form, launches, count, ffi.NULL))
         self._events.write(b"".join(lines))
@@ -136,7 +152,11 @@ class TracedLaunches(WatchedLaunches):
         for launches, count in runs:
             launch = launches[0]
             if launch.has_run:  # else Python has run it, or nobody has
-                key = place_key(launch) + ffi.buffer(ffi.cast("char *", launch.key), launch.key_size)[:]
+                key = b"%b%b%d" % (
+                    place_key(launch),
+                    ffi.unpack(ffi.cast("char *", launch.key), launch.key_size),
+                    launch.status,
+                )
                 form = self._events.run(key, lambda: (place_of(launch), launch_of(launch)))
                 lines.append(self._filled(form, launches, count, self._events.operations(count)))
         self._events.write(b"".join(lines))
@@ -202,7 +222,7 @@ def may_show(device: Device, kernel: Kernel) -> bool:
     """True if watchers need no more of a launch of the kernel than what C notes of it."""
     if not device.board.is_fpga or kernel.program.on(device).identity not in device.loaded:
         return False
-    if any(reader.prepares(device, kernel) for reader in _readers):
+    if any(watcher.prepares(device, kernel) for watcher in NOTES.watchers):
         return False
     usm = kernel.context.usm
     pointers = (argument[2] for argument in kernel.arguments if argument is not None)

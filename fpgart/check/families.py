@@ -33,10 +33,8 @@ PARTS = {
 """The parts of each family, by module and class below fpgart.check."""
 
 
-def start(findings: Findings, *, reads_notes: bool = False) -> list[CheckPart]:
+def start(findings: Findings) -> list[CheckPart]:
     """Starts the parts of the families that `findings` wants, each once, and registers them for notices.
-
-    `reads_notes`: they are told of launches that C carries.
 
     They get the begin of an operation in the order of PARTS and its end in the reverse order, so that protection is off
     while others read memory.
@@ -45,7 +43,7 @@ def start(findings: Findings, *, reads_notes: bool = False) -> list[CheckPart]:
     started = [_part(name)(findings) for name in names]
     others = NOTICES.operation_ended
     for part in started:
-        NOTICES.listen(part, reads_notes=reads_notes)
+        NOTICES.listen(part, reads_notes=True)
     NOTICES.operation_ended = (*others, *reversed(NOTICES.operation_ended[len(others) :]))
     return started
 

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from fpgart.check.kernels import KernelCheck
 
 
-def start_checks(at_end: list[Callable[[], None]], *, owns: bool, traced: bool) -> KernelCheck | None:
+def start_checks(at_end: list[Callable[[], None]], *, owns: bool) -> KernelCheck | None:
     """Starts the checks, before there are boards. `at_end` gets the functions that they run last.
 
-    `owns`: True if the interpreter is the driver's, not that of a host in Python. `traced`: a trace reads what C notes
-    of launches; otherwise the checks do. Returns the check of kernels if the engine does it. Raises OptionError.
+    `owns`: True if the interpreter is the driver's, not that of a host in Python. Returns the check of kernels if the
+    engine does it. Raises OptionError.
     """
     kernels = kernels_are_checked()
     wanted = (*config.CHECK.value, *(("kernels",) if kernels and "kernels" not in config.CHECK.value else ()))
@@ -29,6 +29,7 @@ def start_checks(at_end: list[Callable[[], None]], *, owns: bool, traced: bool) 
     from fpgart.bridge.checked import CheckedLaunches
     from fpgart.bridge.entry import observe
     from fpgart.bridge.host_calls import callers, places  # only the driver has the functions that it needs
+    from fpgart.bridge.watched import NOTES
     from fpgart.check.families import start
     from fpgart.check.findings import Findings
     from fpgart.watch.origins import Origins
@@ -40,22 +41,19 @@ def start_checks(at_end: list[Callable[[], None]], *, owns: bool, traced: bool) 
         raise config.OptionError(f"FPGART_FINDINGS={path}: {error.strerror}") from None
     findings.host_frees_later = not owns
     findings.asked_for = bool(config.CHECK.value)
-    launches = None if traced else CheckedLaunches()
-    NOTICES.listen(origins, reads_notes=not traced)
-    if launches is not None:
-        NOTICES.listen(launches, reads_notes=True)
-    NOTICES.listen(findings, reads_notes=not traced)
+    launches = CheckedLaunches()
+    for watcher in (origins, launches, findings):
+        NOTICES.listen(watcher, reads_notes=True)
     check = None
     if kernels:
         from fpgart.check.kernels import KernelCheck
 
         check = KernelCheck(findings)
         NOTICES.listen(check)
-    parts = start(findings, reads_notes=not traced)
-    if launches is not None:
-        observe(launches.observe)
-        launches.check_with(parts, marks=not {"usm", "buffers"}.isdisjoint(wanted))
-        at_end.append(launches.close)
+    parts = start(findings)
+    observe(launches.observe)
+    launches.check_with(parts, marks=not {"usm", "buffers"}.isdisjoint(wanted))
+    at_end.append(NOTES.close)
     at_end += [part.finish for part in parts]
     at_end.append(findings.sum_up)
     return check

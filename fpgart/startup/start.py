@@ -192,7 +192,7 @@ def register(functions: str, process: Spawned | None) -> None:
     stretch, served = shared_memory(), service()
     trace = start_trace(at_end)
     scheduler = make_scheduler()
-    kernels = start_checks(at_end, owns=owns, traced=trace is not None)
+    kernels = start_checks(at_end, owns=owns)
     contents = kernels.contents if kernels is not None else None
     made = boards(trace, kernels, stretch, served)
     personality = chosen_personality([board.mmd.description for board in made])
@@ -299,7 +299,7 @@ def start_trace(at_end: list[Callable[[], None]]) -> Trace | None:
     if not path:
         return None
     from fpgart.bridge.host_calls import callers
-    from fpgart.bridge.watched import TracedLaunches
+    from fpgart.bridge.watched import NOTES, TracedLaunches
     from fpgart.watch.origins import Origins
     from fpgart.watch.trace.recorder import Trace
 
@@ -309,11 +309,10 @@ def start_trace(at_end: list[Callable[[], None]]) -> Trace | None:
         raise config.OptionError(f"FPGART_TRACE={path}: {error.strerror}") from None
     observe(trace.observe)
     trace.name_places(Origins(callers()))  # wraps the trace's own functions
-    launches = TracedLaunches(trace.launches)
-    trace.write_first(launches.read)
+    trace.write_first(NOTES.read)
     trace.listen(reads_notes=True)
-    launches.begin(lib.FPGART_TRACED)
-    at_end.append(launches.close)
+    NOTES.tell(TracedLaunches(trace.launches), lib.FPGART_TRACED)
+    at_end.append(NOTES.close)
     at_end.append(trace.close)
     return trace
 

@@ -171,8 +171,8 @@ int fpgart_queue_carries(uintptr_t queue, struct core_queue *core, uintptr_t boa
                          uintptr_t context, uint32_t number, uint64_t properties)
 {
     int in_order = (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) == 0;
-    int has_times =
-        (properties & CL_QUEUE_PROFILING_ENABLE) != 0 || fpgart_watches_launches() == FPGART_TRACED;
+    int has_times = (properties & CL_QUEUE_PROFILING_ENABLE) != 0 ||
+                    (fpgart_watches_launches() & FPGART_TRACED) != 0;
     fpgart_queue_slot *slot = fpgart_queue_of(queue);
     struct fpgart_carried_queue *made = NULL, *none = NULL;
     struct fpgart_board *of = (struct fpgart_board *)board;

@@ -39,7 +39,8 @@ static int may_carry(uintptr_t kernel)
 static int may_carry_call(const struct call *call)
 {
     /* Checks identify commands by their events, so Python makes these. */
-    if (fpgart_watches_launches() == FPGART_CHECKED && (call->event != NULL || call->waits != 0))
+    if ((fpgart_watches_launches() & FPGART_CHECKED) != 0 &&
+        (call->event != NULL || call->waits != 0))
         return 0;
     return may_carry(call->kernel);
 }
@@ -111,8 +112,8 @@ bool fpgart_renews(struct core_command *command, uint64_t epoch)
     struct fpgart_place place;
     if (!may_carry(held->kernel))
         return false;
-    if (carried->around != NULL)
-        return false; /* the blocks around which it looks may have moved */
+    if ((fpgart_watches_launches() & FPGART_CHECKED) != 0)
+        return false; /* the blocks that were noted with the call may have moved */
     if (carried->kind == CARRIED_LAUNCH)
         return fpgart_renew_launch(held, queue, epoch, carried);
     for (uint32_t i = 0; i < held->buffers; i++) {

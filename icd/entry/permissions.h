@@ -20,7 +20,8 @@ FOR_PYTHON void fpgart_remember_nothing(void); /* forgets all answers, and keeps
 /* 1: no answers are kept, because watchers have to see each call. */
 AT_ONCE int fpgart_watched(void);
 
-/* FPGART_TRACED and FPGART_CHECKED let C carry launches although entry points are watched. */
-FOR_PYTHON enum { FPGART_UNWATCHED, FPGART_TRACED, FPGART_CHECKED };
+/* FPGART_TRACED and FPGART_CHECKED, or both, let C carry launches although entry points are
+ * watched. */
+FOR_PYTHON enum { FPGART_UNWATCHED = 0, FPGART_TRACED = 1, FPGART_CHECKED = 2 };
 void fpgart_note_launches(int how);
 AT_ONCE int fpgart_watches_launches(void);

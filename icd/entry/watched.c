@@ -22,7 +22,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST_LEFT = 1 << 16, FACTS = 8 };
+enum { MOST_LEFT = 1 << 16, FACTS = 7 };
 
 static atomic_int describes_calls; /* 1: launches are described when they are enqueued */
 static uintptr_t around_launches;
@@ -37,7 +37,7 @@ void fpgart_watch_launches(int how, uintptr_t around)
 {
     around_launches = around;
     if (how != FPGART_UNWATCHED)
-        atomic_store(&describes_calls, how == FPGART_CHECKED);
+        atomic_store(&describes_calls, (how & FPGART_CHECKED) != 0);
     fpgart_note_launches(how);
 }
 
@@ -62,17 +62,17 @@ uint64_t fpgart_call_begins(void)
     return fpgart_watches_launches() ? now_ns() : 0;
 }
 
-/* Everything that distinguishes a launch from another one, but for its number and times. */
+/* All that distinguishes a launch from another one when it is enqueued, but for its number. */
 static void describe(struct fpgart_launch *launch, const struct held *held,
-                     const struct carried *carried, int32_t status)
+                     const struct carried *carried)
 {
     launch->carried = (uintptr_t)carried;
     launch->buffers = held->buffers;
     launch->uses = held->uses;
-    const uint64_t facts[FACTS] = {held->queue,         fpgart_handle_serial(held->queue),
-                                   held->kernel,        fpgart_handle_serial(held->kernel),
-                                   held->type,          (uint64_t)status,
-                                   carried->dimensions, carried->has_local};
+    const uint64_t facts[FACTS] = {held->queue,       fpgart_handle_serial(held->queue),
+                                   held->kernel,      fpgart_handle_serial(held->kernel),
+                                   held->type,        carried->dimensions,
+                                   carried->has_local};
     uint64_t *key = memcpy(launch + 1, facts, sizeof facts);
     key = memcpy(key + FACTS, carried->sizes, sizeof carried->sizes);
     key += sizeof carried->sizes / sizeof *key;
@@ -83,8 +83,8 @@ static void describe(struct fpgart_launch *launch, const struct held *held,
            launch->arguments);
 }
 
-/* Prepares what is checked around the kernel. The launch runs only if its buffers are still in
- * their places: fpgart_renews() refuses others. */
+/* Prepares what is checked around the kernel. C runs it only if its buffers are still in their
+ * places: fpgart_renews() refuses others. */
 static void check(struct fpgart_launch *launch, struct checked *checked, const struct held *held,
                   struct carried *carried)
 {
@@ -123,6 +123,7 @@ struct fpgart_launch *fpgart_launch_new(const struct held *held, struct carried 
     made->begin = begin;
     made->type = held->type;
     made->thread = (uint32_t)gettid();
+    made->is_served = in_python != 0;
     made->is_called = in_python && !is_checked;
     made->queue = held->queue;
     made->kernel = held->kernel;
@@ -134,27 +135,29 @@ struct fpgart_launch *fpgart_launch_new(const struct held *held, struct carried 
     return made;
 }
 
-/* Returns 1 if two launches have the same place, and, if they are described, the same key. */
-static int are_alike(const struct fpgart_launch *one, const struct fpgart_launch *other,
-                     int is_described)
+enum { BY_PLACE, BY_KEY, BY_END };
+
+/* Returns 1 if two launches have the same place, and, as `how` says, the same key and end. */
+static int are_alike(const struct fpgart_launch *one, const struct fpgart_launch *other, int how)
 {
     if (one->type != other->type || one->thread != other->thread ||
         one->frame_count != other->frame_count ||
         memcmp(one->frames, other->frames, sizeof one->frames) != 0)
         return 0;
-    if (!is_described)
-        return 1;
-    return one->has_run == other->has_run && one->wrote_beside == other->wrote_beside &&
-           one->key_size == other->key_size &&
-           memcmp((const void *)one->key, (const void *)other->key, one->key_size) == 0;
+    if (how == BY_END && (one->status != other->status || one->has_run != other->has_run ||
+                          one->wrote_beside != other->wrote_beside))
+        return 0;
+    return how == BY_PLACE ||
+           (one->key_size == other->key_size &&
+            memcmp((const void *)one->key, (const void *)other->key, one->key_size) == 0);
 }
 
 /* Appends a launch to those that Python reads; returns the first of those like it. */
 static uint32_t append(struct fpgart_launch **found, uint32_t count, uint32_t first,
-                       struct fpgart_launch *launch, int is_described)
+                       struct fpgart_launch *launch, int how)
 {
     found[count] = launch;
-    if (count == 0 || !are_alike(found[first], launch, is_described))
+    if (count == 0 || !are_alike(found[first], launch, how))
         first = count;
     launch->alike = 0;
     found[first]->alike++;
@@ -203,7 +206,7 @@ void fpgart_launch_called(struct fpgart_launch *launch, struct core_command *com
     launch->command = command;
     launch->duration = now_ns() - launch->begin; /* nobody may watch any more */
     if (atomic_load(&describes_calls))
-        describe(launch, held, core_operation(command), CL_SUCCESS);
+        describe(launch, held, core_operation(command));
     pthread_mutex_lock(&lock);
     note(launch);
     has_ended(launch);
@@ -219,7 +222,7 @@ void fpgart_launch_over(const struct carried *carried, const struct held *held, 
     if (carried->checked != NULL)
         launch->wrote_beside = carried->checked->found;
     if (!atomic_load(&describes_calls))
-        describe(launch, held, carried, status);
+        describe(launch, held, carried);
     pthread_mutex_lock(&lock);
     launch->is_over = 1;
     has_ended(launch);
@@ -240,11 +243,11 @@ uint32_t fpgart_launches_left(void)
 uint32_t fpgart_take_calls(uint32_t most, struct fpgart_launch **found)
 {
     uint32_t count = 0, first = 0;
-    int described = atomic_load(&describes_calls);
+    int how = atomic_load(&describes_calls) ? BY_KEY : BY_PLACE;
     pthread_mutex_lock(&lock);
     for (; called != NULL && count < most; called = called->next_called) {
         called->is_called = 1;
-        first = append(found, count++, first, called, described);
+        first = append(found, count++, first, called, how);
     }
     if (called == NULL)
         last_called = &called;
@@ -258,7 +261,7 @@ uint32_t fpgart_take_launches(uint32_t most, struct fpgart_launch **found)
     uint32_t count = 0, first = 0;
     pthread_mutex_lock(&lock);
     for (; ended != NULL && ended->is_called && count < most; ended = ended->next_ended)
-        first = append(found, count++, first, ended, 1);
+        first = append(found, count++, first, ended, BY_END);
     if (ended == NULL)
         last_ended = &ended;
     pthread_mutex_unlock(&lock);

@@ -9,18 +9,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* `is_called`: Python has read the call, or has served it; `alike`: in the first of launches
- * in the list that Python reads which differ in numbers and times only, how many they are (of a
- * trace's calls only the places are compared); `has_run`: C has run it, and it was not handed over;
- * `wrote_beside`: the kernel wrote beside a block; `key`: launches that differ only in numbers and
- * times have the same bytes. The members behind `is_over` are valid once that is 1; those behind
+/* `is_called`: Python has read the call, or need not; `is_served`: it has served the call, and a
+ * trace reads the note before the thread's next one; `alike`: in the first of launches in the list
+ * that Python reads which differ in numbers and times only, how many they are (of a trace's calls
+ * only the places are compared); `has_run`: C has run it, and it was not handed over;
+ * `wrote_beside`: the kernel wrote beside a block; `key`: launches with the same bytes differ in
+ * numbers, times and ends only. The members behind `is_over` are valid once that is 1; those behind
  * `wrote_beside` are valid at once while checks are on. `is_noted`: the call has returned;
  * `is_behind`: an earlier launch of its queue in order, whose `successor` this is, has not ended.
  */
 FOR_PYTHON enum { FPGART_FRAMES = 24 };
 FOR_PYTHON struct fpgart_launch {
     uint64_t number, begin, duration;
-    uint32_t type, thread, is_called, frame_count;
+    uint32_t type, thread, is_called, is_served, frame_count;
     uintptr_t frames[FPGART_FRAMES];
     uintptr_t queue, kernel;
     uint32_t alike;
@@ -50,8 +51,8 @@ void fpgart_launch_called(struct fpgart_launch *launch, struct core_command *com
                           const struct held *held);
 void fpgart_launch_over(const struct carried *carried, const struct held *held, int32_t status);
 
-/* For Python: FPGART_TRACED and FPGART_CHECKED let C carry launches although entry points are
- * watched, and note each (permissions.h). `around`: the function that checks need around each
+/* For Python: FPGART_TRACED, FPGART_CHECKED or both let C carry launches although entry points
+ * are watched, and note each (permissions.h). `around`: the function that checks need around each
  * (carrier.h), or 0. */
 AT_ONCE void fpgart_watch_launches(int how, uintptr_t around);
 /* For Python: the numbers of commands; the launches whose notes it has not read. */

@@ -29,11 +29,11 @@ class NoLaunches:
 
 
 def test_no_thread_looks_for_notes_after_they_are_closed(imported: Callable[..., ModuleType]) -> None:
-    launches = imported("bridge.watched", NoLaunches()).WatchedLaunches()
+    watched = imported("bridge.watched", NoLaunches())
     before = set(threading.enumerate())
-    launches.begin(NoLaunches.FPGART_TRACED)
+    watched.NOTES.tell(watched.LaunchWatcher(), NoLaunches.FPGART_TRACED)
     (thread,) = set(threading.enumerate()) - before
-    launches.close()
+    watched.NOTES.close()
     thread.join()
 
 
@@ -42,7 +42,16 @@ def test_c_looks_at_marks_around_a_launch_only_if_blocks_have_some(
     imported: Callable[..., ModuleType], marks: bool
 ) -> None:
     lib = NoLaunches()
-    launches = imported("bridge.checked", lib).CheckedLaunches()
-    launches.check_with([], marks=marks)
+    checked = imported("bridge.checked", lib)
+    checked.CheckedLaunches().check_with([], marks=marks)
     assert (lib.how, lib.around != 0) == (lib.FPGART_CHECKED, marks)
-    launches.close()
+    checked.NOTES.close()
+
+
+def test_a_trace_and_checks_are_told_of_the_same_launches(imported: Callable[..., ModuleType]) -> None:
+    lib = NoLaunches()
+    checked = imported("bridge.checked", lib)
+    checked.NOTES.tell(checked.LaunchWatcher(), lib.FPGART_TRACED)
+    checked.CheckedLaunches().check_with([], marks=True)
+    assert (lib.how, lib.around != 0) == (lib.FPGART_TRACED | lib.FPGART_CHECKED, True)
+    checked.NOTES.close()

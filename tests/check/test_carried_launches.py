@@ -35,10 +35,12 @@ def carried(host: Path) -> list[str]:
     return findings(host)
 
 
-def test_findings_places_and_numbers_are_those_of_launches_that_python_runs(
-    host: Path, carried: list[str], tmp_path: Path
-) -> None:
-    """Python runs all launches while a trace is written, too."""
+def test_findings_places_and_numbers_are_those_of_launches_that_python_runs(host: Path, carried: list[str]) -> None:
+    """Python runs all launches beside the watchdog."""
+    assert findings(host, FPGART_WATCHDOG="3600") == carried
+
+
+def test_findings_are_the_same_beside_a_trace(host: Path, carried: list[str], tmp_path: Path) -> None:
     assert findings(host, FPGART_TRACE=str(tmp_path / "trace.json")) == carried
 
 
@@ -56,6 +58,7 @@ def test_writes_beside_buffers_are_found_in_a_board_process(host: Path, carried:
         ("wrote directly past its end", "launch_one_item_too_many"),
         ("past its end, at (address)", "launch_into_the_next_page"),
         ("past its end, at (address)", "launch_behind_many_frames"),
+        ("wrote directly past its end", "launch_before_a_move"),
         ("exceeds max_work_group_size", "launch_in_groups_that_are_too_large"),
         ("neither an event nor a queue orders the two", "launch_in_groups_that_are_too_large"),
         ("which the host has mapped", "launch_right"),

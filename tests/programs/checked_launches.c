@@ -47,6 +47,31 @@ static void launch_copy(cl_command_queue queue)
     launch(queue, copy, ITEMS, NULL);
 }
 
+static void launch_after_one_of_another_queue(cl_command_queue queue)
+{
+    const size_t count = ITEMS;
+    cl_event first;
+    MUST(clEnqueueNDRangeKernel(host.queue, copy, 1, NULL, &count, NULL, 0, NULL, &first));
+    MUST(clEnqueueNDRangeKernel(queue, copy, 1, NULL, &count, NULL, 1, &first, NULL));
+    MUST(clReleaseEvent(first));
+    MUST(clFinish(queue));
+}
+
+/* The buffer moves while the launch waits in its queue: its marks are in another place when it
+ * runs. */
+static void launch_before_a_move(cl_mem buffer, cl_command_queue other)
+{
+    cl_event gate = user_event(&host);
+    MUST(clEnqueueMarkerWithWaitList(host.queue, 1, &gate, NULL));
+    launch_one_item_too_many(host.queue);
+    MUST(clEnqueueMigrateMemObjects(other, 1, &buffer, CL_MIGRATE_MEM_OBJECT_HOST, 0, NULL, NULL));
+    MUST(clFinish(other));
+    filled_buffer(BYTES); /* may take its place */
+    MUST(clSetUserEventStatus(gate, CL_COMPLETE));
+    MUST(clReleaseEvent(gate));
+    finish();
+}
+
 /* Calls a function once with a wait behind it, which makes Python find what C needs, and then
  * several times. */
 static void again_and_again(void (*enqueue)(cl_command_queue queue), cl_command_queue queue)
@@ -85,6 +110,11 @@ void run(void)
     again_and_again(launch_right, host.queue);
     unmap(buffer, mapped);
     again_and_again(launch_right, host.queue);
+    again_and_again(launch_copy, host.queue);
+    finish();
+    again_and_again(launch_right, host.queue);
+    launch_before_a_move(buffer, other);
+    again_and_again(launch_after_one_of_another_queue, other);
     again_and_again(launch_copy, host.queue);
     /* not ordered behind these */
     MUST(clEnqueueWriteBuffer(other, target, CL_FALSE, 0, BYTES, data, 0, NULL, NULL));

@@ -239,6 +239,21 @@ static void one_does_not_end(void)
     }
 }
 
+static void launches_that_end_alike_are_told_together(void)
+{
+    const int32_t statuses[LAUNCHES] = {CL_COMPLETE, CL_COMPLETE, -5, CL_COMPLETE};
+    const uint32_t alike[LAUNCHES] = {2, 0, 1, 1};
+    for (int i = 0; i < LAUNCHES; i++) {
+        enqueue(i, IN_ORDER, 1);
+        held.watched = made[i];
+        fpgart_launch_over(&operation, &held, statuses[i]);
+    }
+    read_ends();
+    for (int i = 0; i < LAUNCHES; i++)
+        must_hold(found[i]->alike == alike[i], "launches that ended otherwise count as alike");
+    fpgart_launches_written(count, found);
+}
+
 int main(void)
 {
     for (over = 0; over < LAUNCHES; over++)
@@ -247,5 +262,6 @@ int main(void)
     one_ends_while_its_call_returns();
     calls_are_read_first();
     one_does_not_end();
+    launches_that_end_alike_are_told_together();
     return 0;
 }

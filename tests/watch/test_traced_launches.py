@@ -19,13 +19,14 @@ VARIES = {"operation", "enqueued"}
 NANOSECOND = 0.001
 
 
-@pytest.fixture(scope="module")
-def events(tmp_path_factory: pytest.TempPathFactory) -> list[Event]:
+@pytest.fixture(scope="module", params=[{}, {"FPGART_CHECK": "all"}], ids=["", "with checks"])
+def events(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[Event]:
     """The trace of tests/programs/traced_launches.c."""
     folder = tmp_path_factory.mktemp("launches")
     file = folder / "trace.json"
     host = build("traced_launches", folder)
-    subprocess.run([host], check=True, env=plain_environment() | {"FPGART_TRACE": str(file), "FPGART_BOARD": "usm_s10"})
+    options = {"FPGART_TRACE": str(file), "FPGART_BOARD": "usm_s10", **request.param}
+    subprocess.run([host], check=True, env=plain_environment() | options)
     read: list[Event] = json.loads(file.read_text())
     return read
 
