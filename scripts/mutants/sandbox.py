@@ -7,6 +7,7 @@ of the tree. Each test has a time limit, after which the system ends the child, 
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import gc
 import itertools
@@ -80,23 +81,43 @@ class Chosen:
         return (yield)
 
 
+class Clock:
+    """Ends this process when its time is up by the clock.
+
+    A thread looks, because no handler of a signal runs while the main thread waits in C.
+    """
+
+    LONGEST_S = 1.0
+
+    def __init__(self) -> None:
+        self._process = 0
+        self._end = self._waited = 0.0
+
+    def allow(self, seconds: float) -> None:
+        self._end, self._waited = time.monotonic() + seconds, waited_for_processor()
+        if self._process != os.getpid():  # a child of fork() has no thread
+            self._process = os.getpid()
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            _thread.start_new_thread(self._look, ())
+
+    def _look(self) -> None:
+        while (left := self._end - time.monotonic()) > 0 or (left := left + self._without_processor()) > 0:
+            time.sleep(min(left, self.LONGEST_S))
+        os.kill(os.getpid(), signal.SIGALRM)
+
+    def _without_processor(self) -> float:
+        return max(0.0, waited_for_processor() - self._waited)
+
+
+CLOCK = Clock()
+
+
 def limit(seconds: float) -> None:
     """Limits the time of this process, from now on, to a multiple of `seconds`; then it is ended."""
     used = time.process_time()
     soft = int(used + PROCESSOR_S + PROCESSOR_FACTOR * seconds) + 1
     resource.setrlimit(resource.RLIMIT_CPU, (soft, resource.RLIM_INFINITY))
-    begin, waited, allowed = time.monotonic(), waited_for_processor(), CLOCK_S + CLOCK_FACTOR * seconds
-
-    def look(*_: object) -> None:
-        left = begin + allowed + max(0, waited_for_processor() - waited) - time.monotonic()
-        if left > 0:
-            signal.setitimer(signal.ITIMER_REAL, left)
-        else:
-            signal.signal(signal.SIGALRM, signal.SIG_DFL)
-            signal.raise_signal(signal.SIGALRM)
-
-    signal.signal(signal.SIGALRM, look)
-    signal.setitimer(signal.ITIMER_REAL, allowed)
+    CLOCK.allow(CLOCK_S + CLOCK_FACTOR * seconds)
 
 
 def waited_for_processor() -> float:
