@@ -17,6 +17,11 @@ from compilation import compiled
 from fpgart.cli import running
 from fpgart.watch import report
 from fpgart.watch.report import Advice
+from fpgart.watch.report.collect import _name_places
+from fpgart.watch.report.costs import Costs
+from fpgart.watch.report.found import Found
+from fpgart.watch.report.pattern_advice import PatternAdviser
+from fpgart.watch.report.sites import Sites
 from fpgart.watch.report.text import saved
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -208,3 +213,28 @@ def test_equal_rows_are_one() -> None:
     assert "1,000 x 4 KiB: WRITE_BUFFER; the host's command on device 0 (buffers 1 to 1000)" in text
     assert "  buffer 1001: 64 bytes" in text
     assert len(text.splitlines()) < 30
+
+
+def test_the_place_that_causes_most_comes_first() -> None:
+    sites, advice = Sites(), Advice("", sites={1: 3, 2: 9, 3: 5})
+    for number, name in enumerate(("clFlush", "clFinish", "clWaitForEvents"), 1):
+        sites.take({"cat": "site", "name": name, "args": {"site": number, "frames": []}})
+    _name_places(advice, sites)
+    assert advice.places == ["clFinish", "clWaitForEvents", "clFlush"]
+    assert [facts["call"] for facts in advice.stacks] == advice.places
+
+
+def test_a_kernel_costs_its_average_in_the_simulated_clock() -> None:
+    costs, args = Costs(), {"device": 0, "kernel": "k"}
+    for begin, end in ((10, 20), (30, 60)):
+        costs.take({"cat": "time", "name": "kernel", "args": {**args, "begin": begin, "end": end}})
+    assert costs.kernel(args) == 20
+
+
+@pytest.mark.parametrize(("saved_ns", "count"), [(0, 0), (1, 1)])
+def test_a_pattern_that_costs_nothing_is_not_told(saved_ns: int, count: int) -> None:
+    found = Found()
+    pattern = {"saved": saved_ns, "stride": 4, "sequential": 1, "takes": 2, "line": 0, "array": "a", "index": "i"}
+    adviser = PatternAdviser(found, Costs(), Sites())
+    adviser.takes()["time"]({"args": {"kernel": "k", "patterns": [pattern]}})
+    assert len(found.advice()) == count

@@ -266,3 +266,8 @@ def test_a_trace_that_nobody_writes_is_told_once(tmp_path: Path) -> None:
     drawn: list[bool] = []
     following.follow(file, lambda report: drawn.append(report.whole), pytest.fail)
     assert drawn == [False]
+
+
+def test_a_process_that_does_not_stop_the_answers_ends_nevertheless() -> None:
+    host = "from fpgart.watch.live import Live; Live(dict).start(); print('ends')"
+    assert finished(sys.executable, "-c", host).stdout == "ends\n"

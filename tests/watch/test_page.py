@@ -22,7 +22,7 @@ from selenium.webdriver.common.keys import Keys
 
 from fpgart.base.ranges import together
 from fpgart.watch import history, lanes, time_use
-from fpgart.watch.page import colours, figures, tables
+from fpgart.watch.page import colours, figures, tables, where
 from fpgart.watch.report.advice import Adviser
 from fpgart.watch.report.text import saved
 
@@ -177,6 +177,13 @@ def test_the_shares_of_simulated_time_have_banks_and_can_do_without_programming(
     assert use is not None
     assert (use.total, use.of_commands().total) == (1210, 210)
     assert [(part.name, part.busy) for part in use.banks] == [("device 0, memory 'DDR'", 600)]
+
+
+def test_a_bar_has_no_part_without_time_of_its_own() -> None:
+    kernel, hidden = time_use.Part("kernel k", "kernel", 100, 100), time_use.Part("copies", "copy", 0, 50)
+    bar = where._bar("Real time", time_use.TimeUse(100, 0, [kernel, hidden]), colours.Colours([]), "programming")
+    assert "kernel k" in bar
+    assert "copies" not in bar
 
 
 def test_a_timeline_has_all_lanes_and_only_the_simulated_axis_folds_programming() -> None:

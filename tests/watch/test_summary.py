@@ -6,9 +6,11 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import pytest
 from processes import ROOT, finished, output
 
 from fpgart.cli import running
+from fpgart.watch.profile import SHARED_CONTROL, Profile
 
 HOST = f"""
 import sys
@@ -37,3 +39,10 @@ def test_the_first_64_buffers_are_listed_and_the_others_counted(tmp_path: Path) 
     lines = summary_of(tmp_path, "for _ in range(66): launch(1)").splitlines()
     assert sum(line.startswith("  buffer ") for line in lines) == 64
     assert "and 2 more buffers" in lines
+
+
+def test_a_kernel_that_was_never_launched_has_a_line_of_zeros(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Profile().write(1, 2, ["k"])
+    (line,) = (tmp_path / "profile.mon").read_text().splitlines()
+    assert line.split(",") == ["1", "2", "k", "0", "0", str(SHARED_CONTROL), "2", "0", "0"]

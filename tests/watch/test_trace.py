@@ -20,18 +20,23 @@ from c_hosts import host_of
 from machine import Machine
 from processes import ROOT, fpgart, output
 
+from fpgart.base import opencl as cl
 from fpgart.base.output_file import KeptOutput
+from fpgart.kernels.fpga_spirv import PipeFacts
 from fpgart.runtime.memory.device import Block
 from fpgart.runtime.memory.registry import AddressRegistry
 from fpgart.version import __version__
 from fpgart.watch import report
 from fpgart.watch.family import COMPILER
+from fpgart.watch.names import COMMANDS
 from fpgart.watch.report.advice import covers
 from fpgart.watch.report.model import CERTAIN
+from fpgart.watch.trace.channels import ChannelEvents
 from fpgart.watch.trace.file import TraceFile
-from fpgart.watch.trace.memory import BlockEvents
+from fpgart.watch.trace.memory import BlockEvents, BufferEvents
 from fpgart.watch.trace.mmd import TracedMmd
 from fpgart.watch.trace.recorder import Trace
+from fpgart.watch.trace.sites import Sites
 
 HETERO_KERNEL = """
 __kernel void twice(__global __attribute__((buffer_location("HBM"))) int *x) { x[get_global_id(0)] *= 2; }
@@ -651,3 +656,31 @@ def test_addresses_belong_to_a_buffer_while_its_block_is_reserved(machine: Machi
     found = [owner(block.address + offset) for offset in (0, block.range.size - 1, block.range.size)]
     events.block_freed(block)
     assert (found, owner(block.address)) == ([3, 3, 0], 0)
+
+
+def test_what_no_call_of_the_host_caused_has_no_place() -> None:
+    timeline = Mock()
+    assert Sites(timeline).of(Mock()) == {}
+    timeline.mark.assert_not_called()
+
+
+@pytest.mark.parametrize("location", [None, "HBM"])
+def test_a_buffer_has_its_location_if_the_host_asked_for_one(location: str | None) -> None:
+    buffer = Mock(number=1, size=64, flags=0, parent=None, bank=0, stays_on_host=False, location=location)
+    BufferEvents(timeline := Mock(), Sites(Mock())).buffer_created(buffer)
+    _, _, args = timeline.mark.call_args[0]
+    assert args.get("location") == location
+
+
+def test_commands_have_the_names_of_opencl_without_the_prefix() -> None:
+    named = {value: name for name, value in vars(cl).items() if name.startswith("CL_COMMAND_")}
+    assert COMMANDS[cl.CL_COMMAND_NDRANGE_KERNEL] == "NDRANGE_KERNEL"
+    assert {f"CL_COMMAND_{name}" for name in COMMANDS.values()} <= {*named.values(), "CL_COMMAND_PROGRAM_DEVICE"}
+
+
+def test_pipes_are_told_when_a_board_is_programmed_with_them() -> None:
+    events, program = ChannelEvents(timeline := Mock()), Mock()
+    events._pipes[program] = (PipeFacts("p", 4, 16, ("source", "sink")),)
+    events.network_made(Mock(id=2), Mock(), program)
+    facts = {"device": 2, "packet": 4, "capacity": 16, "kernels": ("source", "sink")}
+    timeline.mark.assert_called_once_with("pipe", "p", facts)

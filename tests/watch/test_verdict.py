@@ -16,8 +16,8 @@ from fpgart.watch.page import as_html
 from fpgart.watch.report import Advice, Report, difference, verdict
 from fpgart.watch.report.advice import Adviser
 from fpgart.watch.report.found import Found
-from fpgart.watch.report.model import Run
-from fpgart.watch.report.text import run_in_words
+from fpgart.watch.report.model import CableTraffic, Run
+from fpgart.watch.report.text import cables_in_words, run_in_words
 from fpgart.watch.report.verdict import folded, total_of
 
 BOARD = {
@@ -275,3 +275,10 @@ def test_a_sycl_program_is_advised_to_name_the_memory_in_its_accessors() -> None
         "give all accessors to buffer 1 the property buffer_location<1> (HBM), "
         "where argument 0 ('x') of kernel 'Producer' needs it"
     ]
+
+
+def test_the_traffic_of_each_cable_is_told_if_there_are_cables() -> None:
+    assert cables_in_words(Report()) == []
+    traffic = CableTraffic("0:out->1:in", writes=True, launches=1, packets=2, bytes=4000, microseconds=2000)
+    (*_, line) = cables_in_words(Report(cables={(0, "out"): traffic}))
+    assert "to 'out': 2 packets, 3.906 KiB, 2.000 ms, 2.0 MB/s (0:out->1:in)" in line

@@ -32,7 +32,7 @@ class Place:
 class BankAdviser(EventTaker):
     _memories: dict[int, list[Memory]] = field(default_factory=dict)
     _separate: dict[int, list[Memory]] = field(default_factory=dict)
-    """By device, those of its memories that have several separate banks."""
+    """By device, those of its memories whose banks are separate."""
     _places: dict[tuple[int, int], Place] = field(default_factory=dict)
     """By device and buffer; buffers across several banks are not among them."""
 
@@ -60,7 +60,7 @@ class BankAdviser(EventTaker):
 
     def _choose(self, device: int) -> None:
         memories = self._memories[device]
-        self._separate[device] = [each for each in memories if each.separate and each.banks > 1 and each.rate]
+        self._separate[device] = [each for each in memories if each.separate and each.rate]
 
     def _placed(self, event: Args) -> None:
         args = event["args"]
