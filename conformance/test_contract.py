@@ -336,6 +336,21 @@ class TestBuffers:
         name = "clEnqueueReadBuffer" if call == "read" else "clEnqueueWriteBuffer"
         fails(host, status, name, host.queue, buffer, 1, 0, 64, data, 0, None, None)
 
+    @pytest.mark.parametrize("flags", [0, cl.CL_MEM_ALLOC_HOST_PTR, cl.CL_MEM_HOST_READ_ONLY, cl.CL_MEM_WRITE_ONLY])
+    def test_flags_are_those_of_the_call_and_none_are_read_write(self, host: Host, flags: int) -> None:
+        buffers = [host.buffer(4096, flags) for _ in range(3)]
+        region = (cl.CL_BUFFER_CREATE_TYPE_REGION, handles(0, 1024))
+        parts = [host.cl.make("clCreateSubBuffer", buffer, 0, *region) for buffer in buffers]
+        for each in (*buffers, *parts):
+            assert host.cl.number("clGetMemObjectInfo", each, cl.CL_MEM_FLAGS) == (flags or cl.CL_MEM_READ_WRITE)
+
+    @pytest.mark.parametrize("flags", [0, cl.CL_MEM_ALLOC_HOST_PTR])
+    @pytest.mark.parametrize("access", [cl.CL_MEM_READ_ONLY, cl.CL_MEM_WRITE_ONLY, cl.CL_MEM_READ_WRITE])
+    def test_a_part_of_a_buffer_without_access_flags_may_have_any(self, host: Host, flags: int, access: int) -> None:
+        region = (cl.CL_BUFFER_CREATE_TYPE_REGION, handles(0, 1024))
+        part = host.cl.make("clCreateSubBuffer", host.buffer(4096, flags), access, *region)
+        assert host.cl.number("clGetMemObjectInfo", part, cl.CL_MEM_FLAGS) & 7 == access
+
     def test_queries(self, host: Host) -> None:
         data = ctypes.create_string_buffer(b"x" * 256, 256)
         buffer = host.buffer(256, 1 | 8, data)

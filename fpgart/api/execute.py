@@ -32,7 +32,7 @@ from fpgart.runtime.commands.new_launch import new_launch
 from fpgart.runtime.memory.device import Device
 from fpgart.runtime.objects.queue import CommandQueue
 from fpgart.runtime.programs.kernel import Kernel
-from fpgart.runtime.programs.work_groups import fits_engine, largest_group, takes_uneven_groups
+from fpgart.runtime.programs.work_groups import compiled_limits, fits_engine, largest_group, takes_uneven_groups
 
 SUGGESTED_LOCAL_SIZE = "cl_khr_suggested_local_work_size"
 SIZE_MAX = (1 << 64) - 1
@@ -66,6 +66,9 @@ def check_local(device: Device, kernel: Kernel, sizes: tuple[int, ...], local: t
             )
     if not fits_engine(device, local):
         check_large_group(device, kernel, local)
+    most, per_dimension = compiled_limits(kernel)
+    if prod(local) > most or any(map(int.__gt__, local, per_dimension)):
+        raise InvalidWorkGroupSize(f"local size {local} is above the max_work_group_size of kernel '{kernel.name}'")
     required = kernel.interface.required_work_group_size
     if required != ZEROS and tuple(local) + ONES[len(local) :] != required:
         raise InvalidWorkGroupSize(f"kernel '{kernel.name}' requires local size {required}, not {local}")

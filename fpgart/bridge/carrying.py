@@ -31,6 +31,7 @@ from fpgart.runtime.memory.reservation import Reservation
 from fpgart.runtime.programs.kernel import Kernel
 from fpgart.runtime.programs.local_memory import check_local_memory, local_memory, own_local_memory
 from fpgart.runtime.programs.pipe import Pipe
+from fpgart.runtime.programs.work_groups import compiled_limits
 from fpgart.runtime.scheduling.core import Command
 
 if TYPE_CHECKING:
@@ -289,10 +290,11 @@ def _learn_kernel(queue: CommandQueue, kernel: Kernel, board: CarriedBoard) -> b
     if locations and max(locations) >= MOST_LOCATIONS:
         return False
     board.note_locations()
-    most, sizes = device.platform.group_limits
+    (most, sizes), (most_compiled, sizes_compiled) = device.platform.group_limits, compiled_limits(kernel)
+    groups = [min(most, most_compiled), *map(min, sizes, sizes_compiled)]
     loads = [_number_of(program.identity, device), len(program.image()), int(program.may_poll(kernel.name))]
     local_room = max(0, local_memory(device) - own_local_memory(kernel))
-    limits = [*kernel.interface.required_work_group_size, most, *sizes, local_room, *loads]
+    limits = [*kernel.interface.required_work_group_size, *groups, local_room, *loads]
     lib.fpgart_kernel_is(kernel.handle, board.address, epoch, number, image, len(image), locations, limits)
     engine_kernel.launched = True  # by C, from now on
     return True

@@ -100,6 +100,22 @@ FAULTS = (
         "the driver adds the option to each link",
     ),
     KnownFault(
+        "options_of_links",
+        *POCL_3_TO_6,
+        "no options of links",
+        "clLinkProgram refuses the options that a linker may apply, such as -cl-fast-relaxed-math",
+        "the driver keeps them from the engine's linker",
+    ),
+    KnownFault(
+        "option_of_sub_groups",
+        POCL,
+        (3, 0),
+        (4, 0),
+        "no -cl-no-subgroup-ifp",
+        "builds refuse -cl-no-subgroup-ifp",
+        "the driver keeps it from the engine's compiler: it only permits an engine to do less",
+    ),
+    KnownFault(
         "large_private_array",
         *POCL_3_TO_6,
         "SIGSEGV in large private arrays",

@@ -221,10 +221,9 @@ static uintptr_t make(uintptr_t context, struct fpgart_board *board, uint64_t fl
     uintptr_t made = fpgart_handle_new(FPGART_MEM, 1);
     if (made == 0)
         return 0;
-    uint64_t access = (flags & FPGART_ACCESS) != 0 ? 0 : CL_MEM_READ_WRITE;
-    *fpgart_region_of(made) =
-        (struct fpgart_region){flags | access, 0, size, fpgart_handle_serial(context),
-                               (flags & OVER_HOST) != 0 ? (uintptr_t)host : 0};
+    *fpgart_region_of(made) = (struct fpgart_region){
+        flags != 0 ? flags : CL_MEM_READ_WRITE, 0, size, fpgart_handle_serial(context),
+        (flags & OVER_HOST) != 0 ? (uintptr_t)host : 0};
     fpgart_is_unseen(made, context);
     if ((flags & COPIES) == 0 || write(made, board, host, size))
         return made;

@@ -13,18 +13,19 @@ enum {
     ALIGNMENT = 1024
 };
 
-/* Returns 1 if `asked`, one flag at most, is the buffer's flag, or restricts flags that the
- * buffer leaves open. */
-static int restricts(uint64_t asked, uint64_t has, uint64_t open)
+/* Returns 1 if `asked`, one flag at most, is the buffer's flag, or restricts what the buffer
+ * leaves open. */
+static int restricts(uint64_t asked, uint64_t has)
 {
-    return (asked & (asked - 1)) == 0 && (asked == 0 || has == open || asked == has);
+    int is_open = has == 0 || has == CL_MEM_READ_WRITE;
+    return (asked & (asked - 1)) == 0 && (asked == 0 || is_open || asked == has);
 }
 
 static int may_have(const struct fpgart_region *buffer, uint64_t flags)
 {
     return (flags & ~(uint64_t)(FPGART_ACCESS | FPGART_HOST_ACCESS)) == 0 &&
-           restricts(flags & FPGART_ACCESS, buffer->flags & FPGART_ACCESS, CL_MEM_READ_WRITE) &&
-           restricts(flags & FPGART_HOST_ACCESS, buffer->flags & FPGART_HOST_ACCESS, 0);
+           restricts(flags & FPGART_ACCESS, buffer->flags & FPGART_ACCESS) &&
+           restricts(flags & FPGART_HOST_ACCESS, buffer->flags & FPGART_HOST_ACCESS);
 }
 
 static uint64_t inherited(const struct fpgart_region *buffer, uint64_t flags)

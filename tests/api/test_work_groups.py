@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from machine import Machine, machine_of
 
 from fpgart.base import opencl as cl
-from fpgart.base.errors import InvalidGlobalWorkSize, InvalidValue, InvalidWorkDimension
+from fpgart.base.errors import InvalidGlobalWorkSize, InvalidValue, InvalidWorkDimension, InvalidWorkGroupSize
 from fpgart.engine.interface import Engine
 from fpgart.kernels.call_graph import CallGraph
 from fpgart.runtime.memory.device import Device
@@ -167,6 +167,31 @@ def test_a_program_of_a_container_has_no_limit_of_its_board(limited: Callable[..
     kernel, device = limited(64, board="a10_ref")
     kernel.program.origin.container = b"container"
     assert largest_group(kernel, device) == ((1 << 31) - 1, "so has the board")
+
+
+@pytest.mark.parametrize(
+    ("sizes", "most", "taken", "refused"),
+    [("8", 8, (4, 2), (3, 3)), ("8, 4, 2", 64, (8, 4, 2), (4, 8, 1)), ("48", 48, (48,), (64,))],
+)
+def test_a_kernel_of_a_container_has_the_groups_for_which_it_was_compiled(
+    imported: Callable[..., Any],
+    limited: Callable[..., tuple[Kernel, Device]],
+    sizes: str,
+    most: int,
+    taken: tuple[int, ...],
+    refused: tuple[int, ...],
+) -> None:
+    check_local = imported("api.execute").check_local
+    kernel, device = limited(
+        None, board="a10_ref", source=f"__attribute__((max_work_group_size({sizes}))) __kernel void k() {{}}"
+    )
+    for local in (taken, refused):  # the program is no container yet
+        check_local(device, kernel, local, local)
+    kernel.program.origin.container = b"container"
+    assert largest_group(kernel, device)[0] == most
+    check_local(device, kernel, taken, taken)
+    with pytest.raises(InvalidWorkGroupSize, match="max_work_group_size"):
+        check_local(device, kernel, refused, refused)
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,7 @@ def make_buffer(context: Context, flags: int, size: int, host_ptr: int, properti
     check_within_svm(context, flags, size, host_ptr)
     buffer = Buffer(
         context,
-        flags if flags & ACCESS else flags | cl.CL_MEM_READ_WRITE,
+        flags or cl.CL_MEM_READ_WRITE,
         size,
         host_ptr,
         property_list=properties,
@@ -131,7 +131,7 @@ def create_sub_buffer(buffer: Buffer, flags: int, buffer_create_type: int, buffe
         raise InvalidMemObject("a sub-buffer cannot have sub-buffers")
     check_flags(flags, KNOWN_FLAGS & ~HOST_POINTERS)
     access, host_access = buffer.flags & ACCESS, buffer.flags & HOST_ACCESS
-    if access != cl.CL_MEM_READ_WRITE and flags & ACCESS & ~access:
+    if access not in (0, cl.CL_MEM_READ_WRITE) and flags & ACCESS & ~access:
         raise InvalidValue("the sub-buffer's access goes beyond its buffer's")
     if host_access and flags & HOST_ACCESS & ~host_access and not flags & cl.CL_MEM_HOST_NO_ACCESS:
         raise InvalidValue("the sub-buffer's host access goes beyond its buffer's")

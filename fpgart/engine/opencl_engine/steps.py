@@ -31,6 +31,7 @@ from fpgart.base.errors import (
     error_of,
 )
 from fpgart.base.named_tuples import NamedTuple
+from fpgart.base.patterns import pattern
 from fpgart.engine.build_step import BUILD, COMPILE, LINK, BuildStep, ProgramInput
 from fpgart.engine.compiling.step_order import one_at_a_time
 from fpgart.engine.driver import Driver
@@ -39,6 +40,13 @@ from fpgart.engine.opencl_engine.object_code import intermediate_code
 
 U64 = Struct("Q")
 ARG_INFO = "-cl-kernel-arg-info"
+NO_FORWARD_PROGRESS = pattern(r"(?<!\S)-cl-no-subgroup-ifp(?!\S)")
+"""An option that permits an engine to do less. PoCL before 5.0 does not know it."""
+OF_LINKS = pattern(
+    r"(?<!\S)-cl-(?:denorms-are-zero|no-signed-zeros|unsafe-math-optimizations|finite-math-only|fast-relaxed-math"
+    r"|no-subgroup-ifp)(?!\S)"
+)
+"""The options that a linker may apply (OpenCL 3.0, 5.8.7.2). PoCL refuses them, except for libraries."""
 LINK_LOG_BYTES = 65536
 FOR_LAUNCHES = "-cl-denorms-are-zero"
 """An option that PoCL obeys when it launches kernels, and that an object does not contain."""
@@ -68,9 +76,10 @@ class Result(NamedTuple):
     binary: bytes = b""
 
 
-def with_argument_info(options: str) -> str:
+def for_engine(options: str) -> str:
     """Returns the options, with the one for the arguments' names and types, which clSetKernelArg needs."""
-    return options if ARG_INFO in options.split() else f"{options} {ARG_INFO}".strip()
+    taken = NO_FORWARD_PROGRESS.sub("", options)
+    return taken if ARG_INFO in taken.split() else f"{taken} {ARG_INFO}".strip()
 
 
 def is_in_two_steps(driver: Driver, step: BuildStep) -> bool:
@@ -204,13 +213,13 @@ def binary_of(driver: Driver, handle: int) -> bytes:
 
 
 def _build(driver: Driver, handle: int, options: str) -> str:
-    text = ffi.new("char[]", with_argument_info(options).encode(errors="surrogateescape"))
+    text = ffi.new("char[]", for_engine(options).encode(errors="surrogateescape"))
     status = int(driver.function("clBuildProgram")(handle, 1, driver.devices, text, ffi.NULL, ffi.NULL))
     return _checked(driver, handle, status)
 
 
 def _compile(driver: Driver, handle: int, step: BuildStep) -> str:
-    options = with_argument_info(step.options)
+    options = for_engine(step.options)
     if driver.gives_objects:
         options = f"{options} {COMPILED_ALONE}"
     names = [ffi.new("char[]", name.encode(errors="surrogateescape")) for name, _ in step.headers]
@@ -262,10 +271,11 @@ def link(driver: Driver, options: str, parts: Sequence[int]) -> tuple[int, str]:
 
     PoCL loses the kernels' arguments if it links without ARG_INFO; other drivers do not know this option.
     """
-    told = with_argument_info(options)
+    plain = OF_LINKS.sub("", options)
+    told = for_engine(plain)
     status, made = _link(driver, told, parts)
     if status == InvalidLinkerOptions.status:
-        told = options
+        told = plain
         status, made = _link(driver, told, parts)
     log = log_of(driver, made) if made else ""
     if status == cl.CL_SUCCESS and made:

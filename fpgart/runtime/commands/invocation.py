@@ -112,10 +112,10 @@ class Invocation:
         """Returns, for each argument, the buffer or allocation that it points into."""
         found = [self._reach(argument) for argument in self.arguments]
         for index, buffer in self.on_host:
-            found[index] = Reach(buffer.host_address(), buffer.size, buffer.flags & KERNEL_ACCESS)
+            found[index] = Reach(buffer.host_address(), buffer.size, kernel_access(buffer))
         for (index, buffer), block in zip(self.buffers, self.places, strict=True):
-            flags = buffer.flags & KERNEL_ACCESS
-            found[index] = Reach(block.pointer + buffer.origin, buffer.size, flags, resident=block.behind_mmd)
+            begin = block.pointer + buffer.origin
+            found[index] = Reach(begin, buffer.size, kernel_access(buffer), resident=block.behind_mmd)
         return tuple(found)
 
     def _reach(self, argument: Argument) -> Reach:
@@ -173,6 +173,11 @@ class Invocation:
             ]
             facts["regions"] = describe_regions(self.showing)
         return facts
+
+
+def kernel_access(buffer: Buffer) -> int:
+    """Returns the flag that says what kernels may do with a buffer; without one they may read and write."""
+    return buffer.flags & KERNEL_ACCESS or cl.CL_MEM_READ_WRITE
 
 
 def access_to(mode: AccessMode, allocation: UsmAllocation, argument: int = -1) -> MemoryAccess:

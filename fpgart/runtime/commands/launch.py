@@ -230,7 +230,7 @@ class LaunchKernel(Invocation):
                 ready = False
             elif owner.home is not block:
                 if owner.home is None and not owner.on_host:
-                    owner.home = block
+                    owner.move_home(block)
                 else:
                     ready = False
         return ready

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import weakref
 from functools import partial
+from operator import attrgetter
 
 from fpgart.base.errors import OutOfResources
 from fpgart.base.notices import NOTICES
@@ -76,8 +77,8 @@ def hand_on(device: Device, identity: str) -> None:
 def program_anew(device: Device, program: Program) -> None:
     """Programs the board, unless another process has left the same binary there. Its memory keeps its contents.
 
-    If the binary interleaves the banks otherwise, or the board cannot keep its contents, the blocks are saved in the
-    host's memory and written back.
+    If the binary interleaves the banks otherwise, or the board cannot keep its contents, the blocks with contents are
+    saved in the host's memory and written back.
 
     Raises BoardError if the board cannot be programmed at all, and OutOfHostMemory.
     """
@@ -101,9 +102,9 @@ def program_anew(device: Device, program: Program) -> None:
 
 
 def save(device: Device) -> list[tuple[Block, HostStore]]:
-    """Returns a copy of each block of the device in the host's memory. Raises OutOfHostMemory, BoardError."""
+    """Returns a copy of each block with contents in the host's memory. Raises OutOfHostMemory, BoardError."""
     saved = []
-    for block in device.blocks():
+    for block in filter(attrgetter("has_contents"), device.blocks()):
         store = HostStore(block.range.size)
         device.mmd.read(block.address, store.address, block.range.size)
         saved.append((block, store))

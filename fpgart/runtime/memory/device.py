@@ -81,10 +81,11 @@ class Block:
 
     `owner` is the number of its buffer or allocation. `users` are the reservations of enqueued commands that need it.
     `running` counts the commands that use it now; the scheduler guards it. `mapped` counts the host's mappings in it,
-    where the board's memory is the host's own.
+    where the board's memory is the host's own. `has_contents` is False if it is reserved for a buffer whose contents
+    are elsewhere, or undefined.
     """
 
-    __slots__ = ("device", "mapped", "owner", "pointer", "program", "range", "running", "users")
+    __slots__ = ("device", "has_contents", "mapped", "owner", "pointer", "program", "range", "running", "users")
 
     def __init__(self, device: Device, range: MemoryRange, owner: int) -> None:
         self.device = device
@@ -97,6 +98,7 @@ class Block:
         self.users: dict[int, None] = {}
         self.running = 0
         self.mapped = 0
+        self.has_contents = True
 
     @property
     def address(self) -> int:

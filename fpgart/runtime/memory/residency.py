@@ -131,6 +131,7 @@ class Residency:
             raise MemObjectAllocationFailure(
                 f"no {self.size} bytes free{where} on device {device.id} ('{device.board.name}')"
             )
+        block.has_contents = False
         if bank:
             self._tell_bank(block, bank)
         if self.blocks is None:
@@ -196,13 +197,21 @@ class Residency:
         """
         with self.context.placing:
             if self.home is None and not self.on_host:
-                self.home = next(iter((self.blocks or {}).values()), None) or self._claim(device, None)
+                self.move_home(next(iter((self.blocks or {}).values()), None) or self._claim(device, None))
 
     def adopt(self, block: Block) -> None:
         """Makes `block` the home of a buffer that has no contents yet."""
         with self.context.placing:
             if self.home is None and not self.on_host:
-                self.home = block
+                self.move_home(block)
+
+    def move_home(self, block: Block | None) -> None:
+        """Makes `block` the home; with None there is none, because the contents are in the host's memory."""
+        if self.home is not None:
+            self.home.has_contents = False
+        self.home = block
+        if block is not None:
+            block.has_contents = True
 
     def device_of_contents(self, default: Device) -> Device:
         """Returns the device that a transfer of this buffer occupies."""
@@ -238,7 +247,7 @@ class Residency:
                 target.device.mmd.write(owner.host_address(), target.address, owner.size)
             else:
                 copy_block(home, home.address, target, target.address, owner.size)
-            owner.home = target
+            owner.move_home(target)
             owner.on_host = False
             if home is not None:
                 home.device.epoch_ended()
@@ -255,7 +264,7 @@ class Residency:
         if home is not None and keep:
             home.device.mmd.read(home.address, address, owner.size)
         owner.on_host = True
-        owner.home = None
+        owner.move_home(None)
         if home is not None:
             home.device.epoch_ended()
         owner.drop_unused()

@@ -35,7 +35,10 @@ GROUP_BOUND = pattern(
 def largest_group(kernel: Kernel, device: Device) -> tuple[int, str]:
     """Returns the work-items of a kernel's largest group on a device, and the reason for that limit in words."""
     most, reason = engine_limit(kernel), f"engine '{device.platform.engine.name}' accepts no more"
-    board = NO_LIMIT if kernel.program.is_container else device.board.largest_group
+    compiled, _ = compiled_limits(kernel)
+    if compiled <= most:
+        return compiled, "the kernel was compiled with max_work_group_size"
+    board = compiled if kernel.program.is_container else device.board.largest_group
     if most >= board:
         return most, reason if board else f"{reason}, and the program is no .aocx"
     if any(kernel.interface.required_work_group_size):
@@ -45,6 +48,17 @@ def largest_group(kernel: Kernel, device: Device) -> tuple[int, str]:
     return (
         (most, f"{reason}, and the kernel's groups cannot be split: {bound}") if bound else (board, "so has the board")
     )
+
+
+def compiled_limits(kernel: Kernel) -> tuple[int, tuple[int, ...]]:
+    """Returns the largest group in work-items, and by dimension, for which the kernel of an .aocx was compiled.
+
+    They are the numbers of max_work_group_size. Kernels of other programs have no limit here; `--check fpga` reports
+    launches that exceed the attribute.
+    """
+    program = kernel.program
+    sizes = program.hardware().get(kernel.name, {}).get("max_work_group_size", ()) if program.is_container else ()
+    return min(prod(sizes), NO_LIMIT) if sizes else NO_LIMIT, sizes if len(sizes) == 3 else (NO_LIMIT,) * 3
 
 
 def takes_uneven_groups(program: Program, device: Device) -> bool:

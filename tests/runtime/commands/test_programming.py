@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from machine import Boards, Machine, listening, nothing
 
+from fpgart.base import opencl as cl
 from fpgart.base.errors import OutOfResources
 from fpgart.board.mmd import BoardError
 from fpgart.runtime.commands.programming import ProgramDevice, load_onto
@@ -123,6 +124,23 @@ def test_the_contents_of_a_board_outlive_a_programming_that_loses_its_memory(
     assert board.images == [program.image()]
     assert machine.device.loaded == {program.identity: None}
     assert [machine.read(buffer) for buffer in contents] == list(contents.values())
+
+
+def test_a_block_without_contents_is_not_saved_for_a_programming(
+    monkeypatch: pytest.MonkeyPatch, machine: Machine
+) -> None:
+    memory = ctypes.create_string_buffer(64)
+    new = machine.keep(machine.buffer(64))
+    in_host = machine.keep(machine.buffer(64, cl.CL_MEM_USE_HOST_PTR, host_ptr=ctypes.addressof(memory)))
+    moved_to_host = machine.keep(machine.written(b"x" * 64))
+    moved_to_host.migrate_to_host("test")
+    for buffer in (new, in_host, moved_to_host):
+        buffer.reserve(machine.device)
+    written = machine.keep(machine.written(b"y" * 64))
+    monkeypatch.setattr(machine.device.mmd, "program", ForgetfulBoard(machine).program)
+    load_onto(machine.device, machine.kernel(nothing).program)
+    assert {name: machine.calls()[name][0] for name in ("read", "write")} == {"read": 2, "write": 3}
+    assert machine.read(written) == b"y" * 64
 
 
 def test_contents_that_a_board_does_not_take_back_are_told_and_keep_no_others_from_it(
