@@ -52,7 +52,6 @@ struct core_command {
     bool admitted;       /* of a carried command: the board counts it as open */
     uint64_t polling;    /* the number of an admitted CORE_POLLS, from 1 */
     uint64_t behind;     /* it follows the CORE_POLLS with numbers up to this, or they have ended */
-    bool deferred;       /* it is submitted later than it was enqueued */
     bool handed_over;    /* the engine does not get it */
     bool is_begun;       /* the caller runs it */
     _Atomic bool claimed; /* of a user event */

@@ -52,9 +52,6 @@ struct core_engine {
     /* Requests one call of `ended(data)`, on any thread, when the event has ended. */
     int32_t (*notify)(void *event, void (*ended)(void *data), void *data);
     void (*release)(void *event);
-    /* Begins the operations of a lane. It is called after operations that were submitted
-     * later than they were enqueued. NULL: not needed. */
-    void (*flush)(void *lane);
     /* Returns the time in nanoseconds, by the clock that all times are from. The lock may be held.
      */
     uint64_t (*now)(void);

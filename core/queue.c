@@ -230,13 +230,11 @@ static void enter(struct core_queue *queue, struct core_command *command, struct
         atomic_fetch_add(&core_decided, 1);
         return;
     }
-    command->deferred = command->unmet != 0 || !core_is_for_engine(command);
-    command->admitted = !command->deferred;
-    if (command->deferred)
+    command->admitted = command->unmet == 0 && core_is_for_engine(command);
+    if (!command->admitted)
         return;
     core_admit(queue, command->kind);
     core_occupy(command, work);
-    command->deferred = command->unmet != 0;
     atomic_store(&command->status, CL_SUBMITTED); /* nobody has seen it: no callback is due */
     command->times[CL_SUBMITTED] = command->times[CL_QUEUED];
 }

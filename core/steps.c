@@ -130,8 +130,6 @@ static void submit(struct core_command *command, struct core_work *work)
         end_in_turn(command, error, work);
         return;
     }
-    if (command->deferred && queue->lane.engine->flush != NULL)
-        queue->lane.engine->flush(queue->lane.lane);
     core_lock();
     atomic_store(&command->event, event);
     queue->in_engine++;

@@ -331,9 +331,7 @@ struct operation {
     unsigned after_count;
     int32_t status, ends_with;
     uint64_t begin, end;
-    bool is_late;    /* it was submitted after the host had enqueued it */
-    bool is_flushed; /* after it was submitted */
-    bool is_work;    /* that is no marker and no barrier */
+    bool is_work;   /* that is no marker and no barrier */
     bool is_hidden; /* that it has ended; commands behind it in its lane may be seen to end first */
     void (*ended)(void *);
     void *data;
@@ -361,8 +359,6 @@ static void operation_ended(int number, int32_t status);
 
 static bool is_refused(int number);
 
-static const struct core_command *command_of(int number);
-
 static int32_t engine_submit(void *lane, void *given, uint32_t count, void *const *after,
                              void **event)
 {
@@ -377,7 +373,6 @@ static int32_t engine_submit(void *lane, void *given, uint32_t count, void *cons
                                     .lane = lane,
                                     .after_count = count,
                                     .status = CL_SUBMITTED,
-                                    .is_late = command_of(number) != NULL,
                                     .ends_with = outcome_of(number),
                                     .references = 1};
     for (uint32_t i = 0; i < count; i++) {
@@ -459,14 +454,6 @@ static void engine_release(void *event)
     live_events--;
 }
 
-static void engine_flush(void *lane)
-{
-    CHECK(!holds_lock(), "the engine is called with the lock");
-    core_pause();
-    for (unsigned i = 0; i < operation_count; i++)
-        operations[i].is_flushed |= operations[i].lane == lane;
-}
-
 static uint64_t engine_now(void)
 {
     return ++time_now;
@@ -481,9 +468,8 @@ static void check_that_it_is_in_ended(void)
           "the observing thread seems to be one that may wait");
 }
 
-static const struct core_engine engine = {engine_submit,  engine_ended, engine_status,
-                                          engine_wait,    engine_times, engine_notify,
-                                          engine_release, engine_flush, engine_now};
+static const struct core_engine engine = {engine_submit, engine_ended,  engine_status,  engine_wait,
+                                          engine_times,  engine_notify, engine_release, engine_now};
 
 static bool has_failed_wait(const struct operation *operation)
 {
@@ -493,16 +479,10 @@ static bool has_failed_wait(const struct operation *operation)
     return false;
 }
 
-/* What is submitted later than it was enqueued has to be flushed. */
-static bool has_begun(const struct operation *operation)
-{
-    return !operation->is_late || operation->is_flushed;
-}
-
 /* An operation of a lane that is out of order fails as soon as one does that it waits for. */
 static bool may_run(const struct operation *operation)
 {
-    if (operation->status != CL_SUBMITTED || lasts(operation->number) || !has_begun(operation))
+    if (operation->status != CL_SUBMITTED || lasts(operation->number))
         return false;
     if (!operation->lane->in_order && has_failed_wait(operation))
         return true;
@@ -683,7 +663,7 @@ static bool is_behind(const struct core_command *command, const struct core_comm
 static void check_what_is_beside(int number)
 {
     const struct plan *plan = &host->plans[number];
-    bool came_later = commands[number] != NULL && commands[number]->deferred;
+    bool came_later = commands[number] != NULL; /* core_enqueue() has returned */
     for (int i = 0; i < LISTED && plan->of == CORE_MOVES && came_later; i++) {
         int waited = plan->waits[i] - 1;
         if (waited < 0 || host->plans[waited].kind != USER)
@@ -699,11 +679,6 @@ static void check_what_is_beside(int number)
                       atomic_load(&commands[j]->status) <= CL_COMPLETE,
                   "the caller runs commands of other queues");
     }
-}
-
-static const struct core_command *command_of(int number)
-{
-    return commands[number];
 }
 
 static bool is_refused(int number)
@@ -1539,7 +1514,7 @@ static void check_times(struct core_command *command)
     for (int i = 0; i < 4; i++)
         CHECK(times[states[i]] != 0 && (i == 0 || times[states[i]] >= times[states[i - 1]]),
               "times are not in their order");
-    if (!command->deferred)
+    if (command->link_count == 0 && command->kind != CORE_MOVES) /* it had to wait for nothing */
         CHECK(times[CL_SUBMITTED] == times[CL_QUEUED], "a command is submitted twice");
     if (operation == NULL)
         CHECK(times[CL_SUBMITTED] < times[CL_RUNNING] && times[CL_RUNNING] < times[CL_COMPLETE],
