@@ -91,7 +91,7 @@ bool core_board_has_cores(struct core_board *board, uint32_t cores)
 
 uint32_t core_cores(const struct core_queue *queue, enum core_kind kind)
 {
-    uint32_t all = queue->board != NULL ? queue->board->core_count : 0;
+    uint32_t all = queue->board->core_count;
     return kind == CORE_MOVES ? 0 : kind == CORE_TASK && all != 0 ? 1 : all;
 }
 
@@ -133,7 +133,7 @@ void core_occupy(struct core_command *command, struct core_work *work)
 void core_vacate(const struct core_command *command)
 {
     const struct core_board *board = command->queue->board;
-    for (uint32_t i = 0; board != NULL && i < board->core_count; i++)
+    for (uint32_t i = 0; i < board->core_count; i++)
         if (board->on_core[i] == command)
             board->on_core[i] = NULL;
 }
@@ -141,16 +141,13 @@ void core_vacate(const struct core_command *command)
 bool core_admits(const struct core_queue *queue, uint64_t epoch)
 {
     const struct core_board *board = queue->board;
-    return board == NULL ||
-           (board->holders == 0 && !board->awaited && atomic_load(&board->epoch) == epoch);
+    return board->holders == 0 && !board->awaited && atomic_load(&board->epoch) == epoch;
 }
 
 void core_admit(struct core_queue *queue, enum core_kind kind)
 {
     polling += kind == CORE_POLLS;
     queue->polling += kind == CORE_POLLS;
-    if (queue->board == NULL)
-        return;
     queue->board->open++;
     if (kind != CORE_MOVES && queue->board->kernels++ == 0)
         queue->board->kernels_since = queue->lane.engine->now();
@@ -161,8 +158,6 @@ void core_leave(struct core_queue *queue, enum core_kind kind, struct core_work 
     struct core_board *board = queue->board;
     polling -= kind == CORE_POLLS;
     queue->polling -= kind == CORE_POLLS;
-    if (board == NULL)
-        return;
     if (kind != CORE_MOVES && --board->kernels == 0)
         board->kernels_ns += queue->lane.engine->now() - board->kernels_since;
     if (--board->open != 0 || !board->awaited)
@@ -285,8 +280,7 @@ uint64_t core_board_epoch(struct core_board *board)
 
 bool core_is_outdated(const struct core_command *command)
 {
-    const struct core_board *board = command->queue->board;
-    return board != NULL && atomic_load(&board->epoch) != command->epoch;
+    return atomic_load(&command->queue->board->epoch) != command->epoch;
 }
 
 void core_board_end_epoch(struct core_board *board)

@@ -100,8 +100,8 @@ struct core_caller {
 struct core_queue {
     _Atomic uint32_t references;
     struct core_caller *caller;
-    struct core_board *board;
-    struct core_queue *next; /* of its board */
+    struct core_board *board; /* NULL: the queue has no lane */
+    struct core_queue *next;  /* of its board */
     struct core_lane lane;
     bool in_order;
     struct core_command *oldest, *newest; /* those that have not ended */

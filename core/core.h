@@ -119,9 +119,8 @@ AT_ONCE bool core_is_at_rest(struct core_caller *caller);
 
 /* A queue of decided commands. */
 AT_ONCE struct core_queue *core_queue_new(struct core_caller *caller, bool in_order);
-/* Lets an engine carry commands of a queue from now on. Returns false if one already does. A
- * queue without a board admits every command. `lane`: the engine's queue, in order if this
- * one is. */
+/* Lets an engine carry commands of a queue from now on, on a board. Returns false if one already
+ * does. `lane`: the engine's queue, in order if this one is. */
 struct core_lane {
     const struct core_engine *engine;
     void *lane;

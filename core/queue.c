@@ -38,8 +38,7 @@ bool core_queue_carry(struct core_queue *queue, struct core_board *board,
     bool is_first = queue->lane.engine == NULL;
     if (is_first) {
         queue->lane = *lane;
-        if (board != NULL)
-            core_board_add(board, queue);
+        core_board_add(board, queue);
     }
     core_unlock();
     return is_first;

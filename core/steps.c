@@ -148,7 +148,7 @@ static bool is_admitted(struct core_command *command)
 {
     const struct core_queue *queue = command->queue;
     while (!core_admits(queue, command->epoch)) {
-        uint64_t epoch = queue->board != NULL ? atomic_load(&queue->board->epoch) : command->epoch;
+        uint64_t epoch = atomic_load(&queue->board->epoch);
         if (queue->lane.renews == NULL || !core_admits(queue, epoch))
             return false;
         core_unlock();
