@@ -71,7 +71,6 @@ typedef _Atomic(struct fpgart_kernels *) fpgart_kernels_slot;
 typedef _Atomic(struct fpgart_arguments *) fpgart_arguments_slot;
 typedef _Atomic(struct fpgart_carried_queue *) fpgart_queue_slot;
 typedef _Atomic(struct fpgart_board *) fpgart_board_slot;
-typedef _Atomic int64_t fpgart_counter;
 
 /* What C keeps for an object. The headers of these structures say what they are. */
 struct fpgart_contents {
