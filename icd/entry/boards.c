@@ -4,7 +4,6 @@
  * Python has found for that (fpgart/bridge/carrying.py). They hold in one epoch of the board. */
 #include "boards.h"
 
-#include "calls.h"
 #include "carrier.h"
 #include "interpreter.h"
 #include "permissions.h"

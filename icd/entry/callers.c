@@ -5,8 +5,6 @@
 #define _GNU_SOURCE
 #include "callers.h"
 
-#include "interpreter.h"
-
 #include <execinfo.h>
 #include <link.h>
 #include <pthread.h>

@@ -7,7 +7,6 @@
 #include "answers.h"
 #include "boards.h"
 #include "callbacks.h"
-#include "calls.h"
 #include "carrier.h"
 #include "core.h"
 #include "handles.h"

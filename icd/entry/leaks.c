@@ -9,7 +9,6 @@
 #include "handles.h"
 #include "interpreter.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

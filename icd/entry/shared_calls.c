@@ -11,8 +11,6 @@
 #include "handles.h"
 #include "moves.h"
 
-#include <CL/cl_ext.h>
-
 #include <string.h>
 
 /* Begins a command on shared virtual memory, which moves the host's bytes: that is no traffic of a

@@ -3,8 +3,6 @@
  * The start of the board process from a host's process, without effects on the host: no child that
  * its wait() would find, no SIGCHLD, no signal handler, none of its files. */
 #pragma once
-#include <stddef.h>
-#include <stdint.h>
 /* cffi */
 /* Starts a program with the descriptors as its 0, 1, 2 and so on, in a session of its own.
  * Returns 0, or the number of the error. */

@@ -4,7 +4,6 @@
 
 #include "calls.h"
 #include "clock.h"
-#include "copies.h"
 #include "futex.h"
 #include "interrupts.h"
 #include <poll.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ring.h"
 
-#include "calls.h"
 #include "futex.h"
 #include "lanes.h"
 #include <CL/cl.h>
