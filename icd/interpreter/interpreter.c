@@ -258,7 +258,7 @@ static void after_fork_in_child(void)
         fpgart_state = FPGART_FORKED;
 }
 
-void fpgart_close(void)
+static void close_driver(void)
 {
     if (fpgart_state != FPGART_RUNNING)
         return;
@@ -373,7 +373,7 @@ static void start_once(void)
 void fpgart_close_at_exit(void)
 {
     if (owns_interpreter)
-        atexit(fpgart_close);
+        atexit(close_driver);
 }
 
 #if PY_VERSION_HEX < 0x030D0000
@@ -446,7 +446,7 @@ void fpgart_restore_cancel(int before)
     pthread_setcancelstate(before, NULL);
 }
 
-int fpgart_slip_in(struct fpgart_visit *visit)
+static int slip_in(struct fpgart_visit *visit)
 {
     fpgart_disable_cancel(&visit->cancel_state);
     if (fpgart_has_stack() && fpgart_running() && fpgart_go_in(visit))
@@ -476,7 +476,7 @@ uint64_t fpgart_visits(void)
 int fpgart_enter(struct fpgart_visit *visit)
 {
     start_if_needed();
-    if (!fpgart_slip_in(visit)) {
+    if (!slip_in(visit)) {
         visits++;
         return 0;
     }

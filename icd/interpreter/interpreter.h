@@ -47,7 +47,6 @@ int fpgart_start_thread(void *(*run)(void *), void *given);
 /* Enters Python until fpgart_leave(), and starts the interpreter if necessary. Returns 0 if
  * that is not possible. */
 int fpgart_enter(struct fpgart_visit *visit);
-int fpgart_slip_in(struct fpgart_visit *visit); /* outside of calls; only while the driver runs */
 void fpgart_leave(const struct fpgart_visit *visit);
 
 /* Returns 1 if the calling thread has enough stack left to enter. */
@@ -127,7 +126,6 @@ OF_PYTHON int fpgart_settle(void);
 
 /* Returns 1 if this library started the interpreter itself. */
 FOR_PYTHON int fpgart_owns_interpreter(void);
-FOR_PYTHON void fpgart_close(void);
 FOR_PYTHON void fpgart_close_at_exit(void);
 
 /* Writes the host's Python frames behind the call on this thread, innermost first, each as

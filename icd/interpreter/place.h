@@ -18,7 +18,7 @@ void fpgart_complain(const char *format, ...) __attribute__((format(printf, 1, 2
 
 /* Return the folder of this library, which is the package's, and the folder with the package;
  * "" if the system does not tell. */
-FOR_PYTHON const char *fpgart_library_directory(void);
+const char *fpgart_library_directory(void);
 void fpgart_packages_directory(char packages[PATH_MAX]);
 
 void fpgart_cut_last_component(char *path);
@@ -37,10 +37,8 @@ int fpgart_setting(const char *file, const char *key, char value[PATH_MAX]);
 int fpgart_recorded(const char *key, char value[PATH_MAX]);
 
 /* Secure execution (secure.c). fpgart_is_secure() returns 1 if this process runs with other
- * rights than its user's. The others return 1 if a folder and those above it belong to root
- * or to the effective user, so that others cannot change what is in it, and if code may come
- * from a folder, which is any folder in other processes; the last one also prints if not. */
+ * rights than its user's. The others return 1 if code may come from a folder: in such a process
+ * from one that others cannot change, else from any; the last one also prints if not. */
 FOR_PYTHON int fpgart_is_secure(void);
-int fpgart_is_trusted_folder(const char *folder);
 int fpgart_may_use_folder(const char *folder);
 int fpgart_may_use_or_complain(const char *folder);

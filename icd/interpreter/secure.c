@@ -32,7 +32,9 @@ static int keeps_names(const char *folder)
            (!(facts.st_mode & S_IWOTH) || (facts.st_mode & S_ISVTX));
 }
 
-int fpgart_is_trusted_folder(const char *folder)
+/* Returns 1 if a folder and those above it belong to root or to the effective user, so that others
+ * cannot change what is in it. */
+static int is_trusted_folder(const char *folder)
 {
     char path[PATH_MAX];
     struct stat facts;
@@ -49,7 +51,7 @@ int fpgart_is_trusted_folder(const char *folder)
 
 int fpgart_may_use_folder(const char *folder)
 {
-    return !fpgart_is_secure() || fpgart_is_trusted_folder(folder);
+    return !fpgart_is_secure() || is_trusted_folder(folder);
 }
 
 int fpgart_may_use_or_complain(const char *folder)
