@@ -112,10 +112,11 @@ int lane_is_lost(int descriptor)
     return poll(&life, 1, 0) > 0;
 }
 
-/* Waits until a word differs from `seen`. */
-static int await(struct lane *lane, _Atomic uint32_t *word, uint32_t seen, int life,
-                 uint32_t milliseconds, uint32_t interrupted)
+int lane_wait(uintptr_t address, int life, uint32_t milliseconds, uint32_t interrupted)
 {
+    struct lane *lane = (struct lane *)address;
+    _Atomic uint32_t *word = &lane->answered;
+    uint32_t seen = atomic_load(&lane->request) - 1;
     if (changes_soon(word, seen))
         return LANE_ANSWERED;
     uint64_t end = now_ms() + milliseconds;
@@ -134,13 +135,6 @@ static int await(struct lane *lane, _Atomic uint32_t *word, uint32_t seen, int l
     }
     atomic_store(&lane->host_sleeps, 0);
     return outcome;
-}
-
-int lane_wait(uintptr_t address, int life, uint32_t milliseconds, uint32_t interrupted)
-{
-    struct lane *lane = (struct lane *)address;
-    return await(lane, &lane->answered, atomic_load(&lane->request) - 1, life, milliseconds,
-                 interrupted);
 }
 
 int lane_run(uintptr_t lane, uint32_t kernel, const char *image, uint32_t image_bytes,
