@@ -60,19 +60,14 @@ static int find_event(const void *event, struct fpgart_event *found)
     return is_found;
 }
 
+/* Returns 1 if the event has succeeded and is of the same context as those before it, if any. */
 static int waits_for_one(cl_event event, uintptr_t *context, int may_block)
 {
     struct fpgart_event found;
-    cl_context own;
-    if (!find_event(event, &found)) {
-        if (!fpgart_knows_ends(1, &event) ||
-            !fpgart_knows(event, FPGART_EVENT, CL_EVENT_CONTEXT, sizeof own, &own, NULL) ||
-            (*context != 0 && (uintptr_t)own != *context))
-            return 0;
-        *context = (uintptr_t)own;
-        return 1;
-    }
-    int done = *context == 0 || *context == found.context;
+    uintptr_t before = *context;
+    if (fpgart_in_callback() || !find_event(event, &found))
+        return fpgart_knows_success(event, context) && (before == 0 || *context == before);
+    int done = before == 0 || found.context == before;
     *context = found.context;
     if (may_block)
         done = done && core_waits_alone(found.command) && core_wait(found.command) == CL_COMPLETE;
@@ -85,7 +80,7 @@ static int waits_for_one(cl_event event, uintptr_t *context, int may_block)
 int fpgart_waits_for(cl_uint count, const cl_event *events)
 {
     uintptr_t context = 0;
-    if (count == 0 || events == NULL || !fpgart_may_carry() || fpgart_in_callback())
+    if (count == 0 || events == NULL)
         return 0;
     int cancel_state, done = 1, may_block = fpgart_may_wait();
     fpgart_disable_cancel(&cancel_state);

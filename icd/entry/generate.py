@@ -152,7 +152,7 @@ REMEMBERED = {
     "(uintptr_t)device}, param_name, param_value_size, param_value, param_value_size_ret)",
     "clFinish": "fpgart_finishes({})",
     "clFlush": "fpgart_flushes({})",
-    "clWaitForEvents": "fpgart_knows_ends(num_events, event_list) || fpgart_waits_for(num_events, event_list)",
+    "clWaitForEvents": "fpgart_waits_for(num_events, event_list)",
     "clGetEventInfo": "fpgart_knows({}, FPGART_EVENT, param_name, param_value_size, param_value, "
     "param_value_size_ret) || fpgart_says_event({}, param_name, param_value_size, param_value, param_value_size_ret)",
     "clGetEventProfilingInfo": "fpgart_says_times({}, param_name, param_value_size, param_value, param_value_size_ret)",

@@ -150,20 +150,11 @@ int fpgart_knows_devices(const void *platform, cl_device_type type, cl_uint room
     return 1;
 }
 
-/* Returns 1 if the events are of one context and all have succeeded; other cases are left to
- * Python. */
-int fpgart_knows_ends(cl_uint count, const cl_event *events)
+int fpgart_knows_success(cl_event event, uintptr_t *context)
 {
-    cl_context context = NULL;
-    for (cl_uint i = 0; i < count && events != NULL; i++) {
-        cl_context own;
-        cl_int status;
-        if (!fpgart_knows(events[i], FPGART_EVENT, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status,
-                          &status, NULL) ||
-            !fpgart_knows(events[i], FPGART_EVENT, CL_EVENT_CONTEXT, sizeof own, &own, NULL) ||
-            status != CL_COMPLETE || (i > 0 && own != context))
-            return 0;
-        context = own;
-    }
-    return count > 0 && events != NULL;
+    cl_int status;
+    return fpgart_knows(event, FPGART_EVENT, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status,
+                        &status, NULL) &&
+           status == CL_COMPLETE &&
+           fpgart_knows(event, FPGART_EVENT, CL_EVENT_CONTEXT, sizeof *context, context, NULL);
 }

@@ -33,4 +33,5 @@ int fpgart_knows_part(const void *object, int kind, struct fpgart_part part, cl_
                       size_t size, void *value, size_t *size_ret);
 int fpgart_knows_devices(const void *platform, cl_device_type type, cl_uint room,
                          cl_device_id *devices, cl_uint *count);
-int fpgart_knows_ends(cl_uint count, const cl_event *events);
+/* Returns 1 if an event is known to have succeeded; writes its context. */
+int fpgart_knows_success(cl_event event, uintptr_t *context);
