@@ -7,7 +7,6 @@
 #include "answers.h"
 #include "boards.h"
 #include "callbacks.h"
-#include "carrier.h"
 #include "core.h"
 #include "handles.h"
 #include "interpreter.h"
@@ -42,7 +41,7 @@ int fpgart_flushes(const void *queue)
     const struct fpgart_carried_queue *of = fpgart_carried_queue((uintptr_t)queue);
     int done = of != NULL && core_finishes_alone(of->core);
     if (done)
-        of->board->carrier->flush(core_lane(of->core));
+        fpgart_queue_flush((uintptr_t)queue);
     fpgart_unhold((uintptr_t)queue, FPGART_QUEUE);
     return done;
 }
