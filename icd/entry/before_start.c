@@ -187,10 +187,9 @@ static int first_board_is_of_ti(void)
     size_t length = strcspn(begin, ",");
     while (length > 0 && (begin[length - 1] == ' ' || begin[length - 1] == '\t'))
         length--;
+    if (IS_ONE_OF(begin, length, shipped))
+        return 1;
     snprintf(name, sizeof name, "%.*s", (int)length, begin);
-    for (size_t i = 0; i < sizeof shipped / sizeof shipped[0]; i++)
-        if (strcmp(name, shipped[i]) == 0)
-            return 1;
     return is_keystone_file(name);
 }
 
