@@ -90,11 +90,6 @@ int fpgart_arguments_copy(struct fpgart_arguments *made, struct fpgart_arguments
     return has_all;
 }
 
-void fpgart_arguments_free(fpgart_arguments_slot *slot)
-{
-    fpgart_arguments_release(atomic_exchange(slot, NULL));
-}
-
 fpgart_answers *fpgart_kernel_answers(fpgart_arguments_slot *slot)
 {
     struct fpgart_arguments *arguments = atomic_load(slot);

@@ -83,7 +83,6 @@ struct fpgart_arguments *fpgart_arguments_like(struct fpgart_arguments *pattern)
 /* Copies the arguments of a kernel of the same name to a new one. Returns 0 if C has not all. */
 int fpgart_arguments_copy(struct fpgart_arguments *made, struct fpgart_arguments *arguments);
 void fpgart_arguments_release(struct fpgart_arguments *arguments);
-void fpgart_arguments_free(fpgart_arguments_slot *slot);
 /* These return NULL if C does not know the kernel's name. */
 fpgart_answers *fpgart_kernel_answers(fpgart_arguments_slot *slot); /* for all of the name */
 const char *fpgart_name_of(fpgart_arguments_slot *slot);

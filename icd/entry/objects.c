@@ -41,7 +41,7 @@ void fpgart_child_ends(uintptr_t parent, int kind, uint32_t mapped)
 void fpgart_slot_begins(struct fpgart_contents *contents)
 {
     fpgart_forget(&contents->answers);
-    fpgart_arguments_free(&contents->arguments);
+    fpgart_arguments_release(atomic_exchange(&contents->arguments, NULL));
     atomic_store(&contents->place.epoch, 0);
     for (int i = 0; i < FPGART_SLOTS; i++)
         atomic_store_explicit(&contents->boards[i], NULL, memory_order_relaxed);
