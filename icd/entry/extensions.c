@@ -12,21 +12,17 @@
 
 #include <CL/cl_ext.h>
 
-static cl_int no_platform(cl_uint *num_platforms)
-{
-    if (num_platforms != NULL)
-        *num_platforms = 0;
-    return CL_PLATFORM_NOT_FOUND_KHR;
-}
-
 CL_API_ENTRY cl_int CL_API_CALL clIcdGetPlatformIDsKHR(cl_uint num_entries,
                                                        cl_platform_id *platforms,
                                                        cl_uint *num_platforms)
 {
     if (!fpgart_in_python_host())
         return clGetPlatformIDs(num_entries, platforms, num_platforms);
-    if (fpgart_state >= FPGART_FAILED || fpgart_platform() == 0)
-        return no_platform(num_platforms);
+    if (fpgart_state >= FPGART_FAILED || fpgart_platform() == 0) {
+        if (num_platforms != NULL)
+            *num_platforms = 0;
+        return CL_PLATFORM_NOT_FOUND_KHR;
+    }
     return fpgart_say_platform(num_entries, platforms, num_platforms);
 }
 
