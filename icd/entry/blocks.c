@@ -234,8 +234,7 @@ static uintptr_t make(uintptr_t context, struct fpgart_board *board, uint64_t fl
 cl_mem fpgart_makes_buffer(const void *context, cl_mem_flags flags, size_t size, const void *host)
 {
     uintptr_t of = (uintptr_t)context;
-    if (!may_have(flags, size, host) || !fpgart_may_carry() ||
-        !fpgart_hold(of, FPGART_CONTEXT, fpgart_handle_serial(of)))
+    if (!may_have(flags, size, host) || !fpgart_may_carry() || !fpgart_hold(of, FPGART_CONTEXT))
         return NULL;
     int is_over_host = (flags & OVER_HOST) != 0;
     struct fpgart_board *board =

@@ -252,7 +252,7 @@ static cl_command_queue makes_queue(uintptr_t context, uintptr_t device,
 {
     enum { KNOWN = CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE };
     if ((properties & ~(cl_command_queue_properties)KNOWN) != 0 || !fpgart_may_carry() ||
-        !fpgart_hold(context, FPGART_CONTEXT, fpgart_handle_serial(context)))
+        !fpgart_hold(context, FPGART_CONTEXT))
         return NULL;
     struct fpgart_board *board = board_of(context, device);
     uintptr_t made = board != NULL ? make_queue(context, board, properties, has_list) : 0;

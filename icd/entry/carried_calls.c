@@ -26,7 +26,7 @@ static int begin_launch(struct command *command, const struct call *call)
 {
     if (call->nd_range.dimensions == 0 || !fpgart_begin_command(command, call))
         return 0;
-    if (!fpgart_hold(call->kernel, FPGART_KERNEL, fpgart_handle_serial(call->kernel)))
+    if (!fpgart_hold(call->kernel, FPGART_KERNEL))
         return fpgart_give_up(command);
     command->held.kernel = call->kernel;
     int size =

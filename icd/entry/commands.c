@@ -254,8 +254,7 @@ static void launch_begins(struct carried *carried)
 /* Begins a command, which holds its queue if that is found. */
 int fpgart_begin_command(struct command *command, const struct call *call)
 {
-    uint64_t serial = fpgart_handle_serial(call->queue);
-    if (!fpgart_hold(call->queue, FPGART_QUEUE, serial))
+    if (!fpgart_hold(call->queue, FPGART_QUEUE))
         return 0;
     command->call = call;
     command->queue = fpgart_carried_queue(call->queue);
@@ -286,7 +285,7 @@ int fpgart_give_up(struct command *command)
 int fpgart_use_buffer(struct command *command, uintptr_t buffer, uint64_t refused, size_t offset,
                       size_t size, struct fpgart_place *place)
 {
-    if (!fpgart_hold(buffer, FPGART_MEM, fpgart_handle_serial(buffer)))
+    if (!fpgart_hold(buffer, FPGART_MEM))
         return 0;
     command->held.uses[command->held.buffers++] = (struct fpgart_use){buffer, offset};
     const struct fpgart_region *region = fpgart_region_of(buffer);
@@ -325,7 +324,7 @@ static int find_waits(const struct command *command, struct waits *waits)
     while (waits->count < call->waits) {
         uintptr_t event = (uintptr_t)call->wait_list[waits->count];
         struct fpgart_event waited;
-        if (!fpgart_hold(event, FPGART_EVENT, fpgart_handle_serial(event)))
+        if (!fpgart_hold(event, FPGART_EVENT))
             return 0;
         int is_found = fpgart_event_of(event, &waited);
         waits->commands[waits->count++] = waited.command;
@@ -353,7 +352,7 @@ static int prepare_event(struct command *command)
     const struct call *call = command->call;
     if (call->event == NULL)
         return 1;
-    if (!fpgart_hold(call->queue, FPGART_QUEUE, fpgart_handle_serial(call->queue)))
+    if (!fpgart_hold(call->queue, FPGART_QUEUE))
         return 0;
     uintptr_t event = fpgart_handle_new(FPGART_EVENT, 1);
     if (event == 0) {

@@ -17,9 +17,7 @@
 
 int fpgart_finishes(const void *queue)
 {
-    uint64_t serial = fpgart_handle_serial((uintptr_t)queue);
-    if (!fpgart_may_carry() || !fpgart_may_wait() ||
-        !fpgart_hold((uintptr_t)queue, FPGART_QUEUE, serial))
+    if (!fpgart_may_carry() || !fpgart_may_wait() || !fpgart_hold((uintptr_t)queue, FPGART_QUEUE))
         return 0;
     int cancel_state, done = 0;
     fpgart_disable_cancel(&cancel_state);
@@ -35,8 +33,7 @@ int fpgart_finishes(const void *queue)
 
 int fpgart_flushes(const void *queue)
 {
-    uint64_t serial = fpgart_handle_serial((uintptr_t)queue);
-    if (!fpgart_may_carry() || !fpgart_hold((uintptr_t)queue, FPGART_QUEUE, serial))
+    if (!fpgart_may_carry() || !fpgart_hold((uintptr_t)queue, FPGART_QUEUE))
         return 0;
     const struct fpgart_carried_queue *of = fpgart_carried_queue((uintptr_t)queue);
     int done = of != NULL && core_finishes_alone(of->core);
@@ -50,8 +47,7 @@ int fpgart_flushes(const void *queue)
  * holds it. */
 static int find_event(const void *event, struct fpgart_event *found)
 {
-    if (!fpgart_may_carry() ||
-        !fpgart_hold((uintptr_t)event, FPGART_EVENT, fpgart_handle_serial((uintptr_t)event)))
+    if (!fpgart_may_carry() || !fpgart_hold((uintptr_t)event, FPGART_EVENT))
         return 0;
     int is_found = fpgart_event_of((uintptr_t)event, found) && !core_is_decided(found->command);
     if (!is_found)
@@ -171,8 +167,7 @@ static int calls_back(uintptr_t event, const struct fpgart_event *found, cl_int 
 int fpgart_view_calls_back(uintptr_t event, cl_int status, uintptr_t call, uintptr_t data)
 {
     struct fpgart_event found;
-    return fpgart_hold(event, FPGART_EVENT, fpgart_handle_serial(event)) &&
-           fpgart_event_of(event, &found) &&
+    return fpgart_hold(event, FPGART_EVENT) && fpgart_event_of(event, &found) &&
            calls_back(event, &found, status, (void(CL_CALLBACK *)(cl_event, cl_int, void *))call,
                       (void *)data);
 }
@@ -208,8 +203,7 @@ void fpgart_event_goes(uintptr_t event)
 void *fpgart_new_user_event(const void *context)
 {
     struct fpgart_event made = {.context = (uintptr_t)context, .type = CL_COMMAND_USER};
-    if (!fpgart_may_carry() ||
-        !fpgart_hold(made.context, FPGART_CONTEXT, fpgart_handle_serial(made.context)))
+    if (!fpgart_may_carry() || !fpgart_hold(made.context, FPGART_CONTEXT))
         return NULL;
     made.command = core_user_event();
     uintptr_t event = made.command != NULL ? fpgart_handle_new(FPGART_EVENT, 1) : 0;

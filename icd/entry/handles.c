@@ -497,7 +497,7 @@ static void let_go(uintptr_t handle, int kind)
     }
 }
 
-int fpgart_hold(uintptr_t handle, int kind, uint64_t serial)
+int fpgart_hold_same(uintptr_t handle, int kind, uint64_t serial)
 {
     struct handle *slot = find(handle);
     if (slot == NULL || atomic_load(&slot->kind) != kind || slot->serial != serial)
@@ -512,6 +512,11 @@ int fpgart_hold(uintptr_t handle, int kind, uint64_t serial)
     /* It was freed, and its slot has another object. */
     unhold(handle, atomic_load(&slot->kind), 1);
     return 0;
+}
+
+int fpgart_hold(uintptr_t handle, int kind)
+{
+    return fpgart_hold_same(handle, kind, fpgart_handle_serial(handle));
 }
 
 static void unhold(uintptr_t handle, int kind, int later)

@@ -93,9 +93,10 @@ AT_ONCE uint32_t fpgart_handle_references(uintptr_t handle);
 AT_ONCE uint64_t fpgart_handle_serial(uintptr_t handle);
 AT_ONCE int fpgart_handle_is_held(uintptr_t handle);
 
-/* Holds the object with that serial, as a command would, if the host holds it; until
- * fpgart_unhold(), which may call into Python. Returns 1 on success. */
-int fpgart_hold(uintptr_t handle, int kind, uint64_t serial);
+/* Holds an object, as a command would, if the host holds it; until fpgart_unhold(), which may call
+ * into Python. Returns 1 on success. `serial`: of the object that the handle has to have still. */
+int fpgart_hold(uintptr_t handle, int kind);
+int fpgart_hold_same(uintptr_t handle, int kind, uint64_t serial);
 void fpgart_unhold(uintptr_t handle, int kind);
 /* The same for threads with locks: it calls nothing of Python's, if there is memory. */
 void fpgart_unhold_later(uintptr_t handle, int kind);

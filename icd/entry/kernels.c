@@ -117,8 +117,7 @@ static struct fpgart_arguments *begin(uintptr_t program, const char *name, uint3
 
 static int may_use(uintptr_t program)
 {
-    return fpgart_may_carry() &&
-           fpgart_hold(program, FPGART_PROGRAM, fpgart_handle_serial(program));
+    return fpgart_may_carry() && fpgart_hold(program, FPGART_PROGRAM);
 }
 
 /* Returns a kernel with these arguments, unless they are NULL. The program is held. */
@@ -160,7 +159,7 @@ static cl_kernel clone_of(struct fpgart_arguments *arguments)
 cl_kernel fpgart_clones_kernel(const void *kernel)
 {
     uintptr_t of = (uintptr_t)kernel;
-    if (!fpgart_hold(of, FPGART_KERNEL, fpgart_handle_serial(of)))
+    if (!fpgart_hold(of, FPGART_KERNEL))
         return NULL;
     struct fpgart_arguments *arguments = atomic_load(fpgart_arguments_of(of));
     cl_kernel made = arguments != NULL ? clone_of(arguments) : NULL;

@@ -122,7 +122,7 @@ static uintptr_t address_of(const struct place *place, const struct argument *ar
     }
     if (place->buffer == 0)
         return argument->value;
-    if (held->buffers == FPGART_USES || !fpgart_hold(place->buffer, FPGART_MEM, place->serial))
+    if (held->buffers == FPGART_USES || !fpgart_hold_same(place->buffer, FPGART_MEM, place->serial))
         return 0;
     held->uses[held->buffers++] = (struct fpgart_use){place->buffer, at};
     struct fpgart_place found;

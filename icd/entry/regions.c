@@ -48,7 +48,7 @@ cl_mem fpgart_makes_sub_buffer(const void *buffer, cl_mem_flags flags, cl_buffer
     uintptr_t parent = (uintptr_t)buffer, made = 0;
     const cl_buffer_region *region = given;
     if (!fpgart_may_carry() || type != CL_BUFFER_CREATE_TYPE_REGION || region == NULL ||
-        !fpgart_hold(parent, FPGART_MEM, fpgart_handle_serial(parent)))
+        !fpgart_hold(parent, FPGART_MEM))
         return NULL;
     const struct fpgart_region *of = fpgart_region_of(parent);
     if (of->context != 0 && fpgart_owner_of(parent) == parent && may_have(of, flags) &&
