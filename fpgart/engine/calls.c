@@ -230,14 +230,12 @@ static int64_t launch(const struct driver_launch *this, pthread_mutex_t *lock, c
     return result;
 }
 
-static int has_ended(cl_event event, cl_int *status)
+int32_t driver_event_status(void *event)
 {
-    const struct _cl_icd_dispatch *driver = driver_of(event);
-    cl_int failed = driver->clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof *status,
-                                           status, NULL);
-    if (failed != CL_SUCCESS)
-        *status = failed;
-    return *status <= CL_COMPLETE;
+    cl_int found = CL_QUEUED;
+    cl_int failed = driver_of(event)->clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS,
+                                                     sizeof found, &found, NULL);
+    return failed != CL_SUCCESS ? failed : found;
 }
 
 /* Kernels of Intel's emulator that wait for a packet occupy a processor. If there are fewer
@@ -246,8 +244,7 @@ static int has_ended(cl_event event, cl_int *status)
 static void poll_event(cl_event event)
 {
     const struct timespec pause = {0, WATCH_NS};
-    cl_int status = CL_COMPLETE;
-    while (!has_ended(event, &status))
+    while (driver_event_status(event) > CL_COMPLETE)
         nanosleep(&pause, NULL);
 }
 
@@ -265,8 +262,8 @@ int64_t driver_launch_by_event(uintptr_t queue, uintptr_t kernel, uint32_t argum
             driver->clFlush((cl_command_queue)queue);
             poll_event(event);
         }
-        cl_int failed = driver->clWaitForEvents(1, &event), status;
-        if (!has_ended(event, &status)) /* it could not be waited for */
+        cl_int failed = driver->clWaitForEvents(1, &event), status = driver_event_status(event);
+        if (status > CL_COMPLETE) /* it could not be waited for */
             status = failed != CL_SUCCESS ? failed : CL_OUT_OF_RESOURCES;
         driver->clReleaseEvent(event);
         result = outcome(-2, status);

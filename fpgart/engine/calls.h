@@ -49,6 +49,8 @@ int64_t driver_launch_alone(uintptr_t queue, uintptr_t kernel, uint32_t argument
 int64_t driver_enqueue(uintptr_t queue, uintptr_t kernel, uint32_t arguments, const char *image,
                        uint32_t dimensions, const char *sizes, int has_local, uint32_t waits,
                        const uintptr_t *after, uintptr_t *event);
+/* Returns the execution status of an event, or the error of the query. */
+int32_t driver_event_status(void *event);
 /* Returns the functions of the driver that an object belongs to. */
 static inline const struct _cl_icd_dispatch *driver_of(const void *object)
 {

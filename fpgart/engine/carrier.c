@@ -156,14 +156,6 @@ static void ended(void *operation, int32_t status)
         this->ended(this, status);
 }
 
-static int32_t status(void *event)
-{
-    cl_int found = CL_QUEUED;
-    cl_int failed = driver_of(event)->clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS,
-                                                     sizeof found, &found, NULL);
-    return failed != CL_SUCCESS ? failed : found;
-}
-
 static void wait(void *event)
 {
     cl_event one = event;
@@ -232,7 +224,7 @@ const struct carrier *carrier_functions(void)
 {
     static const struct core_engine engine = {.submit = submit,
                                               .ended = ended,
-                                              .status = status,
+                                              .status = driver_event_status,
                                               .wait = wait,
                                               .times = times,
                                               .notify = notify,
