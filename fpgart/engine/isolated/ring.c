@@ -551,8 +551,7 @@ uintptr_t commands_detach(struct commands *all, uint64_t *ran, uint32_t *count)
     pthread_mutex_lock(&all->lock);
     uintptr_t ring = (uintptr_t)all->ring;
     *count = 0;
-    if (all->ring != NULL)
-        note_all_ends(all);
+    note_all_ends(all);
     for (struct lane *lane = all->lanes; lane != NULL; lane = lane->next) {
         struct record *first = lane->oldest;
         if (first == NULL || first->slot == NOWHERE || !is_first(first) ||
@@ -696,8 +695,7 @@ enum ring_news commands_watch(struct commands *all)
         eventfd_t rings;
         pthread_mutex_lock(&all->lock);
         check_ring(all);
-        if (all->ring != NULL)
-            note_all_ends(all);
+        note_all_ends(all);
         bool has = has_news(all, &news);
         struct pollfd events[] = {{.fd = all->bell, .events = POLLIN},
                                   {.fd = all->ring != NULL ? all->life : -1, .events = POLLIN}};
