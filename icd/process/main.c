@@ -110,7 +110,7 @@ static void prefer_as_victim(void)
 
 static int serve(const char *engine)
 {
-    int (*serve_session)(int, const char *);
+    __typeof__(&fpgart_serve_session) serve_session;
     give_stack();
     void *const *doors = fpgart_doors();
     if (doors == NULL)
