@@ -11,7 +11,6 @@
 #include "calls.h"
 #include "copies.h"
 #include "handles.h"
-#include "interpreter.h"
 #include "permissions.h"
 
 #include <CL/cl_ext.h>
@@ -202,7 +201,7 @@ static int sets(const void *kernel, cl_uint index, size_t size, const void *valu
 {
     struct fpgart_arguments *arguments = fpgart_arguments_of_kernel((uintptr_t)kernel);
     struct place *place = place_of(arguments, index);
-    if (place == NULL || fpgart_watched() || fpgart_state != FPGART_RUNNING)
+    if (place == NULL || !fpgart_may_answer())
         return 0;
     pthread_mutex_lock(&arguments->lock);
     int done = put_it(arguments, index, size, value);
@@ -309,7 +308,7 @@ int fpgart_keeps_exec_info(const void *kernel, cl_kernel_exec_info name, size_t 
                            const void *value)
 {
     struct fpgart_arguments *arguments = fpgart_arguments_of_kernel((uintptr_t)kernel);
-    if (arguments == NULL || value == NULL || fpgart_watched() || fpgart_state != FPGART_RUNNING)
+    if (arguments == NULL || value == NULL || !fpgart_may_answer())
         return 0;
     pthread_mutex_lock(&arguments->lock);
     int keeps = has_exec_info(arguments, name, size, value);

@@ -45,6 +45,11 @@ int fpgart_watched(void)
     return atomic_load(&keeps_nothing);
 }
 
+int fpgart_may_answer(void)
+{
+    return !fpgart_watched() && fpgart_state == FPGART_RUNNING;
+}
+
 void fpgart_remember_nothing(void)
 {
     atomic_store(&keeps_nothing, 1);

@@ -19,6 +19,7 @@ int fpgart_may_wait(void);
 FOR_PYTHON void fpgart_remember_nothing(void); /* forgets all answers, and keeps none from now on */
 /* 1: no answers are kept, because watchers have to see each call. */
 AT_ONCE int fpgart_watched(void);
+int fpgart_may_answer(void); /* from what is kept; hosts with watchers ask Python */
 
 /* FPGART_TRACED and FPGART_CHECKED, or both, let C carry launches although entry points are
  * watched. */

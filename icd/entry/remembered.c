@@ -9,7 +9,6 @@
 
 #include "answers.h"
 #include "handles.h"
-#include "interpreter.h"
 #include "mappings.h"
 #include "permissions.h"
 
@@ -27,11 +26,6 @@ struct fpgart_answer {
     unsigned char bytes[];
 };
 
-static int may_answer(void)
-{
-    return !fpgart_watched() && fpgart_state == FPGART_RUNNING;
-}
-
 static const struct fpgart_answer *find(fpgart_answers *answers, struct fpgart_part part,
                                         cl_uint query)
 {
@@ -46,7 +40,7 @@ static const struct fpgart_answer *recall(uintptr_t handle, int kind, struct fpg
                                           cl_uint query)
 {
     fpgart_answers *answers = fpgart_answers_of(handle, kind);
-    return answers != NULL && may_answer() ? find(answers, part, query) : NULL;
+    return answers != NULL && fpgart_may_answer() ? find(answers, part, query) : NULL;
 }
 
 void fpgart_add_answer(fpgart_answers *answers, struct fpgart_part part, cl_uint query,
@@ -95,7 +89,7 @@ static int give(const struct fpgart_answer *answer, size_t size, void *value, si
 int fpgart_has_answer(fpgart_answers *answers, struct fpgart_part part, cl_uint query, size_t size,
                       void *value, size_t *size_ret)
 {
-    return may_answer() && give(find(answers, part, query), size, value, size_ret);
+    return fpgart_may_answer() && give(find(answers, part, query), size, value, size_ret);
 }
 
 int fpgart_knows_part(const void *object, int kind, struct fpgart_part part, cl_uint query,
@@ -114,7 +108,7 @@ static int counts(uintptr_t object, int kind, cl_uint query, cl_uint *number)
                                             [FPGART_KERNEL] = CL_KERNEL_REFERENCE_COUNT,
                                             [FPGART_EVENT] = CL_EVENT_REFERENCE_COUNT};
     enum { KINDS = sizeof of_references / sizeof of_references[0] };
-    if (!may_answer() || fpgart_handle_kind(object) != kind)
+    if (!fpgart_may_answer() || fpgart_handle_kind(object) != kind)
         return 0;
     if (query != 0 && kind < KINDS && query == of_references[kind]) {
         *number = fpgart_handle_references(object);
