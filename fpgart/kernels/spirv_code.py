@@ -39,7 +39,6 @@ class Block:
 class FunctionCode:
     """A function, by the ids of its parameters and blocks."""
 
-    id: int
     parameters: list[int] = field(default_factory=list)
     blocks: dict[int, Block] = field(default_factory=dict)
     """The first one is where it begins."""
@@ -95,11 +94,11 @@ def read_code(module: Module, specialized: Mapping[int, bytes]) -> Code:
     """Returns the functions of a module. `specialized` are the values of specialisation constants, by their numbers."""
     functions: dict[int, FunctionCode] = {}
     types: dict[int, int] = {}
-    function, block = FunctionCode(0), Block()
+    function, block = FunctionCode(), Block()
     for _, code, operands in module.in_functions(CODES):
         match code, operands:
             case Op.FUNCTION, [_, id, *_]:
-                function, block = FunctionCode(id), Block()
+                function, block = FunctionCode(), Block()
                 functions[id] = function
             case Op.PARAMETER, [kind, id]:
                 function.parameters.append(id)

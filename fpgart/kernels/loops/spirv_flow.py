@@ -16,12 +16,11 @@ MOST_BLOCKS = 20_000
 
 @dataclass(slots=True, eq=False)
 class FlowLoop:
-    """A loop by its blocks; `parent` is None for one that is in no other."""
+    """A loop by its blocks."""
 
     header: int
     latch: int
     blocks: set[int]
-    parent: FlowLoop | None = None
     exits: list[tuple[int, int]] = field(default_factory=list)
     """The pairs of blocks within and outside it that a branch connects."""
 
@@ -47,7 +46,6 @@ class Flow:
             raise UncountableError("a loop has several ends")
         self._innermost: dict[int, FlowLoop] = {}
         for loop in sorted(loops, key=lambda each: -len(each.blocks)):
-            loop.parent = self._innermost.get(loop.header)
             self._innermost |= dict.fromkeys(loop.blocks, loop)
             pairs = [(label, target) for label in loop.blocks for target in self._targets.get(label, ())]
             loop.exits = [pair for pair in pairs if pair[1] not in loop.blocks]
