@@ -16,7 +16,6 @@ AGAIN = 2
 class MigratingBuffer:
     """The migrations of one buffer for launches; `needs`: by place, the argument that needs it there."""
 
-    last: str = ""
     returns: int = 0
     visited: set[str] = field(default_factory=set)
     needs: dict[str, str] = field(default_factory=dict)

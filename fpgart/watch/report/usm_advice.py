@@ -24,7 +24,6 @@ STAGED = f"copy from the host directly to the memory that {THE_ALLOCATION} is on
 class Contents:
     """The uses of a device allocation's contents, by offset and size in bytes."""
 
-    size: int
     written: set[Range] = field(default_factory=set)
     """Ranges that the host wrote and nothing has used since."""
     read: set[Range] = field(default_factory=set)
@@ -58,7 +57,7 @@ class UsmAdviser(EventTaker):
     def _allocated(self, event: Args) -> None:
         args = event["args"]
         if args["kind"] == "device":
-            self._on_board[args["allocation"]] = Contents(args["size"])
+            self._on_board[args["allocation"]] = Contents()
 
     def _add(self, words: str, size: int, number: int) -> None:
         cost = self._costs.transfer(self._args.get("device", 0), size)

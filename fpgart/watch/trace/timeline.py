@@ -75,10 +75,6 @@ class Timeline:
         self._write(self._event("fpgart", "begin", HOST, 0, self.begin, None, facts | of_job() | of_process()))
         self._name(HOST, 0, "process_name", "host")
 
-    @property
-    def path(self) -> str:
-        return self._file.path
-
     def close(self) -> None:
         """Writes the last event."""
         self._file.close(json.dumps(self._event("fpgart", "end", HOST, 0, monotonic_ns(), None, {})))
