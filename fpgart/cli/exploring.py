@@ -7,8 +7,9 @@ source. The results of a correct host do not depend on these.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+
+import click
 
 from fpgart.cli.running import FOUND, environment, found, run_captured
 from fpgart.watch.words import times
@@ -63,39 +64,37 @@ def _deadlock(log: bytes) -> str:
     return next(lines, "")
 
 
-def explore(
-    program: tuple[str, ...], extra: dict[str, str], seeds: int, most: int, seconds: float, tell: Callable[[str], None]
-) -> int:
+def explore(program: tuple[str, ...], extra: dict[str, str], seeds: int, most: int, seconds: float) -> int:
     """Runs the host in all ways and prints the differences; returns the exit status. Raises RunError."""
     explorer = Explorer(program, extra, seconds)
     usual, again = explorer.run(), explorer.run()
-    tell(f"unchanged: {usual.words}")
+    click.echo(f"unchanged: {usual.words}")
     if usual.output != again.output:
         explorer.compares_output = False
-        tell("its output differs from run to run, so only the exit status is compared")
-    differs = _explore_depths(explorer, usual, most, tell)
-    differs |= _explore_orders(explorer, usual, seeds, tell)
+        click.echo("its output differs from run to run, so only the exit status is compared")
+    differs = _explore_depths(explorer, usual, most)
+    differs |= _explore_orders(explorer, usual, seeds)
     if not differs:
-        tell("no run depended on the depths of channels or on when packets arrive")
+        click.echo("no run depended on the depths of channels or on when packets arrive")
     return FOUND if differs else 0
 
 
-def _explore_depths(explorer: Explorer, usual: Outcome, most: int, tell: Callable[[str], None]) -> bool:
+def _explore_depths(explorer: Explorer, usual: Outcome, most: int) -> bool:
     """Runs it with channels of the source's depth, then deeper ones, until it ends as usual."""
     factor, differs = 1, False
     while factor <= most:
         outcome = explorer.run(**STRICT, FPGART_CHANNEL_FACTOR=str(factor))
         depth = "depths of the source" if factor == 1 else f"depths of the source, times {factor}"
         if explorer.same(usual, outcome):
-            tell(f"{depth}: the same" + ("; make its channels that much deeper" if differs else ""))
+            click.echo(f"{depth}: the same" + ("; make its channels that much deeper" if differs else ""))
             return differs
-        tell(f"{depth}: {_difference(usual, outcome)}")
+        click.echo(f"{depth}: {_difference(usual, outcome)}")
         differs = True
         factor *= 2
     return differs
 
 
-def _explore_orders(explorer: Explorer, usual: Outcome, seeds: int, tell: Callable[[str], None]) -> bool:
+def _explore_orders(explorer: Explorer, usual: Outcome, seeds: int) -> bool:
     """Runs it with packets at other times, with channels that are deep enough."""
     different = {}
     for seed in range(1, seeds + 1):
@@ -103,10 +102,12 @@ def _explore_orders(explorer: Explorer, usual: Outcome, seeds: int, tell: Callab
         if not explorer.same(usual, outcome):
             different[seed] = outcome
     if seeds:
-        tell(f"packets at other times: {times(len(different), 'run')} of {seeds} differ")
+        click.echo(f"packets at other times: {times(len(different), 'run')} of {seeds} differ")
     for seed, outcome in list(different.items())[:1]:
-        tell(f"  for example FPGART_CHANNEL_SEED={seed}: {_difference(usual, outcome)}")
-        tell("  kernels that use non-blocking calls, or read from several channels, get other packets on a board, too")
+        click.echo(f"  for example FPGART_CHANNEL_SEED={seed}: {_difference(usual, outcome)}")
+        click.echo(
+            "  kernels that use non-blocking calls, or read from several channels, get other packets on a board, too"
+        )
     return bool(different)
 
 

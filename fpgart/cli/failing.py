@@ -18,6 +18,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import click
+
 from fpgart.board.fault_rules import STATUSES
 from fpgart.cli.running import FOUND, RunError, environment, found, run_captured
 from fpgart.watch.words import times
@@ -163,14 +165,7 @@ def chosen(calls: tuple[Call, ...], per_place: int) -> list[Call]:
     return [found[nth] for nth in sorted(found)]
 
 
-def explore(
-    program: tuple[str, ...],
-    extra: dict[str, str],
-    status: str,
-    per_place: int,
-    seconds: float,
-    tell: Callable[[str], None],
-) -> int:
+def explore(program: tuple[str, ...], extra: dict[str, str], status: str, per_place: int, seconds: float) -> int:
     """Runs the host once for each of its calls and prints the failures that it does not handle.
 
     Returns the exit status of the command. Raises RunError.
@@ -178,15 +173,15 @@ def explore(
     failing = Failing(program, extra, status, seconds)
     calls = chosen(failing.usual.calls, per_place)
     places = len({(call.name, call.place) for call in calls})
-    tell(f"{times(len(failing.usual.calls), 'call')}; {times(len(calls), 'run')} for {times(places, 'place')}")
+    click.echo(f"{times(len(failing.usual.calls), 'call')}; {times(len(calls), 'run')} for {times(places, 'place')}")
     endings: Counter[str] = Counter()
     for call in calls:
         run = failing.run(call.nth)
         mistake = failing.mistake(run)
         if mistake:
-            tell(f"{(run.failed or call).words}: {mistake}")
+            click.echo(f"{(run.failed or call).words}: {mistake}")
         endings["not survived" if mistake else _in_short(run)] += 1
-    tell(", ".join(f"{count} {words}" for words, count in endings.most_common()))
+    click.echo(", ".join(f"{count} {words}" for words, count in endings.most_common()))
     return FOUND if endings["not survived"] else 0
 
 

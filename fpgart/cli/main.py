@@ -187,7 +187,7 @@ def channels(board: str | None, seeds: int, most: int, seconds: float, program: 
     from fpgart.cli import exploring
 
     extra = {"FPGART_BOARD": board} if board else {}
-    sys.exit(exploring.explore(program, extra, seeds, most, seconds, click.echo))
+    sys.exit(exploring.explore(program, extra, seeds, most, seconds))
 
 
 @cli.command(context_settings={"allow_interspersed_args": False})
@@ -219,7 +219,7 @@ def errors(board: str | None, status: str, per_place: int, seconds: float, progr
     from fpgart.cli import failing
 
     extra = {"FPGART_BOARD": board} if board else {}
-    sys.exit(failing.explore(program, extra, status, per_place, seconds, click.echo))
+    sys.exit(failing.explore(program, extra, status, per_place, seconds))
 
 
 @cli.command()
