@@ -5,16 +5,11 @@ from __future__ import annotations
 import struct
 
 import pytest
+from spirv_module import literal
 
 from fpgart.kernels.fpga_spirv import CAPABILITIES, HostVariable, variables_of_host
 from fpgart.kernels.interface import ArgumentInterface, KernelInterface, without_locations_from
 from fpgart.kernels.spirv import MAGIC, Decoration, Module, Op
-
-
-def text(words: str) -> list[int]:
-    data = words.encode() + b"\0"
-    data += bytes(-len(data) % 4)
-    return list(struct.unpack(f"<{len(data) // 4}I", data))
 
 
 def module(*instructions: tuple[int, ...], order: str = "<") -> bytes:
@@ -39,7 +34,7 @@ DECLARATIONS = (
 def test_a_pipe_has_a_name_and_the_size_of_its_packets(decoration: int, order: str) -> None:
     il = module(
         (Op.CAPABILITY, CAPABILITIES[1]),
-        (Op.DECORATE, 9, decoration, 2, *text("_ZTS4pipe")),
+        (Op.DECORATE, 9, decoration, 2, *literal("_ZTS4pipe")),
         *DECLARATIONS,
         (Op.TYPE_STRUCT, 6, INT, INT, INT),
         (Op.TYPE_POINTER, 7, 5, 6),
@@ -61,7 +56,7 @@ def test_a_pipe_has_a_name_and_the_size_of_its_packets(decoration: int, order: s
 )
 def test_a_variable_has_the_size_of_its_type(type_: tuple[int, ...], size: int) -> None:
     il = module(
-        (Op.DECORATE, 9, Decoration.HOST_ACCESS, 1, *text("weights")),
+        (Op.DECORATE, 9, Decoration.HOST_ACCESS, 1, *literal("weights")),
         *DECLARATIONS,
         type_,
         (Op.TYPE_POINTER, 7, 5, 20),

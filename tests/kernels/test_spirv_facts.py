@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from test_fpga_spirv import DECLARATIONS, EIGHT, FLOAT, FOUR, INT, module, text
+from spirv_module import literal
+from test_fpga_spirv import DECLARATIONS, EIGHT, FLOAT, FOUR, INT, module
 
 from fpgart.kernels.fpga_spirv import PIPE_TYPE, PipeFacts
 from fpgart.kernels.spirv import KERNEL_MODEL, Decoration, Module, Op, Storage
@@ -19,12 +20,12 @@ GLOBAL, LOCAL, CONSTANT_PIPE, PIPE_POINTER, PIPE, POINTER, KERNEL, BODY, VARIABL
 def facts(*body: tuple[int, ...]) -> bytes:
     """Returns a module with a kernel whose entry point calls the function `body`."""
     return module(
-        (Op.ENTRY_POINT, KERNEL_MODEL, KERNEL, *text("_ZTS4Prod"), PIPE),
-        (Op.NAME, LOCAL, *text(f"{PIPE_TYPE}.3")),
-        (Op.NAME, PIPE, *text("between")),
-        (Op.NAME, BODY, *text("_ZTS4Prod")),
-        (Op.NAME, VARIABLE, *text("lines.ascast.i")),
-        (Op.DECORATE, VARIABLE, Decoration.USER_SEMANTIC, *text("{memory:DEFAULT}{sizeinfo:4,64}{numbanks:2}")),
+        (Op.ENTRY_POINT, KERNEL_MODEL, KERNEL, *literal("_ZTS4Prod"), PIPE),
+        (Op.NAME, LOCAL, *literal(f"{PIPE_TYPE}.3")),
+        (Op.NAME, PIPE, *literal("between")),
+        (Op.NAME, BODY, *literal("_ZTS4Prod")),
+        (Op.NAME, VARIABLE, *literal("lines.ascast.i")),
+        (Op.DECORATE, VARIABLE, Decoration.USER_SEMANTIC, *literal("{memory:DEFAULT}{sizeinfo:4,64}{numbanks:2}")),
         *DECLARATIONS,
         (Op.TYPE_STRUCT, LOCAL, INT, INT, INT),
         (Op.TYPE_POINTER, PIPE_POINTER, Storage.GLOBAL, LOCAL),

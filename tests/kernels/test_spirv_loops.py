@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from test_fpga_spirv import module, text
+from spirv_module import literal
+from test_fpga_spirv import module
 
 from fpgart.kernels.fpga_spirv import PIPE_TYPE
 from fpgart.kernels.loops.access_patterns import patterns
@@ -35,8 +36,8 @@ def program(*body: Line, before: tuple[Line, ...] = (), behind: tuple[Line, ...]
     Words stand for ids, those of digits for constants. `before` are more declarations, `behind` more functions.
     """
     lines: list[Line] = [
-        (Op.ENTRY_POINT, KERNEL_MODEL, "k", *text("k"), "pipe"),
-        *((Op.NAME, name, *text(f"_arg_{name}")) for name in ("n", "x", "s")),
+        (Op.ENTRY_POINT, KERNEL_MODEL, "k", *literal("k"), "pipe"),
+        *((Op.NAME, name, *literal(f"_arg_{name}")) for name in ("n", "x", "s")),
         (Op.TYPE_INT, "int", 32, 0),
         (Op.TYPE_POINTER, "int*", GLOBAL, "int"),
         (Op.TYPE_STRUCT, "struct", "int", "int"),
@@ -237,7 +238,7 @@ def test_an_entry_point_that_only_calls_a_function_is_that_function() -> None:
         *(tuple(inner.get(str(word), word) for word in line) for line in COUNTED),
         (FUNCTION_END,),
     )
-    named: tuple[Line, ...] = ((Op.NAME, "n'", *text("_arg_n")),)
+    named: tuple[Line, ...] = ((Op.NAME, "n'", *literal("_arg_n")),)
     body: tuple[Line, ...] = ((Op.LABEL, "begin"), (Op.CALL, 1, "result", "f", "n", "x", "s"), (Op.RETURN,))
     found = loops(*body, before=named, behind=called)
     assert found.captured == {"n": Captured(0, 0, 4)}
@@ -309,8 +310,8 @@ def test_the_test_in_front_of_a_loop_does_not_make_its_accesses_uncertain() -> N
 
 
 PIPE: tuple[Line, ...] = (
-    (Op.NAME, "storage", *text(f"{PIPE_TYPE}.3")),
-    (Op.NAME, "pipe", *text("between")),
+    (Op.NAME, "storage", *literal(f"{PIPE_TYPE}.3")),
+    (Op.NAME, "pipe", *literal("between")),
     (Op.TYPE_STRUCT, "storage", "int", "int", "int"),
     (Op.TYPE_POINTER, "storage*", GLOBAL, "storage"),
     (Op.CONSTANT_COMPOSITE, "storage", "initial", "4", "4", "8"),
@@ -346,7 +347,7 @@ def test_a_value_of_damaged_code_that_depends_on_itself_is_unknown(lines: tuple[
 
 
 def test_a_kernel_of_damaged_code_without_a_function_uses_no_pipe() -> None:
-    entry: Line = (Op.ENTRY_POINT, KERNEL_MODEL, "missing", *text("missing"), "pipe")
+    entry: Line = (Op.ENTRY_POINT, KERNEL_MODEL, "missing", *literal("missing"), "pipe")
     found = spirv_streams([program((Op.LABEL, "entry"), (Op.RETURN,), before=(entry, *PIPE))], {})
     assert list(found.kernels) == ["k"]
     assert found.groups == {"k": frozenset(("k",))}

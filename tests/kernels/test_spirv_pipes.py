@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from test_fpga_spirv import module, text
+from spirv_module import literal
+from test_fpga_spirv import module
 
 from fpgart.kernels.fpga_spirv import (
     CALL_OF_POINTER,
@@ -23,8 +24,8 @@ def found(
     """The kernels `main`, which has one instruction, and `other`, which has none; `inner` is no kernel."""
     il = module(
         (Op.CAPABILITY, capability),
-        (Op.ENTRY_POINT, KERNEL, MAIN, *text("main")),
-        (Op.ENTRY_POINT, KERNEL, OTHER, *text("other")),
+        (Op.ENTRY_POINT, KERNEL, MAIN, *literal("main")),
+        (Op.ENTRY_POINT, KERNEL, OTHER, *literal("other")),
         (Op.FUNCTION, 1, MAIN, 0, 2),
         in_main,
         (Op.FUNCTION, 1, OTHER, 0, 2),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from test_fpga_spirv import text
+from spirv_module import literal
 from test_spirv_loops import COUNTED, Line, program
 
 from fpgart.kernels.spirv import Decoration, Module, Op
@@ -62,7 +62,7 @@ def test_a_branch_to_a_block_before_it_is_a_loop(branch: Line) -> None:
 
 
 @pytest.mark.parametrize(
-    "declared", [(Op.DECORATE, "x", Decoration.VOLATILE), (Op.DECORATE, "f", Decoration.LINKAGE, *text("f"), IMPORT)]
+    "declared", [(Op.DECORATE, "x", Decoration.VOLATILE), (Op.DECORATE, "f", Decoration.LINKAGE, *literal("f"), IMPORT)]
 )
 def test_a_kernel_may_poll_if_memory_is_volatile_or_a_function_is_not_there(declared: Line) -> None:
     assert may_poll(Module(program(*COUNTED, before=(declared,))))
