@@ -11,11 +11,11 @@ from bisect import bisect_left
 from contextlib import suppress
 from dataclasses import dataclass
 
-from fpgart.kernels.preprocessing.expressions import ATTRIBUTES, QUALIFIERS, TAGGED, Parser
+from fpgart.kernels.preprocessing.expressions import QUALIFIERS, TAGGED, Parser
 from fpgart.kernels.preprocessing.literals import Value
 from fpgart.kernels.preprocessing.tokens import NAME, TOKEN
 from fpgart.kernels.preprocessing.types import BASIC, INT, LONG, NAMED, POINTER, UINT, ULONG, Shape, converted
-from fpgart.kernels.source_text import DIRECTIVE, blank
+from fpgart.kernels.source_text import ATTRIBUTES, DIRECTIVE, blank
 
 STARTING = BASIC | QUALIFIERS | TAGGED | ATTRIBUTES | NAMED.keys() | {"typedef"}
 """Words that a declaration may begin with, besides names that a typedef declared."""

@@ -29,6 +29,7 @@ from fpgart.kernels.preprocessing.types import (
     converted,
     promoted,
 )
+from fpgart.kernels.source_text import ATTRIBUTES
 
 DEEPEST = 64
 DEEPEST_CONSTANT = 16
@@ -47,7 +48,6 @@ QUALIFIERS: Final = frozenset((
     "local", "__local", "private", "__private", "generic", "__generic",
 ))  # fmt: skip
 TAGGED: Final = frozenset(("struct", "union", "enum"))
-ATTRIBUTES: Final = frozenset(("__attribute__", "__attribute"))
 
 
 class Scope(Protocol):
