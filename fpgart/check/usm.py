@@ -128,7 +128,7 @@ class Usm(CheckPart):
         user: str,
         words: str,
         fix: str,
-        misused_at: Site | None = None,
+        misused_at: Site | None,
         against: tuple[str, Site | None] = ("", None),
     ) -> None:
         name, maker, made_at = allocation_name(allocation), allocation_maker(allocation), self._origins.of(allocation)

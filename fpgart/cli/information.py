@@ -131,7 +131,7 @@ def _memory_in_words(memory: dict[str, Any]) -> str:
     return f"{memory['name']:<8} {'; '.join(parts)}"
 
 
-def as_text(*, origin: bool = False) -> str:
+def as_text(*, origin: bool) -> str:
     """Returns the facts for people; `origin`: with the origin of each value."""
     facts = collect()
     lines = [

@@ -82,7 +82,7 @@ def read_report(
     page: Path | None,
     follow: bool,
     merged: Path | None,
-    perfetto: Path | None = None,
+    perfetto: Path | None,
 ) -> trace_report.Report:
     """Returns the report, after writing the wanted files. Raises TraceError."""
     if follow and len(traces) > 1:

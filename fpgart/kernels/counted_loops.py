@@ -22,7 +22,7 @@ Macros = Iterable[tuple[str, str]]
 """Names and texts."""
 
 
-def without_counted_loops(bare: str, heads: Iterable[re.Match[str]], given: Macros = ()) -> str:
+def without_counted_loops(bare: str, heads: Iterable[re.Match[str]], given: Macros) -> str:
     """Returns a text, which has no comments, without the word `for` of those loops that count.
 
     `heads` match that word. Their group `head` is what their parentheses contain, with the closing one. `given`: the

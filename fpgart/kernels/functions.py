@@ -33,7 +33,7 @@ class Function:
     """The position at which the body begins in the text, and the lines of the text."""
 
 
-def functions(source: str, options: str = "") -> list[Function]:
+def functions(source: str, options: str) -> list[Function]:
     """Returns all functions; none if the preprocessor needs headers of the host."""
     return list(functions_in(plain_text(source, options)))
 

@@ -158,7 +158,7 @@ def _link(link: Path, target: Path) -> None:
     new.replace(link)
 
 
-def variables(root: Path, before: Mapping[str, str], board: str = "") -> dict[str, str]:
+def variables(root: Path, before: Mapping[str, str], board: str) -> dict[str, str]:
     """Returns the variables by which a program finds the folder; `before` is the environment so far.
 
     The board package is the board's, or that of the default board if the folder does not have it.

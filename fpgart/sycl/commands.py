@@ -119,8 +119,8 @@ class AllocaCommand(Command):
         linked: Allocation | None,
         after: Iterable[Command],
         *,
-        reusable: bool = True,
-        image: ImageLayout | None = None,
+        reusable: bool,
+        image: ImageLayout | None,
     ) -> None:
         """`layout`: shape and type; `image`: of an image. `reusable` False: `host` only has the contents."""
         super().__init__(allocation.context, (number,), after)
@@ -195,7 +195,7 @@ class MemCpyCommand(Command):
         target: Allocation,
         size: int,
         after: Iterable[Command],
-        image: ImageLayout | None = None,
+        image: ImageLayout | None,
     ) -> None:
         device = target if source.on_host else source
         super().__init__(device.context, (number,), after)
@@ -243,7 +243,7 @@ class MapMemObject(Command):
         mode: Mode,
         size: int,
         after: Iterable[Command],
-        image: ImageLayout | None = None,
+        image: ImageLayout | None,
     ) -> None:
         super().__init__(device.context, (number,), after)
         self.device = device

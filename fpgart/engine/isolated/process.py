@@ -284,9 +284,7 @@ class BoardProcess:
         return Loss(status, self._stopped, int(crash.signal), int(crash.code), int(crash.address), int(crash.stack))
 
 
-def start_process(
-    memory: SharedMemory, spawned: Spawned | None = None, start: Callable[[], Spawned] = spawn
-) -> BoardProcess:
+def start_process(memory: SharedMemory, spawned: Spawned | None, start: Callable[[], Spawned] = spawn) -> BoardProcess:
     """Returns a board process that answers: `spawned`, or a new one if that has died. Raises ProcessError."""
     for _ in range(MOST_STARTS - 1):
         try:

@@ -115,7 +115,7 @@ class DriverProgram:
         if given.il or given.binary:
             self.handle = create(driver, given)
 
-    def _translate(self, options: str, headers: Mapping[str, str], *, everything: bool = False) -> str:
+    def _translate(self, options: str, headers: Mapping[str, str], *, everything: bool) -> str:
         """Creates the driver's program from the source, translated for its compiler; returns the options for it.
 
         Raises BuildFailed.

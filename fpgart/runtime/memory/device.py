@@ -407,7 +407,7 @@ class Device:
             listener(block)
         return block
 
-    def interleaves(self, memory: int | None, size: int, interleaving: tuple[bool, ...] | None = None) -> bool:
+    def interleaves(self, memory: int | None, size: int, interleaving: tuple[bool, ...] | None) -> bool:
         """True if a binary distributes `size` bytes in a memory (None: the default one) over the banks.
 
         `interleaving`: by memory, as the binary has it; None means the one that is loaded.
