@@ -84,7 +84,7 @@ queue = cl.CommandQueue(context)
 a = np.arange(4096, dtype=np.int32)
 buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE, a.nbytes)
 cl.enqueue_copy(queue, buffer, a)
-{block("faults.md", "fpgart.faults.injecting").replace("        ..." if False else "    ...", host)}
+{block("faults.md", "fpgart.faults.injecting").replace("    ...", host)}
 """
     result = run(code, tmp_path)
     assert ("AssertionError" in result.stderr, result.returncode) == (fails, int(fails)), result.stderr
