@@ -123,14 +123,12 @@ class Carrier:
         ffi.memmove(carried.sizes, SIZES.pack(0, 0, 0, items, 1, 1, 1, 1, 1), SIZES.size)
         return self.enqueue(queue, carried, pack_arguments(laid_out), waits)
 
-    def move(
-        self, queue: Any, source: int, target: int, *size: int, pitch: int = 0, waits: tuple[Any, ...] = ()
-    ) -> Any:
+    def move(self, queue: Any, source: int, target: int, *size: int, pitch: int = 0) -> Any:
         carried = ffi.new("struct carried *", {"kind": lib.CARRIED_MOVE, "to": target})
         setattr(carried, "from", source)
         carried.size = [*size, 1, 1][:3]
         carried.from_pitch = carried.to_pitch = [pitch, 0]
-        return self.enqueue(queue, carried, waits=waits)
+        return self.enqueue(queue, carried)
 
     def fill(self, queue: Any, target: int, size: int, pattern: bytes) -> Any:
         carried = ffi.new("struct carried *", {"kind": lib.CARRIED_FILL, "to": target, "count": len(pattern)})

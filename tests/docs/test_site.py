@@ -73,9 +73,9 @@ def test_a_manual_page_comes_from_the_command(built: Path) -> None:
     assert "Run any OpenCL program" in (built / "man" / "fpgart.1").read_text().replace("\\-", "-")
 
 
-def told(way: str, lesson: str) -> list[str]:
+def told(way: str) -> list[str]:
     """The lines that the lesson shows of a report: indented, with figures; `...` stands for what differs."""
-    part = lesson.split(f"report {way}.json")[1].split("fpgart report")[0]
+    part = LESSON.split(f"report {way}.json")[1].split("fpgart report")[0]
     found = re.findall(r"^    .*device 0.*$|^ +(?:\.\.\.|set argument|clEnqueue).*$", part, re.MULTILINE)
     return [line.strip() for line in found]
 
@@ -93,7 +93,7 @@ def test_the_lesson_on_banks_shows_what_the_report_says(way: str, tmp_path: Path
     options = ("--board", BOARDS[way], "--time", "model", "--trace", trace)
     assert fpgart("run", *options, "--", host, way, env=plain_environment()).stdout == "right\n"
     report = fpgart("report", trace, cwd=tmp_path).stdout
-    wanted = told(way, LESSON)
+    wanted = told(way)
     assert wanted or way == "early"
     for line in wanted:
         assert re.search(".*".join(map(re.escape, line.split("..."))), report), line

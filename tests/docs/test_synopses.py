@@ -29,8 +29,8 @@ class Shown:
         self.text = printed
         self.events = report.ordered(trace)
 
-    def of(self, category: str, name: str) -> list[dict[str, Any]]:
-        return [e["args"] | e for e in self.events if e.get("cat") == category and e["name"] == name]
+    def kernels(self) -> list[dict[str, Any]]:
+        return [e["args"] | e for e in self.events if e.get("cat") == "device" and e["name"] == "kernel"]
 
     def moved(self) -> list[tuple[int, str, int]]:
         """Device, call and bytes of each line on reads, writes and copies in the report's traffic."""
@@ -42,7 +42,7 @@ class Shown:
 def test_a_host_that_loads_a_container_writes_once(tmp_path: Path) -> None:
     shown = Shown("container", tmp_path)
     assert shown.moved() == [(0, "read", 32 << 10), (0, "write", 32 << 10)]
-    (kernel,) = shown.of("device", "kernel")
+    (kernel,) = shown.kernels()
     assert (kernel["global"], kernel["local"]) == ([64, 16], [8, 4])
     assert "saved" not in shown.text  # what could overlap depends on how busy this machine is
 
@@ -73,7 +73,7 @@ def test_four_copies_form_a_pipeline(tmp_path: Path) -> None:
 
 def test_vectors_of_a_66ak2x_are_added_in_four_parts(tmp_path: Path) -> None:
     shown = Shown("vecadd-mpax", tmp_path)
-    kernels = shown.of("device", "kernel")
+    kernels = shown.kernels()
     assert [[part["size"] for part in kernel["shown"]] for kernel in kernels] == [[8 * MIB] * 3] * 4
     assert "device 0: add: 4 runs" in shown.text
 
@@ -81,7 +81,7 @@ def test_vectors_of_a_66ak2x_are_added_in_four_parts(tmp_path: Path) -> None:
 def test_eight_tasks_run_at_once_on_buffers_of_their_own(tmp_path: Path) -> None:
     """One launch first, alone; each of the eight has begun before any of them ends, because they wait for it."""
     shown = Shown("eight-tasks", tmp_path)
-    _, *tasks = shown.of("device", "kernel")
+    _, *tasks = shown.kernels()
     assert len(tasks) == 8
     assert max(task["ts"] for task in tasks) < min(task["ts"] + task["dur"] for task in tasks)
     assert len({tuple(task["buffers"][:3]) for task in tasks}) == 8
@@ -90,7 +90,7 @@ def test_eight_tasks_run_at_once_on_buffers_of_their_own(tmp_path: Path) -> None
 def test_a_kernel_follows_a_list_in_shared_memory(tmp_path: Path) -> None:
     shown = Shown("linked-list", tmp_path)
     assert shown.moved() == [(0, "read", 8)]
-    (kernel,) = shown.of("device", "kernel")
+    (kernel,) = shown.kernels()
     assert kernel["indirect"] == ["shared"]
 
 

@@ -59,12 +59,12 @@ def test_a_host_outlives_whatever_its_kernel_does(kernel: Misbehaviour, host: st
         assert outcome.line("status") == "0"
 
 
-def started(tmp_path: Path, name: str, *arguments: str, **options: str) -> subprocess.Popen[bytes]:
+def started(tmp_path: Path) -> subprocess.Popen[bytes]:
     """A host in C whose kernels run in a process of their own."""
-    program = build(name, tmp_path, "-lpthread")
-    environment = plain_environment() | {"FPGART_ISOLATE": "1"} | options
+    program = build("isolated", tmp_path, "-lpthread")
+    environment = plain_environment() | {"FPGART_ISOLATE": "1"}
     return subprocess.Popen(
-        [program, *arguments], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        program, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
 
 
@@ -104,7 +104,7 @@ def await_loop(host: int) -> None:
 
 
 def test_a_host_that_is_killed_takes_its_board_process_along(tmp_path: Path) -> None:
-    host = started(tmp_path, "isolated")
+    host = started(tmp_path)
     assert host.stdout is not None
     assert host.stdout.readline() == b"ready\n"
     processes = board_processes(host.pid)
@@ -115,7 +115,7 @@ def test_a_host_that_is_killed_takes_its_board_process_along(tmp_path: Path) -> 
 
 
 def test_a_host_sees_no_child_no_signal_and_no_engine_of_the_board_process(tmp_path: Path) -> None:
-    host = started(tmp_path, "isolated")
+    host = started(tmp_path)
     output, errors = host.communicate(b"\n")
     assert host.returncode == 0, errors
     assert output.splitlines() == [
@@ -133,7 +133,7 @@ def test_a_host_sees_no_child_no_signal_and_no_engine_of_the_board_process(tmp_p
 
 
 def test_a_board_process_that_is_killed_while_nothing_runs_is_started_anew(tmp_path: Path) -> None:
-    host = started(tmp_path, "isolated")
+    host = started(tmp_path)
     assert host.stdout is not None
     assert host.stdout.readline() == b"ready\n"
     processes = board_processes(host.pid)

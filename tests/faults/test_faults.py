@@ -240,10 +240,10 @@ def test_conditions_choose_among_the_calls(made: Bench, text: str, hits: str) ->
         assert sum(fault.injected for fault in faults if fault.rule.action is Action.FAIL) == hits.count("x")
 
 
-def pattern(made: Bench, text: str, count: int = 200) -> str:
+def pattern(made: Bench, text: str) -> str:
     buffer = made.machine.buffer(64)
     with fpgart.faults.injecting(text):
-        return "".join(".x"[made.status(lambda: made.machine.write(buffer, DATA[:64])) != 0] for _ in range(count))
+        return "".join(".x"[made.status(lambda: made.machine.write(buffer, DATA[:64])) != 0] for _ in range(200))
 
 
 def test_a_fraction_is_about_that_many_and_its_seed_makes_it_repeat(made: Bench) -> None:
@@ -608,8 +608,8 @@ def test_the_host_is_told_of_the_exceptions_that_it_listens_to(made: Bench, mask
     assert told == heard
 
 
-def wrong_bits(data: bytes, right: bytes = DATA) -> list[int]:
-    return [(a ^ b).bit_count() for a, b in zip(data, right, strict=True) if a != b]
+def wrong_bits(data: bytes) -> list[int]:
+    return [(a ^ b).bit_count() for a, b in zip(data, DATA, strict=True) if a != b]
 
 
 def test_correctable_errors_are_corrected_and_others_change_two_bits_of_what_was_moved(made: Bench) -> None:

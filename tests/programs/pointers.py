@@ -30,8 +30,8 @@ def allocate(context: int = 0) -> int:
 names: dict[int, str] = {}
 
 
-def known(name: str, context: int = 0) -> int:
-    pointer = allocate(context)
+def known(name: str) -> int:
+    pointer = allocate()
     names[pointer] = name
     return pointer
 

@@ -64,8 +64,8 @@ def sub_buffer(buffer: int, origin: int, size: int) -> int:
     return host.cl.make("clCreateSubBuffer", buffer, 0, cl.CL_BUFFER_CREATE_TYPE_REGION, handles(origin, size))
 
 
-def number(answer: str, queried: str, item: int, size: int = 4) -> int:
-    return int.from_bytes(host.cl.info(answer, item, getattr(cl, queried))[:size], "little")
+def number(answer: str, queried: str, item: int) -> int:
+    return int.from_bytes(host.cl.info(answer, item, getattr(cl, queried))[:4], "little")
 
 
 first, second = host.buffer(SIZE), host.buffer(4096)

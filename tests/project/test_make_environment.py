@@ -46,11 +46,9 @@ def python(tmp_path: Path) -> Path:
     return made
 
 
-def make_environment(
-    python: Path, folder: Path, pip: str = "", environment: Path = ENVIRONMENT
-) -> subprocess.CompletedProcess[str]:
+def make_environment(python: Path, folder: Path, pip: str = "") -> subprocess.CompletedProcess[str]:
     """Runs scripts/environment for a folder, with a pip that fails or is killed if `pip` says so."""
-    return finished(environment, folder, cwd=python.parent, env={"PATH": os.defpath, "PYTHON": str(python), "PIP": pip})
+    return finished(ENVIRONMENT, folder, cwd=python.parent, env={"PATH": os.defpath, "PYTHON": str(python), "PIP": pip})
 
 
 def packages(folder: Path) -> int:

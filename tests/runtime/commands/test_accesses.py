@@ -34,8 +34,8 @@ HOST_BOX = Box((0, 0, 0), 16, 32)
 ROWS = ((72, 88), (136, 152))
 
 
-def to_host(mode: AccessMode, begin: int = HOST, end: int = HOST + 8) -> Access:
-    return Access(mode, ((begin, end),))
+def to_host(mode: AccessMode, end: int = HOST + 8) -> Access:
+    return Access(mode, ((HOST, end),))
 
 
 def test_a_write_reads_the_hosts_memory_and_a_read_writes_it(machine: Machine) -> None:
