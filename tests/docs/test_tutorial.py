@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from c_hosts import host_of
 from processes import ROOT, fpgart
 
 from fpgart.watch import report
@@ -19,11 +20,7 @@ TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text()
 
 
 def compiled(folder: Path, source: str) -> Path:
-    file, program = folder / "sums.c", folder / "sums"
-    file.write_text(source)
-    options = ["-O2", "-g", "-Wall", "-Wextra", "-Werror", "-I", str(ROOT / "include")]
-    subprocess.run(["cc", *options, str(file), "-o", str(program), "-lOpenCL"], check=True)
-    return program
+    return host_of(source, folder / "sums", "-O2", "-g", "-Wall", "-Wextra", "-Werror")
 
 
 def run(program: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
