@@ -48,7 +48,7 @@ class _Loader:
 
     def _open(self) -> Any:
         if self._library is None:
-            with open("/proc/self/maps") as maps:
+            with open("/proc/self/maps", errors="surrogateescape") as maps:
                 files = {line.split(maxsplit=5)[-1].strip() for line in maps}
             paths = sorted(file for file in files if file.rpartition("/")[2].startswith("libOpenCL"))
             found = (library for library in map(ctypes.CDLL, paths) if hasattr(library, LOOK_UP))

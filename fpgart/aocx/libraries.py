@@ -39,8 +39,8 @@ def find_library(name: str, folders: list[Path]) -> Path:
         for each in (name, f"{name}.aoclib", f"lib{name}.a"):
             if (folder / each).is_file():
                 return folder / each
-    looked = ", ".join(map(str, folders)) or "no other folder (-L)"
-    raise AocxError(f"library '{name}' was not found in the working folder, nor in {looked}")
+    others = f", nor in {', '.join(map(str, folders))}" if folders else "; -L names no other folder"
+    raise AocxError(f"library '{name}' was not found in the working folder{others}")
 
 
 def models_of(path: Path) -> list[Model]:

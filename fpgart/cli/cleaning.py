@@ -38,7 +38,10 @@ def left_behind(*, system: bool, kernels: bool) -> list[Path]:
 def remove(path: Path) -> None:
     """Removes a file, or a folder with its contents; and the empty folders above it that fpgart made."""
     if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
+        try:
+            shutil.rmtree(path)
+        except OSError as error:  # it names a file without its folder
+            raise OSError(error.errno, error.strerror, str(path)) from None
     else:
         path.unlink()
     own = registration.user_folder().parent

@@ -19,6 +19,7 @@ from fpgart.base.config import OptionError
 from fpgart.base.standard_output import end_with
 from fpgart.base.user_error import UserError
 from fpgart.cli import settings
+from fpgart.cli.finite import FiniteRange
 from fpgart.cli.hints import Commands, no_such_option
 from fpgart.version import __version__
 
@@ -126,7 +127,7 @@ def info(as_json: bool, origin: bool) -> None:
 @click.option(
     "--interval",
     metavar="SECONDS",
-    type=click.FloatRange(min=0.1, max=3600),
+    type=FiniteRange(min=0.1, max=3600),
     default=1.0,
     show_default=True,
     help="Time between two samples.",
@@ -176,7 +177,7 @@ def top(process: int | None, once: bool, as_json: bool, interval: float) -> None
     default=16,
     help="Greatest factor for the depths of channels (16).",
 )
-@click.option("--seconds", metavar="N", type=click.FloatRange(0.1), default=60.0, help="Time limit of a run (60).")
+@click.option("--seconds", metavar="N", type=FiniteRange(0.1), default=60.0, help="Time limit of a run (60).")
 @click.argument("program", nargs=-1, required=True)
 def channels(board: str | None, seeds: int, most: int, seconds: float, program: tuple[str, ...]) -> None:
     """Run a host repeatedly with different channel depths and arrival times of packets.
@@ -207,7 +208,7 @@ def channels(board: str | None, seeds: int, most: int, seconds: float, program: 
     default=0,
     help="Let only N calls of each function and place in the host's code fail; default: all.",
 )
-@click.option("--seconds", metavar="N", type=click.FloatRange(0.1), default=60.0, help="Time limit of a run (60).")
+@click.option("--seconds", metavar="N", type=FiniteRange(0.1), default=60.0, help="Time limit of a run (60).")
 @click.argument("program", nargs=-1, required=True)
 def errors(board: str | None, status: str, per_place: int, seconds: float, program: tuple[str, ...]) -> None:
     """Run a host once for each OpenCL call that it makes, let that call fail, and list what it does not survive.
@@ -229,7 +230,7 @@ def errors(board: str | None, status: str, per_place: int, seconds: float, progr
 @click.option(
     "--tolerance",
     metavar="X",
-    type=click.FloatRange(min=0),
+    type=FiniteRange(min=0),
     default=0.0,
     help="Allowed difference of floating-point values, relative to the greater one, or to 1 if that is less.",
 )

@@ -136,6 +136,8 @@ def run_and_judge(program: tuple[str, ...], extra: dict[str, str], judged: Judge
     import tempfile
 
     if judged.sarif:
+        if judged.trace and os.path.realpath(judged.sarif) == os.path.realpath(judged.trace):
+            raise RunError(f"{judged.sarif} cannot have the trace and the findings: name two files")
         write_sarif([], judged.sarif)  # now, because the run may be long
     with tempfile.TemporaryDirectory(prefix="fpgart-run-") as folder:
         use = Path(folder) / "used"

@@ -72,11 +72,15 @@ def stop_at_signals(stop: Callable[[], None]) -> None:
         signal.signal(number, lambda number, frame: None)
     signal.set_wakeup_fd(written.detach())
 
-    def wait() -> None:
-        read.recv(1)
-        stop()
+    threading.Thread(target=stop_at_first, args=(read, stop), daemon=True).start()
 
-    threading.Thread(target=wait, daemon=True).start()
+
+def stop_at_first(read: socket.socket, stop: Callable[[], None]) -> None:
+    """Calls `stop` at the first byte, and reads all others: at each signal the interpreter writes one."""
+    read.recv(1)
+    stop()
+    while read.recv(1):
+        continue
 
 
 @board.command()

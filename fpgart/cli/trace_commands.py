@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from fpgart.cli.finite import FiniteRange
 from fpgart.cli.progress import reading
 from fpgart.watch import report as trace_report
 from fpgart.watch.report import export
@@ -64,6 +65,8 @@ def report(
     The traces of several processes, such as the ranks of mpirun, become one report. Options that write a file
     replace the output.
     """
+    for output in (page, merged, perfetto, sarif):
+        refuse_overwriting(output, traces)
     collecting = nullcontext() if follow else trace_report.without_collector()
     with trace_report.of_fpgart(Path(", ".join(map(str, traces)))), collecting:
         found = read_report(traces, as_json, page, follow, merged, perfetto)
@@ -74,6 +77,12 @@ def report(
             click.echo(export.as_github(remarks), nl=False)
         if as_json or not (page or merged or perfetto or sarif or github):
             print_report(found, as_json, everything)
+
+
+def refuse_overwriting(output: Path | None, traces: tuple[Path, ...]) -> None:
+    """Raises UsageError if an output is a trace that is read."""
+    if output is not None and output.exists() and any(map(output.samefile, traces)):
+        raise click.UsageError(f"{output} is a trace that is read: name another file for the output")
 
 
 def read_report(
@@ -145,7 +154,7 @@ def follow_trace(trace: Path, *, draw: bool) -> list[trace_report.Args]:
 @click.option(
     "--threshold",
     metavar="PERCENT",
-    type=click.FloatRange(min=0),
+    type=FiniteRange(min=0),
     help="Exit with status 1 if a figure grew by more than this, or if there is new advice.",
 )
 @click.option(
@@ -178,7 +187,7 @@ def diff(before: Path, after: Path, form: str | None, threshold: float | None, g
 
 def write_text(file: Path, text: str) -> None:
     """Writes a file; raises TraceError if it cannot."""
-    write_bytes(file, text.encode())
+    write_bytes(file, text.encode(errors="replace"))
 
 
 def write_bytes(file: Path, data: bytes) -> None:

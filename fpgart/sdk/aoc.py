@@ -135,6 +135,7 @@ class Job:
             raise UsageError(f"{specification} is the specification of a library: -c makes an object of it")
         if asked.last is Last.OBJECT and asked.output and len(asked.sources) > 1:
             raise UsageError(f"-o {asked.output} is one file, -c makes {len(asked.sources)}, one for each source")
+        _check_output(asked)
         inputs = {path: _earlier(path) for path in asked.sources if path.suffix in (".aoco", ".aocr")}
         _check_inputs(asked, inputs)
         steps = [step for _, step in inputs.values()]
@@ -237,6 +238,15 @@ def _earlier(path: Path) -> tuple[Container, Step]:
     """Returns the result of an earlier step; raises AocxError."""
     container = Container.read_named(path)
     return container, Step.of(container, str(path))
+
+
+def _check_output(asked: CommandLine) -> None:
+    """Raises UsageError if -o has no name, or is a source."""
+    output = asked.output
+    if output is not None and not output.name:
+        raise UsageError("-o needs the name of a file")
+    if output is not None and output.exists() and any(map(output.samefile, filter(Path.exists, asked.sources))):
+        raise UsageError(f"-o {output} is a file that is compiled: name another one")
 
 
 def _check_inputs(asked: CommandLine, inputs: dict[Path, tuple[Container, Step]]) -> None:

@@ -145,7 +145,7 @@ def _put(file: Path, text: str, *, executable: bool = False) -> None:
     """Writes a file atomically: programs that run meanwhile read the old one or the new one."""
     file.parent.mkdir(parents=True, exist_ok=True)
     new = file.with_name(f".{file.name}.{os.getpid()}")
-    new.write_text(text)
+    new.write_bytes(os.fsencode(text))
     new.chmod(0o755 if executable else 0o644)
     new.replace(file)
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from bisect import bisect_right
 from pathlib import Path
 
@@ -21,7 +22,7 @@ class Mapping(NamedTuple):
 def mappings(text: str) -> list[Mapping]:
     """Returns the mappings of code in /proc/<pid>/maps, in the order of addresses."""
     found = []
-    for line in text.splitlines():
+    for line in text.rstrip("\n").split("\n"):  # paths may have what splitlines() takes for ends of lines
         area, rights, offset, _, _, *path = line.split(maxsplit=5)
         if "x" in rights and path and path[0].startswith("/"):
             begin, _, end = area.partition("-")
@@ -39,7 +40,7 @@ class Modules:
         """Returns the file that contains an instruction, and the offset in it; None if no file does."""
         for again in (False, True):
             if again:  # another library may have been loaded meanwhile
-                self._mappings = mappings(Path("/proc/self/maps").read_text())
+                self._mappings = mappings(os.fsdecode(Path("/proc/self/maps").read_bytes()))
             index = bisect_right(self._mappings, address, key=lambda mapping: mapping.begin) - 1
             if index >= 0 and address < self._mappings[index].end:
                 found = self._mappings[index]

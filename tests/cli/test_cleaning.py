@@ -141,3 +141,13 @@ def test_a_registration_whose_library_is_gone_hurts_nobody(home: dict[str, str],
     assert (result.returncode, "ran: " in result.stdout) == (0, True), result
     said = fpgart(home, "doctor")
     assert f"{registered} names /nowhere/libfpgart.so, which is gone: fpgart icd --unregister" in said
+
+
+def test_a_folder_that_cannot_be_removed_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def refuse(path: Path) -> None:
+        raise PermissionError(13, "Permission denied", "inner")
+
+    monkeypatch.setattr(shutil, "rmtree", refuse)
+    with pytest.raises(PermissionError) as failure:
+        cleaning.remove(tmp_path)
+    assert failure.value.filename == str(tmp_path)

@@ -125,6 +125,20 @@ def test_an_option_that_is_wrong_is_told(word: str, said: str) -> None:
 # Where files go
 
 
+@pytest.mark.parametrize("name", ["", "."])
+def test_an_output_has_a_name(source: Path, tmp_path: Path, name: str) -> None:
+    result = aoc(tmp_path, source, "-o", name)
+    assert (result.returncode, result.stderr) == (2, "aoc: -o needs the name of a file\n")
+
+
+@pytest.mark.parametrize("options", [(), ("-c",)])
+def test_a_source_is_not_overwritten(source: Path, tmp_path: Path, options: tuple[str, ...]) -> None:
+    result = aoc(tmp_path, *options, source, "-o", "device/../device/add.cl")
+    assert result.returncode == 2
+    assert result.stderr == "aoc: -o device/../device/add.cl is a file that is compiled: name another one\n"
+    assert source.read_text() == ADD
+
+
 def test_without_a_name_the_working_folder_gets_the_container(source: Path, tmp_path: Path) -> None:
     compiled(tmp_path, "device/add.cl", "-DONE=1")
     assert (tmp_path / "add.aocx").exists()

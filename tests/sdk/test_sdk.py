@@ -449,3 +449,9 @@ def test_a_cmake_script_that_asks_aocl_finds_headers_and_library(folder: Path, t
         'if(NOT LOADER)\n  message(FATAL_ERROR "no library")\nendif()\n'
     )
     output(in_sdk(folder, "cmake", "-S", tmp_path, "-B", tmp_path / "build"))
+
+
+def test_a_folder_may_have_any_name(tmp_path: Path) -> None:
+    folder = Path(os.fsdecode(bytes(tmp_path) + b"/H\xe9"))
+    sdk.lay_out(folder)
+    assert bytes(folder) in (folder / "init_opencl.sh").read_bytes()

@@ -28,6 +28,7 @@ from processes import finished
 from fpgart.board.catalogue import describe
 from fpgart.board.mmd import BoardError, Loaded
 from fpgart.board.simulated_board import SimulatedBoard
+from fpgart.cli.serving import stop_at_first
 from fpgart.engine.interface import Engine
 from fpgart.engine.isolated import messages as m
 from fpgart.engine.isolated.spawning import ProcessError, Spawned
@@ -889,3 +890,14 @@ threading.Thread(target=lambda: signal.pthread_kill(threading.get_ident(), signa
 print(os.read(waiting, 7).decode())
 """
     assert finished(sys.executable, "-c", script).stdout == "stopped\n"
+
+
+def test_only_the_first_signal_stops_the_service_and_later_ones_are_read() -> None:
+    written, read = socket.socketpair()
+    stops: list[bytes] = []
+    with written, read:
+        written.send(b"\x0f" * 3)
+        written.shutdown(socket.SHUT_WR)
+        stop_at_first(read, lambda: stops.append(read.recv(8, socket.MSG_PEEK)))
+        assert stops == [b"\x0f" * 2]
+        assert read.recv(1) == b""

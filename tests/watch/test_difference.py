@@ -127,3 +127,10 @@ def test_the_command_exits_with_1_beyond_the_threshold(tmp_path: Path) -> None:
     assert result.returncode == 1
     (figure,) = json.loads(result.stdout)["figures"]
     assert (figure["before"], figure["after"], figure["change"]) == (100, 120, "+20.0 %")
+
+
+@pytest.mark.parametrize("threshold", ["nan", "inf"])
+def test_a_threshold_is_a_number_from_0(tmp_path: Path, threshold: str) -> None:
+    result = fpgart("diff", *(trace(tmp_path / name, 1) for name in "ab"), "--threshold", threshold)
+    assert result.returncode == 2
+    assert f"{threshold} is not in the range x>=0." in result.stderr
