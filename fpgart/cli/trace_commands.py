@@ -155,7 +155,7 @@ def follow_trace(trace: Path, *, draw: bool) -> list[trace_report.Args]:
     "--threshold",
     metavar="PERCENT",
     type=FiniteRange(min=0),
-    help="Exit with status 1 if a figure grew by more than this, or if there is new advice.",
+    help="Exit with status 1 if a figure grew by more than this, for new advice, or an incomplete second trace.",
 )
 @click.option(
     "--gate",

@@ -28,6 +28,14 @@ def run_of(written: int, kernel_ns: int, *advice: Advice, launches: int = 1) -> 
     )
 
 
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_second_run_that_is_incomplete_exceeds_every_threshold(whole: bool) -> None:
+    before, after = run_of(64, 100), run_of(64, 100)
+    after.whole = whole
+    assert difference.between(before, after, gate=True).exceeds(1000) is not whole
+    assert not difference.between(after, before).exceeds(0)
+
+
 def changes(before: Report, after: Report) -> list[tuple[str, str]]:
     return [(figure.what, figure.change) for figure in difference.between(before, after).figures]
 

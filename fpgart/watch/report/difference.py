@@ -66,6 +66,8 @@ class Difference:
     warnings: list[str] = field(default_factory=list)
     timed: bool = True
     """True if both runs have the model's times, so that these were compared, too."""
+    complete: bool = True
+    """False if the second trace has not all of its run."""
 
     @property
     def sameness(self) -> str:
@@ -73,9 +75,13 @@ class Difference:
         return "the same bytes, launches and times" if self.timed else "the same bytes and launches"
 
     def exceeds(self, percent: float) -> bool:
-        """True if a figure grew by more than that, or there is new advice that is no hint and was not measured."""
+        """True if a figure grew by more than that, or there is new advice that is no hint and was not measured.
+
+        It is also true if the second trace is incomplete, because the figures of the whole run are not known.
+        """
         grown = any(figure.percent > percent for figure in self.figures)
-        return grown or any(not advice.measured and not advice.hint for advice in self.new_advice)
+        advised = any(not advice.measured and not advice.hint for advice in self.new_advice)
+        return grown or advised or not self.complete
 
 
 def between(before: Report, after: Report, *, gate: bool = False) -> Difference:
@@ -86,7 +92,8 @@ def between(before: Report, after: Report, *, gate: bool = False) -> Difference:
     """
     first, second = dict(_figures(before)), dict(_figures(after))
     modelled = bool(before.modelled) and bool(after.modelled) and not gate
-    found = Difference(warnings=list(_warnings(before, after, timed=not gate)), timed=modelled)
+    warnings = list(_warnings(before, after, timed=not gate))
+    found = Difference(warnings=warnings, timed=modelled, complete=after.whole)
     for key in dict.fromkeys([*first, *second]):
         what, unit = key
         figure = Figure(what, unit, first.get(key, 0), second.get(key, 0))
