@@ -85,9 +85,9 @@ def test_what_is_said_before_the_start_is_said_after_it(host: Path, options: dic
         ({"FPGART_BOARD": "usm_s11"}, "not one of "),
         ({"FPGART_PLATFORM": "amd"}, "not one of "),
         ({"FPGART_CAPTURE": "/dev/null/capture"}, "File exists"),
-        ({"FPGART_FINDINGS": "/nonexistent/findings", "FPGART_CHECK": "usm"}, "No such file or directory"),
-        ({"FPGART_TRACE": "/nonexistent/trace"}, "No such file or directory"),
-        ({"FPGART_USE_FILE": "/nonexistent/use"}, "No such file or directory"),
+        ({"FPGART_FINDINGS": "/proc/nonexistent/findings", "FPGART_CHECK": "usm"}, "No such file or directory"),
+        ({"FPGART_TRACE": "/proc/nonexistent/trace"}, "No such file or directory"),
+        ({"FPGART_USE_FILE": "/proc/nonexistent/use"}, "No such file or directory"),
     ],
 )
 def test_an_option_that_nobody_has_checked_is_checked_before_there_is_a_platform(
