@@ -77,7 +77,10 @@ class Result(NamedTuple):
 
 
 def for_engine(options: str) -> str:
-    """Returns the options, with the one for the arguments' names and types, which clSetKernelArg needs."""
+    """Returns the options that a driver gets for those of the host.
+
+    They have the one for the arguments' names and types, which clSetKernelArg needs, and lack one that PoCL refuses.
+    """
     taken = NO_FORWARD_PROGRESS.sub("", options)
     return taken if ARG_INFO in taken.split() else f"{taken} {ARG_INFO}".strip()
 
