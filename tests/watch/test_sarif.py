@@ -73,18 +73,3 @@ def test_findings_in_kernels_are_valid(tmp_path: Path) -> None:
     host = mistakes()["buffers_kernel_past_end"].host()
     fpgart("run", "--check", "kernels", "--sarif", run, "--", host)
     assert {each["ruleId"].partition("/")[0] for each in results(run)} == {"kernels"}
-
-
-@pytest.mark.parametrize("form", ["--html", "--merged", "--perfetto", "--sarif"])
-def test_a_report_does_not_replace_its_trace(tmp_path: Path, form: str) -> None:
-    trace = tmp_path / "t.json"
-    trace.write_text("[\n]\n")
-    done = fpgart("report", trace, form, tmp_path / "." / "t.json")
-    assert (done.returncode, trace.read_text()) == (2, "[\n]\n")
-    assert "is a trace that is read" in done.stderr
-
-
-def test_a_run_does_not_write_its_findings_into_its_trace(tmp_path: Path) -> None:
-    done = fpgart("run", "--trace", tmp_path / "t", "--sarif", tmp_path / "t", "--", "true")
-    assert done.returncode != 0
-    assert done.stderr == f"fpgart: {tmp_path / 't'} cannot have the trace and the findings: name two files\n"
