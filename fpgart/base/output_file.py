@@ -37,6 +37,14 @@ def append(path: str | os.PathLike[str], data: bytes) -> None:
         os.close(descriptor)
 
 
+def is_same_file(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
+    """True if both paths lead to one file, or will once it exists."""
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return os.path.realpath(one) == os.path.realpath(other)
+
+
 class KeptOutput:
     """An output file that stays open while the host runs, which may close the descriptor and reuse its number."""
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from fpgart.base import config
 from fpgart.base.named_tuples import NamedTuple
+from fpgart.base.output_file import is_same_file
 from fpgart.base.registration import PACKAGE, vendor_folder
 from fpgart.base.user_error import UserError
 from fpgart.sdk.folder import sdk_variables
@@ -136,7 +137,7 @@ def run_and_judge(program: tuple[str, ...], extra: dict[str, str], judged: Judge
     import tempfile
 
     if judged.sarif:
-        if judged.trace and os.path.realpath(judged.sarif) == os.path.realpath(judged.trace):
+        if judged.trace and is_same_file(judged.sarif, judged.trace):
             raise RunError(f"{judged.sarif} cannot have the trace and the findings: name two files")
         write_sarif([], judged.sarif)  # now, because the run may be long
     with tempfile.TemporaryDirectory(prefix="fpgart-run-") as folder:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from fpgart.base.output_file import is_same_file
 from fpgart.cli.finite import FiniteRange
 from fpgart.cli.progress import reading
 from fpgart.watch import report as trace_report
@@ -81,7 +82,7 @@ def report(
 
 def refuse_overwriting(output: Path | None, traces: tuple[Path, ...]) -> None:
     """Raises UsageError if an output is a trace that is read."""
-    if output is not None and output.exists() and any(map(output.samefile, traces)):
+    if output is not None and any(is_same_file(output, trace) for trace in traces):
         raise click.UsageError(f"{output} is a trace that is read: name another file for the output")
 
 

@@ -24,6 +24,7 @@ from fpgart.aocx.system import AddressSpace, Argument, Autodiscovery, DescribedK
 from fpgart.aocx.units import Text, Unit, check_text, compile_text, embedded, preprocessed, read_unit, with_libraries
 from fpgart.base import config
 from fpgart.base.config import OptionError
+from fpgart.base.output_file import is_same_file
 from fpgart.base.sizes import in_words
 from fpgart.base.standard_output import end_with
 from fpgart.board.board_spec import BoardSpecError
@@ -243,9 +244,11 @@ def _earlier(path: Path) -> tuple[Container, Step]:
 def _check_output(asked: CommandLine) -> None:
     """Raises UsageError if -o has no name, or is a source."""
     output = asked.output
-    if output is not None and not output.name:
+    if output is None:
+        return
+    if not output.name:
         raise UsageError("-o needs the name of a file")
-    if output is not None and output.exists() and any(map(output.samefile, filter(Path.exists, asked.sources))):
+    if any(is_same_file(output, source) for source in asked.sources):
         raise UsageError(f"-o {output} is a file that is compiled: name another one")
 
 
